@@ -1,0 +1,1 @@
+"""Floor 3: what the method is to be compared with."""

@@ -1,0 +1,1 @@
+"""Floor 3: data, each set in its own file."""

@@ -1,0 +1,261 @@
+"""Bridges: how a reference's scores reach the rows of the main table (section 2.2.2).
+
+A bridge ``B`` is never asked for its entries, only for ``B g`` and its row sums ``B 1``; both come from one
+block ``[g, 1]`` of right-hand sides.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import numpy as np
+import scipy.sparse as sparse
+
+from manifuse.errors import InputError
+from manifuse.kernels import chebyshev
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.rows import keep_largest, sum_to_one
+from manifuse.kernels.sphere import alignment, is_constant
+
+#: A row is reached when its row sum is at least this share of the largest; below it rounding speaks.
+REACHED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """Reference scores as they arrive on the main rows, one column per reference.
+
+    Attributes
+    ----------
+    values : (n, m) array
+        ``B g / B 1``: convex combinations of the reference's scores. Rows that nothing reaches hold the
+        mean of the rows that something does, which is 0 on the manifold.
+    row_sums : (n, m) array
+        ``B 1``, how much pair evidence arrives.
+    reached : (n, m) array of bool
+    """
+
+    values: FloatArray
+    row_sums: FloatArray
+    reached: BoolArray
+
+    @classmethod
+    def of(cls, carried: FloatArray, row_sums: FloatArray) -> Transport:
+        """Divide carried scores by the row sums, where these are more than rounding."""
+        reached = (row_sums > 0) & (row_sums >= REACHED * row_sums.max(axis=0))
+        values = np.where(reached, carried, 0.0) / np.where(reached, row_sums, 1.0)
+        means = values.sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
+        return cls(np.where(reached, values, means), row_sums, reached)
+
+    def project(self, values: FloatArray) -> FloatArray:
+        """Take scores (q, m) that arrived at any rows to the sphere as these here go to it (eq. 1)."""
+        constant = is_constant(self.values)
+        centred = self.values - self.values.mean(axis=0)
+        norms = np.where(constant, np.inf, np.linalg.norm(centred, axis=0))
+        return np.asarray((values - self.values.mean(axis=0)) / norms)
+
+
+class Anchor(ABC):
+    """The reference side of a bridge: what its pairs send over, fixed while the main side changes."""
+
+    @abstractmethod
+    def without(self, pairs: IndexArray) -> Anchor:
+        """Return the same anchor with some of its pairs taken out of the bridge."""
+
+
+AnchorType = TypeVar("AnchorType", bound=Anchor)
+
+
+class BridgeScheme(ABC, Generic[AnchorType]):
+    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge."""
+
+    @abstractmethod
+    def anchor(
+        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+    ) -> AnchorType:
+        """Prepare the reference side.
+
+        Parameters
+        ----------
+        reference : (n_k, n_k) CSR array
+            The reference's affinity.
+        block : (n_k, c) array
+            Right-hand sides, the last one all ones.
+        main_rows, reference_rows : (p,) array of int
+            The pairs.
+        """
+
+    @abstractmethod
+    def carry(self, main: SparseMatrix, anchors: Sequence[AnchorType], towards: FloatArray) -> list[FloatArray]:
+        """Compute ``B @ block`` for every anchor, each (n, c).
+
+        Parameters
+        ----------
+        main : (n, n) CSR array
+            The main table's affinity.
+        anchors : sequence of Anchor
+        towards : (n,) array
+            The main predictor; further bridge steps are taken while its alignment with the first
+            right-hand side rises (Algorithm 1).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitAnchor(Anchor):
+    """Chebyshev moments of the right-hand sides at the paired rows."""
+
+    main_rows: IndexArray
+    moments: FloatArray
+
+    def without(self, pairs: IndexArray) -> ImplicitAnchor:
+        """Return the same anchor with some of its pairs taken out of the bridge."""
+        moments = self.moments.copy()
+        moments[:, pairs] = 0.0
+        return ImplicitAnchor(self.main_rows, moments)
+
+
+@dataclass(frozen=True)
+class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
+    """The implicit Euler step (eq. 15-16 with the identity that the print lost), matrix-free.
+
+    Parameters
+    ----------
+    step : float
+        The step size ``delta_B``, positive. One to thirty works well; the default was the best on HW.
+    steps : int
+        Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
+    tolerance : float
+        Relative error of the bridge, in the Frobenius norm.
+    """
+
+    step: float = 10.0
+    steps: int = 1
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if not (0 < self.step < np.inf and self.steps >= 1 and 0 < self.tolerance < 1):
+            raise InputError(f"{self} came, but step > 0, steps >= 1 and 0 < tolerance < 1 are expected.")
+
+    def anchor(
+        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+    ) -> ImplicitAnchor:
+        """Take the moments at the paired rows; see `BridgeScheme.anchor`."""
+        count = max(len(self._coefficients(power)) for power in range(1, self.steps + 1))
+        return ImplicitAnchor(main_rows, chebyshev.moments(reference, block, reference_rows, count))
+
+    def carry(self, main: SparseMatrix, anchors: Sequence[ImplicitAnchor], towards: FloatArray) -> list[FloatArray]:
+        """Solve for all anchors as columns of one block; see `BridgeScheme.carry`."""
+        best = self._solve(main, anchors, power=1)
+        heights = [_height(towards, block) for block in best]
+        for power in range(2, self.steps + 1):
+            further = self._solve(main, anchors, power=power)
+            rising = [k for k, block in enumerate(further) if _height(towards, block) > heights[k]]
+            for k in rising:
+                best[k], heights[k] = further[k], _height(towards, further[k])
+            if not rising:
+                break
+        return best
+
+    def _coefficients(self, power: int) -> FloatArray:
+        return chebyshev.resolvent_coefficients(self.step, power=power, tolerance=self.tolerance)
+
+    def _solve(self, main: SparseMatrix, anchors: Sequence[ImplicitAnchor], *, power: int) -> list[FloatArray]:
+        coefficients = self._coefficients(power)
+        rows = np.unique(np.concatenate([anchor.main_rows for anchor in anchors]))
+        widths = [anchor.moments.shape[2] for anchor in anchors]
+        ends = np.cumsum([0, *widths])
+        sources = np.zeros((len(coefficients), len(rows), ends[-1]))
+        for anchor, first, last in zip(anchors, ends[:-1], ends[1:], strict=True):
+            moments = anchor.moments[: len(coefficients)]
+            places = np.searchsorted(rows, anchor.main_rows)
+            sources[:, places, first:last] = np.tensordot(coefficients, moments, axes=1)
+        solution = chebyshev.spread(main, rows, sources)
+        return [solution[:, first:last] for first, last in pairwise(ends)]
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitAnchor(Anchor):
+    """The reference's affinity, its right-hand sides and the pairs."""
+
+    reference: SparseMatrix
+    block: FloatArray
+    main_rows: IndexArray
+    reference_rows: IndexArray
+
+    def without(self, pairs: IndexArray) -> ExplicitAnchor:
+        """Return the same anchor with some of its pairs taken out of the bridge."""
+        kept = np.delete(np.arange(len(self.main_rows)), pairs)
+        return ExplicitAnchor(self.reference, self.block, self.main_rows[kept], self.reference_rows[kept])
+
+
+@dataclass(frozen=True)
+class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
+    """The explicit Euler scheme of the paper (eq. 17), sparse throughout.
+
+    Parameters
+    ----------
+    step : float
+        The step size ``delta_B``, in (0, 1]; the paper's value is the default.
+    steps : int
+        Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
+    keep : int
+        Largest entries kept in each row (K of the paper).
+    """
+
+    step: float = 1e-5
+    steps: int = 20
+    keep: int = 10
+
+    def __post_init__(self) -> None:
+        if not (0 < self.step <= 1 and self.steps >= 1 and self.keep >= 1):
+            raise InputError(f"{self} came, but 0 < step <= 1, steps >= 1 and keep >= 1 are expected.")
+
+    def anchor(
+        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+    ) -> ExplicitAnchor:
+        """Keep the reference side as it is; see `BridgeScheme.anchor`."""
+        return ExplicitAnchor(reference, block, main_rows, reference_rows)
+
+    def carry(self, main: SparseMatrix, anchors: Sequence[ExplicitAnchor], towards: FloatArray) -> list[FloatArray]:
+        """Step every bridge while its alignment rises; see `BridgeScheme.carry`."""
+        return [self._diffuse(main, anchor, towards) for anchor in anchors]
+
+    def advance(self, bridge: SparseMatrix, main: SparseMatrix, reference: SparseMatrix) -> SparseMatrix:
+        """One step of eq. 17a, then of 17b, each keeping the K largest of every row; rows then sum to 1."""
+        bridge = keep_largest((bridge + self.step * (main @ bridge - bridge)).tocsr(), self.keep)
+        bridge = keep_largest((bridge + self.step * (bridge @ reference - bridge)).tocsr(), self.keep)
+        return sum_to_one(bridge)
+
+    def _diffuse(self, main: SparseMatrix, anchor: ExplicitAnchor, towards: FloatArray) -> FloatArray:
+        shape = (main.shape[0], anchor.reference.shape[0])
+        ones = np.ones(len(anchor.main_rows))
+        bridge = sparse.csr_array((ones, (anchor.main_rows, anchor.reference_rows)), shape=shape)
+        best, height = bridge @ anchor.block, -1.0
+        for _ in range(self.steps):
+            bridge = self.advance(bridge, main, anchor.reference)
+            block = bridge @ anchor.block
+            if _height(towards, block) <= height:
+                break
+            best, height = block, _height(towards, block)
+        return np.asarray(best)
+
+
+def transport(
+    scheme: BridgeScheme[AnchorType], main: SparseMatrix, anchors: Sequence[AnchorType], towards: FloatArray
+) -> Transport:
+    """Carry every anchor's first right-hand side to the main rows; the last one gives the row sums."""
+    blocks = scheme.carry(main, anchors, towards)
+    return Transport.of(
+        np.column_stack([block[:, 0] for block in blocks]),
+        np.column_stack([block[:, -1] for block in blocks]),
+    )
+
+
+def _height(towards: FloatArray, block: FloatArray) -> float:
+    """Squared alignment of the main predictor with what a bridge brings (eq. 12)."""
+    arrived = Transport.of(block[:, :1], block[:, -1:])
+    return float(alignment(towards, arrived.values[:, 0]) ** 2)

@@ -1,0 +1,173 @@
+"""The loop of Algorithm 1: bridges, f-diffusion, graph, in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from manifuse.diffusion.bridge import Transport
+from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.prediction import PredictionRun, diffuse_prediction
+from manifuse.diffusion.score import Score
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.spectral import reference_weights
+from manifuse.kernels.sphere import unit
+
+
+class Reason(StrEnum):
+    """Why a refinement came out as it did, with a remedy where there is one."""
+
+    SCORE_STOPPED_RISING = "The score on the labels stopped rising."
+    SETTLED = "The predictions settled: a further round hardly turned them."
+    ROUNDS_USED_UP = "All rounds were used; raise 'rounds' to go on."
+    NO_REFERENCE = (
+        "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
+        "give more pairs or other references, or set ignore_chance=False."
+    )
+    GAIN_UNCERTAIN = (
+        "The gain on the labels does not exceed its own standard error, so the main predictor comes back "
+        "unchanged; give more labels, or set safeguarded=False to take the refinement all the same."
+    )
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the f-diffusion, as it is kept in the history.
+
+    Attributes
+    ----------
+    round, step : int
+        Counted from 1; step 0 is the state that the round began with.
+    score : float
+        On the labels; NaN without.
+    alignments : tuple of float
+        Of the prediction with every reference as its bridge brings it (eq. 11).
+    weights : tuple of float
+        Of every reference (eq. 5), 0 for those ignored.
+    step_size, weight_scale : float
+        The cell chosen in this round, or in the one before where no step of this one raised the score.
+    """
+
+    round: int
+    step: int
+    score: float
+    alignments: tuple[float, ...]
+    weights: tuple[float, ...]
+    step_size: float
+    weight_scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one joint round did, enough to do the same to rows that come later.
+
+    Attributes
+    ----------
+    start : (n,) array
+        The prediction on the sphere that the round began with, which also weighed its graph.
+    transport : Transport
+    coefficients : (m + 1,) or (m + 2,) array
+        The new prediction in ``[start, references..., main as it came if anchored]``.
+    """
+
+    start: FloatArray
+    transport: Transport
+    coefficients: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Where the diffusion went.
+
+    Attributes
+    ----------
+    predictions : (n,) array
+        On the sphere.
+    rounds : tuple of Round
+    history : tuple of Step
+    surface : (step sizes, weight scales) array or None
+        Best score of every cell in the first round.
+    reason : Reason
+    """
+
+    predictions: FloatArray
+    rounds: tuple[Round, ...]
+    history: tuple[Step, ...]
+    surface: FloatArray | None
+    reason: Reason
+
+
+def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: Score | None) -> Path:
+    """Alternate bridges and f-diffusion until the stopping rule holds (Algorithm 1).
+
+    Parameters
+    ----------
+    bridges : Bridges
+    method : JointDiffusion
+    gates : (m,) array
+        1 for references that take part, 0 for the others.
+    score : Score or None
+        With labels, rounds go on while it rises; without, until the predictions settle.
+    """
+    problem = bridges.problem
+    grid = method.grid(labelled=score is not None)
+    current = problem.start
+    rounds: list[Round] = []
+    history: list[Step] = []
+    surface = None
+    reason = Reason.ROUNDS_USED_UP
+    for number in range(1, method.rounds + 1):
+        transport = bridges.transport(current)
+        columns = columns_of(current, transport.project(transport.values), problem.start if method.anchored else None)
+        evaluate = None
+        if score is not None:
+            rows = columns[score.rows]
+
+            def evaluate(coefficients: FloatArray, rows: FloatArray = rows, score: Score = score) -> FloatArray:
+                return score.evaluate(problem.restore(rows @ coefficients.T))
+
+        run = diffuse_prediction(
+            columns,
+            problem.start,
+            gates=np.append(gates, 1.0) if method.anchored else gates,
+            grid=grid,
+            steps=1 if score is None else method.steps,
+            evaluate=evaluate,
+        )
+        surface = run.surface if surface is None else surface
+        stuck = len(run.path) == 1
+        cell = (history[-1].step_size, history[-1].weight_scale) if stuck and history else run.cell
+        history += _record(number, run, cell, columns, gates)
+        if stuck:
+            reason = Reason.SCORE_STOPPED_RISING
+            break
+        rounds.append(Round(current, transport, run.path[-1]))
+        # Columns and coefficients are of unit norm already; projecting again keeps rounding from adding up.
+        following = unit(columns @ run.path[-1])
+        turned = 1.0 - float(following @ current)
+        current = following
+        if score is None and turned < method.settled:
+            reason = Reason.SETTLED
+            break
+    return Path(current, tuple(rounds), tuple(history), surface, reason)
+
+
+def columns_of(current: FloatArray, references: FloatArray, origin: FloatArray | None) -> FloatArray:
+    """``Z``: the prediction, the references, and the main predictor as it came, all on the sphere."""
+    anchor = [] if origin is None else [origin[:, None]]
+    return np.hstack([current[:, None], references, *anchor])
+
+
+def _record(
+    number: int, run: PredictionRun, cell: tuple[float, float], columns: FloatArray, gates: FloatArray
+) -> list[Step]:
+    references = slice(1, 1 + len(gates))
+    alignments = run.path @ (columns.T @ columns)[:, references]
+    weights = gates * reference_weights(alignments, np.asarray(cell[1]))
+    return [
+        Step(number, step, float(run.scores[step]), tuple(a), tuple(w), *cell)
+        for step, (a, w) in enumerate(zip(alignments.tolist(), weights.tolist(), strict=True))
+    ]

@@ -1,0 +1,80 @@
+"""RankLabels: what is known of the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_numpy
+from manifuse.errors import InputError
+
+
+class RankLabels:
+    """Graded labels of some main rows, or ordered pairs of ids.
+
+    Parameters
+    ----------
+    ids : (l,) array, series or sequence
+        Rows of the main table whose truth is known.
+    grades : (l,) array, series or sequence of numbers
+        Their truth, larger is better; for regression, the target itself.
+
+    Raises
+    ------
+    InputError
+        If lengths differ, an id repeats, a grade is not finite, or all grades are equal.
+
+    See Also
+    --------
+    RankLabels.from_pairs : when only the order of some pairs is known.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.RankLabels(["a", "b", "c"], [0, 1, 1])
+    RankLabels(3 graded rows)
+    >>> mf.RankLabels.from_pairs(better=["b", "c"], worse=["a", "a"])
+    RankLabels(2 ordered pairs)
+    """
+
+    def __init__(self, ids: Any, grades: Any) -> None:
+        self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
+        self.grades: NDArray[np.float64] | None = to_floats(grades, what="The labels", dimensions=1)
+        self.better: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.worse: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        if len(self.keys) != len(self.grades):
+            raise InputError(f"The labels have {len(self.keys)} ids but {len(self.grades)} values; give one each.")
+        bad = np.flatnonzero(~np.isfinite(self.grades)).tolist()
+        if bad:
+            raise InputError(f"The labels are NaN or infinite in {name_rows(bad)}; leave out what is not known.")
+        if len(np.unique(self.grades)) < 2:
+            raise InputError("The labels are all equal, which orders nothing; give at least two different values.")
+
+    @classmethod
+    def from_pairs(cls, better: Any, worse: Any) -> RankLabels:
+        """Labels that say only which of two rows is the better one.
+
+        Parameters
+        ----------
+        better, worse : (p,) array, series or sequence
+            Ids; row ``better[i]`` stands above row ``worse[i]``.
+        """
+        above = [str(key) for key in to_numpy(better).tolist()]
+        below = [str(key) for key in to_numpy(worse).tolist()]
+        if len(above) != len(below) or not above:
+            raise InputError(f"{len(above)} better and {len(below)} worse ids came; give one pair or more, one each.")
+        pairs = set(zip(above, below, strict=True))
+        clash = next((pair for pair in pairs if pair[::-1] in pairs), None)
+        if clash is not None:
+            raise InputError(f"The labels put {clash[0]!r} both above and below {clash[1]!r}; keep one of the two.")
+        labels = cls.__new__(cls)
+        labels.keys, places = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
+        labels.grades = None
+        labels.better, labels.worse = places[: len(above)], places[len(above) :]
+        return labels
+
+    def __repr__(self) -> str:
+        count = f"{len(self.better)} ordered pairs" if self.grades is None else f"{len(self.keys)} graded rows"
+        return f"RankLabels({count})"

@@ -1,0 +1,112 @@
+"""Observations: one predictor's scores on one set of rows. The boundary where tables are checked."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.diffusion.containers import name_rows, restorer, to_floats, to_keys
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+
+
+class Observations:
+    """One table of one predictor: scores, features and ids of the same rows.
+
+    Rows with equal ids in two tables are the same thing. Ids are compared as text: integers in
+    decimal digits, anything else by ``str``.
+
+    Parameters
+    ----------
+    predictions : (n,) array, series or tensor of numbers
+        The scores of the predictor. Only their order and relative distances matter.
+    features : (n, d) array, data frame or tensor of numbers, optional
+        What describes the rows. Needed wherever not all ids are common.
+    ids : (n,) array, series or sequence
+        What the rows are called; no id may occur twice.
+    name : str
+        What the table is called in results and messages.
+    invalid : {"refuse", "drop"}
+        What to do with rows whose score or features are NaN or infinite.
+
+    Attributes
+    ----------
+    scores : (n,) float64 array
+    table : (n, d) float64 array or None
+    keys : (n,) array of str
+    rows : (n,) array of int
+        Where the rows stood in the input, which differs from their order here after a drop.
+
+    Raises
+    ------
+    InputError
+        If lengths differ, ids repeat, or values are no finite numbers.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.Observations([0.2, 0.9, 0.4], [[1.0], [2.0], [3.0]], ids=["a", "b", "c"], name="ours")
+    Observations('ours': 3 rows, 1 feature)
+    """
+
+    def __init__(
+        self,
+        predictions: Any,
+        features: Any = None,
+        *,
+        ids: Any,
+        name: str = "table",
+        invalid: Literal["refuse", "drop"] = "refuse",
+    ) -> None:
+        if invalid not in ("refuse", "drop"):
+            raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected.")
+        scores = to_floats(predictions, what=f"The scores of {name}", dimensions=1)
+        table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
+        keys = to_keys(ids, what=f"The id column of {name}")
+        if len(scores) == 0:
+            raise InputError(f"{name} is empty; a table needs at least three rows.")
+        for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
+            if length != len(scores):
+                raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
+        if table is not None and table.shape[1] == 0:
+            raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
+        kept = _valid_rows(scores, table, name=name, drop=invalid == "drop")
+        self.name = name
+        self.scores: FloatArray = scores[kept]
+        self.table: FloatArray | None = None if table is None else table[kept]
+        self.keys: NDArray[np.str_] = keys[kept]
+        self.rows: IndexArray = kept
+        self._restore = restorer(predictions)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        width = 0 if self.table is None else self.table.shape[1]
+        features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
+        return f"Observations({self.name!r}: {len(self)} rows, {features})"
+
+    def like_predictions(self, numbers: FloatArray) -> Any:
+        """``numbers`` (n,), one per row kept, in the library and dtype that the predictions came in."""
+        restore: Callable[..., Any] = self._restore
+        return restore(numbers, self.rows)
+
+
+def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
+    """Rows all of whose numbers are finite; refuses the others unless they are to be dropped."""
+    finite: dict[str, BoolArray] = {"score": np.isfinite(scores)}
+    if table is not None:
+        finite["features"] = np.asarray(np.isfinite(table).all(axis=1))
+    if not drop:
+        for what, good in finite.items():
+            bad = np.flatnonzero(~good).tolist()
+            if bad:
+                raise InputError(
+                    f"{name} has NaN or infinite {what} in {name_rows(bad)}; mend them, or drop such rows "
+                    "with invalid='drop' (--drop-invalid)."
+                )
+    kept = np.flatnonzero(np.logical_and.reduce(list(finite.values())))
+    if len(kept) == 0:
+        raise InputError(f"{name} has no row whose score and features are all finite; there is nothing to use.")
+    return kept

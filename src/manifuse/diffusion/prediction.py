@@ -1,0 +1,95 @@
+"""The f-diffusion (section 2.2.1): all cells of the (delta, sigma²) grid step together in coefficient space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.spectral import diffusion_step
+
+#: Scores of candidates ``Z a``, given their coefficients (cells, m + 1).
+Evaluate = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionRun:
+    """What a run of the f-diffusion chose, and what it saw.
+
+    Attributes
+    ----------
+    path : (steps + 1, m + 1) array
+        Coefficients of the chosen cell, from the start to its best step.
+    scores : (steps + 1,) array
+        Their scores; NaN without labels.
+    cell : (float, float)
+        The chosen step size (delta) and weight scale (sigma²).
+    surface : (step sizes, weight scales) array or None
+        Best score of every cell.
+    """
+
+    path: FloatArray
+    scores: FloatArray
+    cell: tuple[float, float]
+    surface: FloatArray | None
+
+
+def diffuse_prediction(
+    columns: FloatArray,
+    origin: FloatArray,
+    *,
+    gates: FloatArray,
+    grid: tuple[Sequence[float], Sequence[float]],
+    steps: int,
+    evaluate: Evaluate | None,
+) -> PredictionRun:
+    """Run the f-diffusion from the first of ``columns``.
+
+    A cell stops at the first step that does not raise its score; the cell with the best score is chosen,
+    the first of equals. Without ``evaluate`` there is one cell, and it takes all its steps.
+
+    Parameters
+    ----------
+    columns : (n, m + 1) array
+        ``Z``: the current prediction, then the references, all on the sphere.
+    origin : (n,) array
+        The main predictor as it came, on the sphere; settles the sign.
+    gates : (m,) array
+        1 for references that take part, 0 for the others.
+    grid : pair of sequences
+        Step sizes (delta) and weight scales (sigma²).
+    steps : int
+        Upper bound on steps (T2).
+    evaluate : callable or None
+        Scores of candidates.
+    """
+    gram, towards = columns.T @ columns, columns.T @ origin
+    step, scale = (axis.ravel() for axis in np.meshgrid(*grid, indexing="ij"))
+    first = np.zeros(columns.shape[1])
+    first[0] = 1.0
+    current = np.tile(first, (len(step), 1))
+    heights = np.full(len(step), np.nan if evaluate is None else evaluate(first[None])[0])
+    start = heights[0]
+    trails: list[list[FloatArray]] = [[first] for _ in step]
+    scores: list[list[float]] = [[start] for _ in step]
+    alive = np.arange(len(step))
+    for _ in range(steps):
+        candidates = diffusion_step(current[alive], gram, towards, gates, step[alive], scale[alive])
+        reached = np.full(len(alive), np.nan) if evaluate is None else evaluate(candidates)
+        rising = np.ones(len(alive), dtype=bool) if evaluate is None else reached > heights[alive]
+        alive, candidates, reached = alive[rising], candidates[rising], reached[rising]
+        if len(alive) == 0:
+            break
+        current[alive], heights[alive] = candidates, reached
+        for cell, coefficients, height in zip(alive, candidates, reached, strict=True):
+            trails[cell].append(coefficients)
+            scores[cell].append(float(height))
+    best = 0 if evaluate is None else int(np.argmax(heights))
+    return PredictionRun(
+        path=np.array(trails[best]),
+        scores=np.array(scores[best]),
+        cell=(float(step[best]), float(scale[best])),
+        surface=None if evaluate is None else heights.reshape(len(grid[0]), len(grid[1])),
+    )

@@ -1,0 +1,178 @@
+"""Problem: tables paired by id, checked against each other, as the arrays that the diffusion works on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
+from manifuse.errors import InputError, ManifuseWarning
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.sphere import is_constant, standardise, unit
+
+#: Pairs below which a bridge is refused, and below which the user is warned.
+LEAST_PAIRS, FEW_PAIRS = 3, 10
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """One reference as the diffusion sees it.
+
+    Attributes
+    ----------
+    name : str
+    scores : (n_k,) array
+        Standardised.
+    features : (n_k, d_k) array or None
+        None where the bridge is the identity.
+    main_rows, reference_rows : (p,) array of int
+        The pairs, in the order of the main rows.
+    is_coupled : bool
+        Whether every main row has its partner, so that the bridge is the identity.
+    is_constant : bool
+        A constant reference has no direction; it takes no part.
+    """
+
+    name: str
+    scores: FloatArray
+    features: FloatArray | None
+    main_rows: IndexArray
+    reference_rows: IndexArray
+    is_coupled: bool
+    is_constant: bool
+
+    def paired_scores(self) -> FloatArray:
+        """Scores at the pairs, shape (p,)."""
+        return np.asarray(self.scores[self.reference_rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A main predictor and its references.
+
+    Attributes
+    ----------
+    main : Observations
+    references : tuple of Reference
+    start : (n,) array
+        The main predictor on the manifold, ``unit(f(0))``.
+    offset, scale : float
+        What `restore` puts back.
+    """
+
+    main: Observations
+    references: tuple[Reference, ...]
+    start: FloatArray
+    offset: float
+    scale: float
+
+    @classmethod
+    def of(cls, main: Observations, references: Sequence[Observations]) -> Problem:
+        """Pair the tables by id.
+
+        Raises
+        ------
+        InputError
+            If the main predictor is constant, there is no reference, names repeat, or a reference cannot
+            be paired.
+        """
+        if not references:
+            raise InputError("No reference came; give at least one table of another predictor's scores.")
+        names = [reference.name for reference in references]
+        if len(set(names)) < len(names):
+            raise InputError(f"The references are named {names}; give each a name of its own.")
+        if bool(is_constant(main.scores[:, None])[0]):
+            raise InputError(
+                f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
+            )
+        return cls(
+            main=main,
+            references=tuple(_pair(main, reference) for reference in references),
+            start=unit(main.scores),
+            offset=float(main.scores.mean()),
+            scale=float(np.linalg.norm(main.scores - main.scores.mean())),
+        )
+
+    def restore(self, on_sphere: FloatArray) -> FloatArray:
+        """Put offset and scale of the main predictor back (section 2.1)."""
+        return np.asarray(self.offset + self.scale * on_sphere)
+
+    def score(self, labels: RankLabels, *, regression: bool) -> Score:
+        """Find the labelled rows among the main rows.
+
+        Raises
+        ------
+        InputError
+            If a label's id is unknown, or ordered pairs come for a regression.
+        """
+        rows, known = locate(labels.keys, self.main.keys)
+        if not known.all():
+            unknown = labels.keys[~known]
+            raise InputError(
+                f"{len(unknown)} labels are for ids that {self.main.name} does not have (first: {unknown[0]!r}); "
+                "labels are of main rows, so leave the others out."
+            )
+        if labels.grades is None:
+            if regression:
+                raise InputError(
+                    "Ordered pairs came as labels of a regression, which needs values; give ids and labels."
+                )
+            return PairedRanking(rows, labels.better, labels.worse)
+        return SquaredError(rows, labels.grades) if regression else GradedRanking(rows, labels.grades)
+
+
+def _pair(main: Observations, reference: Observations) -> Reference:
+    """Pair one reference with the main table by id, and say what is wrong with it."""
+    rows, known = locate(main.keys, reference.keys)
+    main_rows, reference_rows = np.flatnonzero(known), rows[known]
+    coupled = len(main_rows) == len(main)
+    name = reference.name
+    if coupled and len(reference) == len(main) and np.array_equal(reference.scores[rows], main.scores):
+        raise InputError(
+            f"The reference {name} is the main table itself, ids and scores; give another predictor's table."
+        )
+    if len(main_rows) < LEAST_PAIRS:
+        raise InputError(
+            f"{name} shares {len(main_rows)} of its {len(reference)} ids with {main.name}, but at least {LEAST_PAIRS} "
+            "(better 30 to 200) are needed; check that both tables name their rows alike."
+        )
+    if len(main_rows) < FEW_PAIRS:
+        warnings.warn(
+            f"{name} shares only {len(main_rows)} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
+            ManifuseWarning,
+            stacklevel=4,
+        )
+    missing = [table.name for table in (main, reference) if table.table is None]
+    if not coupled and missing:
+        raise InputError(
+            f"{name} shares {len(main_rows)} of {len(main)} ids with {main.name}, so a bridge is needed, but "
+            f"{' and '.join(missing)} came without features; give them."
+        )
+    # A coupled reference may vary only on rows that the main table does not have.
+    used = reference.scores[reference_rows] if coupled else reference.scores
+    constant = bool(is_constant(used[:, None])[0])
+    if constant:
+        warnings.warn(f"All scores of {name} are equal; it gets weight 0.", ManifuseWarning, stacklevel=4)
+    return Reference(
+        name=name,
+        scores=standardise(reference.scores),
+        features=None if coupled else reference.table,
+        main_rows=main_rows,
+        reference_rows=reference_rows,
+        is_coupled=coupled,
+        is_constant=constant,
+    )
+
+
+def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
+    """Place of every key in ``among`` and whether it is there at all."""
+    order = np.argsort(among)
+    places = np.searchsorted(among, keys, sorter=order)
+    rows = order[np.minimum(places, len(among) - 1)]
+    return rows, np.asarray(among[rows] == keys)

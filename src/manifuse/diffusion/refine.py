@@ -1,0 +1,165 @@
+"""The front door: refine one predictor by others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.joint import Path, Reason, diffuse
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
+from manifuse.diffusion.relevance import PairEvidence, Relevance, weigh_pairs
+from manifuse.diffusion.score import Score
+from manifuse.diffusion.tuning import choose_bridges
+from manifuse.kernels.arrays import FloatArray
+
+
+def refine(
+    main: Observations,
+    references: Sequence[Observations],
+    labels: RankLabels | None = None,
+    method: JointDiffusion | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Refinement:
+    """Refine a predictor by what others say, even of other rows.
+
+    Parameters
+    ----------
+    main : Observations
+        The predictor to refine.
+    references : sequence of Observations
+        Others' predictions. Rows with ids of the main table are its pairs; a reference that has all main
+        ids needs no features.
+    labels : RankLabels, optional
+        What is known of the truth of some main rows. Chooses hyperparameters and decides whether the
+        refinement is taken; none is needed.
+    method : JointDiffusion, optional
+        The hyperparameters; the defaults are sound.
+    rng : numpy.random.Generator or int, optional
+        Draws the folds of held-out pairs and their permutations. The result keeps the seed.
+
+    Returns
+    -------
+    Refinement
+
+    Raises
+    ------
+    InputError
+        If the tables do not fit together; the message says what to do.
+
+    Notes
+    -----
+    Algorithm 1 of [1]_, with the readings of ``docs/paper.md``.
+
+    References
+    ----------
+    .. [1] Kim, K. I. and Chang, H. J. "Joint Manifold Diffusion for Combining Predictions on Decoupled
+       Observations", CVPR 2019.
+
+    Examples
+    --------
+    Twenty rows with known truth, a noisy predictor, and two references with less noise on the same rows:
+
+    >>> import numpy as np
+    >>> import manifuse as mf
+    >>> noise = np.random.default_rng(0)
+    >>> truth, ids = np.arange(20.0), range(20)
+    >>> ours = mf.Observations(truth + 6 * noise.standard_normal(20), ids=ids, name="ours")
+    >>> others = [
+    ...     mf.Observations(truth + 3 * noise.standard_normal(20), ids=ids, name=name) for name in ("A", "B")
+    ... ]
+    >>> result = mf.refine(ours, others, rng=0)
+    >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
+    True
+    """
+    method = JointDiffusion() if method is None else method
+    seed = int(np.random.default_rng(rng).integers(2**63)) if not isinstance(rng, int) else rng
+    generator = np.random.default_rng(seed)
+    problem = Problem.of(main, references)
+    score = None if labels is None else problem.score(labels, regression=method.is_regression)
+    method.grid(labelled=score is not None)
+    bridges, folds, trials = choose_bridges(problem, method, generator)
+    evidence = weigh_pairs(bridges, folds, generator)
+    gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
+    path = diffuse(bridges, method, gates, score)
+    refined = problem.restore(path.predictions)
+    gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
+    refusal = None
+    if not gates.any():
+        refusal = Reason.NO_REFERENCE
+    elif gain is not None and method.safeguarded and not gain.is_certain:
+        refusal = Reason.GAIN_UNCERTAIN
+    refined = refined if refusal is None else main.scores
+    step_sizes, weight_scales = method.grid(labelled=score is not None)
+    transport = bridges.transport(path.predictions)
+    weights = np.array(path.history[-1].weights)
+    typical = np.array(
+        [np.median(transport.row_sums[r.main_rows, place]) for place, r in enumerate(problem.references)]
+    )
+    return Refinement(
+        predictions=main.like_predictions(refined),
+        accepted=refusal is None,
+        reason=path.reason if refusal is None else refusal,
+        relevance=_relevance(problem, path, evidence, transport.reached.mean(axis=0)),
+        weights=weights,
+        support=support_of_rows(transport.row_sums * transport.reached, typical, weights),
+        history=path.history,
+        choice=Choice(
+            setting=bridges.setting,
+            step_size=path.history[0].step_size,
+            weight_scale=path.history[0].weight_scale,
+            step_sizes=step_sizes,
+            weight_scales=weight_scales,
+            surface=path.surface,
+            trials=trials,
+        ),
+        accuracy=None if score is None else _accuracy(score, main.scores, refined),
+        gain=gain,
+        method=method,
+        seed=seed,
+        main=main,
+        _refined=refined,
+        _typical=typical,
+        _extension=Extension(bridges, tuple(references), path.rounds, method.anchored, method.standardised),
+    )
+
+
+def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:
+    """1 for references that take part, 0 for constant ones and those no better than chance."""
+    return np.array(
+        [
+            0.0 if reference.is_constant or (ignore_chance and seen.is_chance) else 1.0
+            for reference, seen in zip(problem.references, evidence, strict=True)
+        ]
+    )
+
+
+def _relevance(
+    problem: Problem, path: Path, evidence: Sequence[PairEvidence], reached: FloatArray
+) -> tuple[Relevance, ...]:
+    last = path.history[-1]
+    return tuple(
+        Relevance(
+            name=reference.name,
+            alignment=last.alignments[place],
+            held_out_alignment=seen.alignment,
+            chance_alignment=seen.chance,
+            fidelity=seen.fidelity,
+            weight=last.weights[place],
+            reached=float(reached[place]),
+            pairs=len(reference.main_rows),
+        )
+        for place, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True))
+    )
+
+
+def _accuracy(score: Score, before: FloatArray, after: FloatArray) -> dict[str, dict[str, float]]:
+    return {
+        "before": score.report(before[score.rows]),
+        "after": score.report(after[score.rows]),
+    }

@@ -1,0 +1,105 @@
+"""Relevance: which references matter, and whether that could be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.diffusion.bridges import Bridges
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import unit
+
+#: Permutations behind a chance level, and the share of them that it stands above.
+PERMUTATIONS, LEVEL = 499, 0.95
+
+
+@dataclass(frozen=True)
+class PairEvidence:
+    """What the pairs say of one reference, before any diffusion of the main predictor.
+
+    Attributes
+    ----------
+    alignment : float
+        Of main and reference scores at the pairs themselves, no bridge between (eq. 8), in [-1, 1].
+    fidelity : float
+        Alignment of the reference's own scores at the pairs with what a bridge built without them
+        brings there (k folds), in [-1, 1]; 1 for the identity bridge.
+    chance : float
+        What 95 of 100 permutations of the pairs stay under, in absolute alignment, in [0, 1].
+    """
+
+    alignment: float
+    fidelity: float
+    chance: float
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether permuted pairs do as well, in alignment or in crossing the bridge."""
+        return abs(self.alignment) <= self.chance or self.fidelity <= self.chance
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """What the diffusion found out about one reference.
+
+    Attributes
+    ----------
+    name : str
+    alignment : float
+        Of the refined predictions with the reference, carried over the last bridge (eq. 11), in [-1, 1].
+        Optimistic: the bridge leans on the main predictor's own scores.
+    held_out_alignment : float
+        Of the main predictor with the reference at the pairs, no bridge between; unbiased.
+    chance_alignment : float
+        The level that ``|held_out_alignment|`` and ``fidelity`` stay under for permuted pairs, 95 times
+        of 100.
+    fidelity : float
+        How well the bridge predicts the reference at pairs it was not given, in [-1, 1].
+    weight : float
+        The reference's weight (eq. 5) at the end, in [0, 1]; 0 if it was ignored.
+    reached : float
+        Share of main rows that the bridge reaches, in [0, 1].
+    pairs : int
+        Rows common with the main table.
+    """
+
+    name: str
+    alignment: float
+    held_out_alignment: float
+    chance_alignment: float
+    fidelity: float
+    weight: float
+    reached: float
+    pairs: int
+
+
+def assign_folds(bridges: Bridges, count: int, rng: np.random.Generator) -> list[IndexArray]:
+    """Put every pair of every reference into one of ``count`` folds of nearly equal size."""
+    return [rng.permutation(np.arange(len(reference.main_rows)) % count) for reference in bridges.problem.references]
+
+
+def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], rng: np.random.Generator) -> list[PairEvidence]:
+    """Ask the pairs about every reference."""
+    problem = bridges.problem
+    held_out = bridges.predict_held_out(problem.start, folds)
+    evidence = []
+    for place, reference in enumerate(problem.references):
+        ours, theirs = problem.start[reference.main_rows], reference.paired_scores()
+        shuffled = rng.permuted(np.tile(unit(theirs), (PERMUTATIONS, 1)), axis=1)
+        chance = float(np.quantile(np.abs(shuffled @ unit(ours)), LEVEL))
+        fidelity = _align(held_out[place], theirs) if place in held_out else 1.0
+        evidence.append(PairEvidence(_align(ours, theirs), fidelity, chance))
+    return evidence
+
+
+def mean_fidelity(bridges: Bridges, folds: Sequence[IndexArray]) -> float:
+    """Held-out fidelity averaged over the references that need a bridge."""
+    held_out = bridges.predict_held_out(bridges.problem.start, folds)
+    references = bridges.problem.references
+    return float(np.mean([_align(held_out[place], references[place].paired_scores()) for place in held_out]))
+
+
+def _align(a: FloatArray, b: FloatArray) -> float:
+    return float(unit(a) @ unit(b))

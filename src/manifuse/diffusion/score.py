@@ -1,0 +1,154 @@
+"""Scores: how good candidate predictions are on the labelled rows, and how sure a gain is."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.order import comparable, concordance
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better one prediction is than another, with the standard error of that difference."""
+
+    value: float
+    standard_error: float
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the gain exceeds its own standard error."""
+        return self.value > self.standard_error
+
+
+class Score(ABC):
+    """A measure on labelled rows; larger is better.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+        The labelled rows of the main table.
+    """
+
+    rows: IndexArray
+
+    @abstractmethod
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions at ``rows``, shape (l, c), to (c,)."""
+
+    @abstractmethod
+    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+        """Compare two predictions at ``rows``, shape (l,) each, paired over the rows."""
+
+    @abstractmethod
+    def report(self, predictions: FloatArray) -> dict[str, float]:
+        """Name and value of each measure that a user would want to read, for predictions (l,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradedRanking(Score):
+    """Ranking accuracy: the share of pairs with different grades that are in order, ties one half."""
+
+    rows: IndexArray
+    grades: FloatArray
+
+    #: Numbers held at once while many candidates are scored.
+    BUDGET = 1 << 22
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions; see `Score.evaluate`."""
+        width = max(1, self.BUDGET // len(self.grades))
+        parts = [
+            concordance(candidates[:, first : first + width], self.grades).sum(axis=0)
+            for first in range(0, candidates.shape[1], width)
+        ]
+        return np.asarray(np.concatenate(parts) / comparable(self.grades).sum())
+
+    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+        """Compare two predictions; see `Score.gain`.
+
+        The accuracy is a U-statistic over pairs of rows. Its variance is the sum over rows of the
+        squared deviation that the row's own pairs add up to.
+        """
+        counts = concordance(np.column_stack([before, after]), self.grades)
+        partners = comparable(self.grades)
+        total = partners.sum()
+        value = float((counts[:, 1] - counts[:, 0]).sum() / total)
+        deviations = counts[:, 1] - counts[:, 0] - value * partners
+        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total))
+
+    def report(self, predictions: FloatArray) -> dict[str, float]:
+        """Ranking accuracy; see `Score.report`."""
+        return {"accuracy": float(self.evaluate(predictions[:, None])[0])}
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRanking(Score):
+    """The share of given pairs (better, worse) that are in order, ties one half.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+    better, worse : (p,) array of int
+        Places in ``rows``.
+    """
+
+    rows: IndexArray
+    better: IndexArray
+    worse: IndexArray
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions; see `Score.evaluate`."""
+        return np.asarray(self._correct(candidates).mean(axis=0))
+
+    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+        """Compare two predictions; see `Score.gain`. Pairs that share a row are not independent."""
+        difference = self._correct(after) - self._correct(before)
+        value = float(difference.mean())
+        ends = np.concatenate([self.better, self.worse])
+        deviations = np.bincount(ends, np.tile(difference - value, 2), minlength=len(self.rows))
+        # Summed over rows, a pair's own square counts twice, once at each of its ends.
+        own = np.sum((difference - value) ** 2)
+        variance = max(np.sum(deviations**2) - own, own)
+        return Gain(value, float(np.sqrt(variance) / len(difference)))
+
+    def report(self, predictions: FloatArray) -> dict[str, float]:
+        """Ranking accuracy; see `Score.report`."""
+        return {"accuracy": float(self.evaluate(predictions))}
+
+    def _correct(self, predictions: FloatArray) -> FloatArray:
+        return np.asarray((np.sign(predictions[self.better] - predictions[self.worse]) + 1.0) / 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(Score):
+    """The negative root mean squared error against known targets.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+    targets : (l,) array
+        The truth, in units of the main predictor.
+    """
+
+    rows: IndexArray
+    targets: FloatArray
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions; see `Score.evaluate`."""
+        return np.asarray(-np.sqrt(np.mean((candidates - self.targets[:, None]) ** 2, axis=0)))
+
+    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+        """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
+        errors = np.column_stack([before, after]) - self.targets[:, None]
+        squares = errors**2
+        roots = np.sqrt(squares.mean(axis=0))
+        scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
+        influence = scaled[:, 0] - scaled[:, 1]
+        return Gain(float(roots[0] - roots[1]), float(influence.std(ddof=1) / np.sqrt(len(influence))))
+
+    def report(self, predictions: FloatArray) -> dict[str, float]:
+        """Root mean squared and mean absolute error; see `Score.report`."""
+        errors = predictions - self.targets
+        return {"rmse": float(np.sqrt(np.mean(errors**2))), "mae": float(np.mean(np.abs(errors)))}

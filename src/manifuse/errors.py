@@ -1,0 +1,52 @@
+"""What can go wrong, drawn as a tree.
+
+- ManifuseError: catch this one to catch them all
+    - InputError: the input cannot be used; the message says what came, what was expected, what to do
+        - MissingExtraError: an optional dependency is needed; the message says how to install it
+- ManifuseWarning: the run goes on, and the user should know
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+
+class ManifuseError(Exception):
+    """The root of the errors that manifuse raises on purpose."""
+
+
+class InputError(ManifuseError, ValueError):
+    """Input or arguments that cannot be used."""
+
+
+class MissingExtraError(InputError):
+    """A feature was asked for whose optional dependency is not installed."""
+
+
+class ManifuseWarning(UserWarning):
+    """Something about the input that the user should know of."""
+
+
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say how to get it.
+
+    Parameters
+    ----------
+    module : str
+        What to import.
+    extra : str
+        The extra of this package that installs it.
+    purpose : str
+        What it is needed for, as the start of the sentence.
+
+    Raises
+    ------
+    MissingExtraError
+        If the module is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]'"
+        ) from error

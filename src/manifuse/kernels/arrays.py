@@ -1,0 +1,12 @@
+"""The array types that every floor speaks of."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+SparseMatrix = sparse.csr_array

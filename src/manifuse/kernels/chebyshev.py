@@ -1,0 +1,73 @@
+"""The implicit bridge without the bridge (eq. 15-16, corrected).
+
+``(I + d L_f) V + d V L_k = B(0)`` has the solution ``V = sum_ab c_ab T_a(L_f - I) B(0) T_b(L_k - I)``, where
+``c`` holds the Chebyshev coefficients of ``1 / (1 + d (x + y))`` on [0, 2]². With ``B(0)`` one at each pair and
+zero elsewhere, ``V g`` needs only the moments ``T_b(L_k - I) g`` at the paired rows of the reference and one
+Clenshaw recurrence on the main side. Affinities stand for Laplacians: ``L - I = -S``.
+"""
+
+import numpy as np
+
+from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+
+
+def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
+    """Chebyshev coefficients of ``(1 + step (x + y))^-power`` on [0, 2]², shape (degree + 1, degree + 1).
+
+    The degree is the least for which the coefficients left out sum to no more than ``tolerance`` times
+    the smallest value of the function. As Chebyshev polynomials of an affinity have norm at most 1, the
+    bridge made from them is then within ``tolerance`` of the exact one, in the Frobenius norm, relatively.
+    """
+    # The nearest pole sits at x = -1/step; its Bernstein ellipse gives a degree that is surely enough.
+    pole = 1.0 + 1.0 / step
+    decay = np.log(pole + np.sqrt(pole**2 - 1.0))
+    smallest = (1.0 + 4.0 * step) ** -power
+    budget = tolerance * smallest
+    enough = int(np.ceil((np.log(1.0 / budget) + 8.0 * power) / decay)) + 8
+    angles = np.pi * (np.arange(enough) + 0.5) / enough
+    nodes = np.cos(angles)
+    values = (1.0 + step * (nodes[:, None] + nodes[None, :] + 2.0)) ** -power
+    transform = np.cos(np.outer(np.arange(enough), angles)) * (2.0 / enough)
+    transform[0] /= 2.0
+    coefficients = transform @ values @ transform.T
+    shells = np.maximum.outer(np.arange(enough), np.arange(enough))
+    left_out = np.bincount(shells.ravel(), np.abs(coefficients).ravel())[::-1].cumsum()[::-1]
+    degree = int(np.argmax(np.append(left_out[1:], 0.0) <= budget))
+    return np.asarray(coefficients[: degree + 1, : degree + 1])
+
+
+def moments(affinity: SparseMatrix, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
+    """``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
+    gathered = np.empty((count, len(rows), block.shape[1]))
+    previous, current = block, -(affinity @ block)
+    for order in range(count):
+        gathered[order] = previous[rows]
+        previous, current = current, -2.0 * (affinity @ current) - previous
+    return gathered
+
+
+def spread(affinity: SparseMatrix, rows: IndexArray, sources: FloatArray) -> FloatArray:
+    """``sum_a T_a(-S) E sources[a]`` by Clenshaw's recurrence, with ``E`` placing ``rows``.
+
+    Parameters
+    ----------
+    affinity : (n, n) CSR array
+    rows : (p,) array
+        Distinct rows at which the sources sit.
+    sources : (degree + 1, p, columns) array
+
+    Returns
+    -------
+    (n, columns) array
+    """
+    later = np.zeros((affinity.shape[0], sources.shape[2]))
+    latest = np.zeros_like(later)
+    for source in sources[:0:-1]:
+        following = affinity @ latest
+        following *= -2.0
+        following -= later
+        following[rows] += source
+        later, latest = latest, following
+    result = -(affinity @ latest) - later
+    result[rows] += sources[0]
+    return np.asarray(result)

@@ -1,0 +1,34 @@
+"""Rows of a sparse matrix: the K largest entries, and rows that sum to one (section 2.2.2)."""
+
+import numpy as np
+import scipy.sparse as sparse
+
+from manifuse.kernels.arrays import SparseMatrix
+
+
+def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
+    """Keep the ``count`` largest of the non-negative entries of every row; equals go to the lower column."""
+    sizes = np.diff(matrix.indptr)
+    if sizes.max(initial=0) <= count:
+        return matrix
+    matrix.sort_indices()
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    padded = np.full((len(sizes), int(sizes.max())), -1.0)
+    padded[rows, np.arange(len(rows)) - matrix.indptr[rows]] = matrix.data
+    threshold = np.partition(padded, -count, axis=1)[:, -count]
+    above = matrix.data > threshold[rows]
+    level = matrix.data == threshold[rows]
+    # Places left for entries level with the threshold, filled in storage order, that is by column.
+    places = count - np.bincount(rows[above], minlength=len(sizes))
+    turn = np.append(0, np.cumsum(level))
+    kept = above | (level & (turn[1:] - turn[matrix.indptr[rows]] <= places[rows]))
+    indptr = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(sizes))))
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
+
+
+def sum_to_one(matrix: SparseMatrix) -> SparseMatrix:
+    """Scale every row to sum 1; rows without entries stay empty."""
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    factors = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+    scaled = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    return sparse.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)

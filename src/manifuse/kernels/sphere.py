@@ -1,0 +1,42 @@
+"""The predictor manifold: centred vectors of unit norm (eq. 1-3 and 8).
+
+A column is *constant* when what centring leaves of it is below rounding; it has no direction, and
+its place on the sphere is the zero vector, whose alignment with everything is 0.
+"""
+
+import numpy as np
+
+from manifuse.kernels.arrays import BoolArray, FloatArray
+
+
+def centre(vectors: FloatArray) -> FloatArray:
+    """Columns of ``vectors`` less their means: ``C v`` with ``C = I - 11'/n`` (eq. 8)."""
+    return np.asarray(vectors - vectors.mean(axis=0))
+
+
+def is_constant(vectors: FloatArray) -> BoolArray:
+    """Whether each column's spread is no more than the rounding of its own entries."""
+    spread = np.linalg.norm(centre(vectors), axis=0)
+    rounding = 8 * np.finfo(vectors.dtype).eps * np.linalg.norm(vectors, axis=0)
+    return np.asarray(spread <= rounding)
+
+
+def unit(vectors: FloatArray) -> FloatArray:
+    """Project columns onto the predictor manifold (eq. 1); constant columns become zero."""
+    constant = is_constant(vectors)
+    centred = np.where(constant, 0.0, centre(vectors))
+    # Dividing by the largest entry first keeps the squares of tiny or huge scores in range.
+    largest = np.abs(centred).max(axis=0)
+    centred = centred / np.where(largest > 0, largest, 1.0)
+    norms = np.linalg.norm(centred, axis=0)
+    return np.asarray(centred / np.where(norms > 0, norms, 1.0))
+
+
+def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Cosine of the centred predictions ``a`` and ``b``, column by column (eq. 8), in [-1, 1]."""
+    return np.asarray(np.sum(unit(a) * unit(b), axis=0))
+
+
+def standardise(vectors: FloatArray) -> FloatArray:
+    """Columns with mean 0 and standard deviation 1, so that scales of eq. 14 carry no unit."""
+    return np.asarray(unit(vectors) * np.sqrt(len(vectors)))

@@ -1,0 +1,1 @@
+"""Floor 3: rankers that make scores from labels."""
