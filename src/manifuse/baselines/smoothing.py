@@ -6,14 +6,13 @@ The control that every table needs: what the method gains over it is what the re
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.sparse.linalg import cg
 
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.score import Score
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.laplacian import smooth
 from manifuse.kernels.sphere import standardise
 
 #: What the labels choose from: neighbours, step sizes, prediction scales, and rounds of re-weighting.
@@ -23,14 +22,11 @@ SCALES = (0.1, 0.3, np.inf)
 ROUNDS = 3
 
 
-def smooth(graph: FeatureGraph, scores: FloatArray, *, step: float, scale: float) -> FloatArray:
-    """Solve ``(I + step Laplacian) s = scores``, each row scaled by what it makes of a constant."""
+def smooth_scores(graph: FeatureGraph, scores: FloatArray, *, step: float, scale: float) -> FloatArray:
+    """Smooth once over the graph that the scores re-weigh, each row scaled by what it makes of a constant."""
     affinity = graph.affinity(standardise(scores), scale)
-    system = sparse.csr_array((1.0 + step) * sparse.eye_array(len(scores)) - step * affinity)
-    # Positive definite with condition at most 1 + 2 step, and positive on the constant: its inverse is
-    # entrywise non-negative with a positive diagonal.
-    smoothed, constant = (cg(system, right, rtol=1e-8)[0] for right in (scores, np.ones(len(scores))))
-    return np.asarray(smoothed / constant)
+    smoothed = smooth(affinity, np.column_stack([scores, np.ones(len(scores))]), step)
+    return np.asarray(smoothed[:, 0] / smoothed[:, 1])
 
 
 def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -> FloatArray:
@@ -59,7 +55,7 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
             for scale in SCALES:
                 current: FloatArray = main.scores
                 for _ in range(ROUNDS):
-                    current = smooth(graph, current, step=step, scale=scale)
+                    current = smooth_scores(graph, current, step=step, scale=scale)
                     reached = float(score.evaluate(current[score.rows, None])[0])
                     if reached > height:
                         best, height = current, reached

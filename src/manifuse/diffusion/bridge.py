@@ -71,7 +71,11 @@ AnchorType = TypeVar("AnchorType", bound=Anchor)
 
 
 class BridgeScheme(ABC, Generic[AnchorType]):
-    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge."""
+    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters."""
+
+    def parameters(self) -> dict[str, float]:
+        """Hyperparameters by name."""
+        return dict(vars(self))
 
     @abstractmethod
     def anchor(

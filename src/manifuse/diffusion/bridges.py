@@ -13,6 +13,7 @@ from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.laplacian import smooth
 from manifuse.kernels.sphere import standardise
 
 
@@ -85,6 +86,17 @@ class Bridges:
         """Affinity of the main table, re-weighted by ``predictions`` (n,)."""
         assert self.graph is not None, "only decoupled references ask for an affinity"
         return self.graph.affinity(standardise(predictions), self.setting.score_scale)
+
+    def smooth(self, predictions: FloatArray, step: float) -> Transport | None:
+        """Smooth ``predictions`` over the graph they weigh, as a reference that all rows are paired with.
+
+        Returns None where there is no graph or ``step`` is 0.
+        """
+        if self.graph is None or step == 0:
+            return None
+        block = np.column_stack([predictions, np.ones(len(predictions))])
+        smoothed = smooth(self.affinity(predictions), block, step)
+        return Transport.of(smoothed[:, :1], smoothed[:, 1:])
 
     def transport(self, predictions: FloatArray) -> Transport:
         """Bring every reference to the main rows, given the current ``predictions`` (n,)."""

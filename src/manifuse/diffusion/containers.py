@@ -87,8 +87,7 @@ def restorer(values: Any) -> Callable[[FloatArray, IndexArray], Any]:
 
         def as_tensor(numbers: FloatArray, rows: IndexArray) -> Any:
             del rows
-            tensor = values.new_tensor(numbers.tolist(), dtype=values.dtype if values.is_floating_point() else None)
-            return tensor
+            return values.new_tensor(numbers, dtype=values.dtype if values.is_floating_point() else None)
 
         return as_tensor
     native = nw.from_native(values, allow_series=True, pass_through=True)

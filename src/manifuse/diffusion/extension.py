@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from manifuse.diffusion.bridge import REACHED
+from manifuse.diffusion.bridge import REACHED, Transport
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Round, columns_of
 from manifuse.diffusion.observations import Observations
@@ -39,12 +39,14 @@ class Extension:
     bridges : Bridges
     references : tuple of Observations
     rounds : tuple of Round
+    smoothing : float
     anchored, standardised : bool
     """
 
     bridges: Bridges
     references: tuple[Observations, ...]
     rounds: tuple[Round, ...]
+    smoothing: float
     anchored: bool
     standardised: bool
 
@@ -69,9 +71,17 @@ class Extension:
         current: FloatArray = own
         row_sums: FloatArray = np.zeros((len(new), len(problem.references)))
         for turn in self.rounds:
-            values, row_sums = self._arrive(new, turn, current, edges)
-            references = turn.transport.project(values)
-            current = columns_of(current, references, own if self.anchored else None) @ turn.coefficients
+            affinity = None if edges is None else self._affinity(turn, current, edges)
+            references, row_sums = self._arrive(new, turn, affinity, edges)
+            current = (
+                columns_of(
+                    current,
+                    references,
+                    self._smooth(turn, current, affinity, edges),
+                    own if self.anchored else None,
+                )
+                @ turn.coefficients
+            )
         return current, row_sums
 
     def _connect(self, new: Observations) -> Edges:
@@ -97,17 +107,15 @@ class Extension:
         return Edges(indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
 
     def _arrive(
-        self, new: Observations, turn: Round, current: FloatArray, edges: Edges | None
+        self, new: Observations, turn: Round, affinity: FloatArray | None, edges: Edges | None
     ) -> tuple[FloatArray, FloatArray]:
-        """Reference scores at the new rows, neutral where none arrive, and their row sums."""
+        """References at the new rows, on the sphere and neutral where none arrive, and their row sums."""
         transport = turn.transport
         neutral = transport.values.mean(axis=0)
-        carried, row_sums = np.zeros((2, len(new), len(neutral)))
-        if edges is not None:
-            affinity = self._affinity(turn, current, edges)
-            row_sums = np.einsum("qN,qNm->qm", affinity, transport.row_sums[edges.indices])
-            masses = transport.values * transport.row_sums
-            carried = np.einsum("qN,qNm->qm", affinity, masses[edges.indices])
+        carried: FloatArray = np.zeros((len(new), len(neutral)))
+        row_sums: FloatArray = np.zeros((len(new), len(neutral)))
+        if affinity is not None and edges is not None:
+            carried, row_sums = _average(transport, affinity, edges)
         for place, reference in enumerate(self.bridges.problem.references):
             if reference.is_coupled:
                 rows, known = locate(new.keys, self.references[place].keys)
@@ -115,7 +123,18 @@ class Extension:
                 carried[:, place] = np.where(known, reference.scores[rows], 0.0)
         reached = (row_sums > 0) & (row_sums >= REACHED * transport.row_sums.max(axis=0))
         values = np.where(reached, carried / np.where(reached, row_sums, 1.0), neutral)
-        return values, np.where(reached, row_sums, 0.0)
+        return transport.project(values), np.where(reached, row_sums, 0.0)
+
+    def _smooth(
+        self, turn: Round, current: FloatArray, affinity: FloatArray | None, edges: Edges | None
+    ) -> FloatArray | None:
+        """The current prediction of the new rows, smoothed with that of their neighbours, on the sphere."""
+        if turn.smoothed is None or affinity is None or edges is None:
+            return None
+        carried, row_sums = _average(turn.smoothed, affinity, edges)
+        # A row of (I + step Laplacian) s = f, solved for its own entry; likewise for the constant.
+        smoothed = current[:, None] + self.smoothing * carried
+        return turn.smoothed.project(smoothed / (1.0 + self.smoothing * row_sums))
 
     def _affinity(self, turn: Round, current: FloatArray, edges: Edges) -> FloatArray:
         """Normalised affinity (eq. 14) of new rows to their fitted neighbours, shape (q, N)."""
@@ -128,3 +147,10 @@ class Extension:
         theirs = graph.degrees(standardise(turn.start), scale)[edges.indices]
         roots = np.sqrt(own * theirs)
         return np.asarray(np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0))
+
+
+def _average(transport: Transport, affinity: FloatArray, edges: Edges) -> tuple[FloatArray, FloatArray]:
+    """What neighbours hold, before division by row sums, and their row sums, averaged by affinity."""
+    masses = transport.values * transport.row_sums
+    carried = np.einsum("qN,qNm->qm", affinity, masses[edges.indices])
+    return carried, np.einsum("qN,qNm->qm", affinity, transport.row_sums[edges.indices])

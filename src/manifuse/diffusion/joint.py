@@ -69,12 +69,17 @@ class Round:
     start : (n,) array
         The prediction on the sphere that the round began with, which also weighed its graph.
     transport : Transport
-    coefficients : (m + 1,) or (m + 2,) array
-        The new prediction in ``[start, references..., main as it came if anchored]``.
+        The references.
+    smoothed : Transport or None
+        The prediction smoothed over its own graph.
+    coefficients : (m + 1,) to (m + 3,) array
+        The new prediction in ``[start, references..., smoothed, main as it came]``, the last two where
+        the method has them.
     """
 
     start: FloatArray
     transport: Transport
+    smoothed: Transport | None
     coefficients: FloatArray
 
 
@@ -121,7 +126,13 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
     reason = Reason.ROUNDS_USED_UP
     for number in range(1, method.rounds + 1):
         transport = bridges.transport(current)
-        columns = columns_of(current, transport.project(transport.values), problem.start if method.anchored else None)
+        smoothed = bridges.smooth(current, method.smoothing)
+        columns = columns_of(
+            current,
+            transport.project(transport.values),
+            None if smoothed is None else smoothed.project(smoothed.values),
+            problem.start if method.anchored else None,
+        )
         evaluate = None
         if score is not None:
             rows = columns[score.rows]
@@ -132,7 +143,7 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
         run = diffuse_prediction(
             columns,
             problem.start,
-            gates=np.append(gates, 1.0) if method.anchored else gates,
+            gates=np.append(gates, np.ones(columns.shape[1] - 1 - len(gates))),
             grid=grid,
             steps=1 if score is None else method.steps,
             evaluate=evaluate,
@@ -144,7 +155,7 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
         if stuck:
             reason = Reason.SCORE_STOPPED_RISING
             break
-        rounds.append(Round(current, transport, run.path[-1]))
+        rounds.append(Round(current, transport, smoothed, run.path[-1]))
         # Columns and coefficients are of unit norm already; projecting again keeps rounding from adding up.
         following = unit(columns @ run.path[-1])
         turned = 1.0 - float(following @ current)
@@ -155,10 +166,9 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
     return Path(current, tuple(rounds), tuple(history), surface, reason)
 
 
-def columns_of(current: FloatArray, references: FloatArray, origin: FloatArray | None) -> FloatArray:
-    """``Z``: the prediction, the references, and the main predictor as it came, all on the sphere."""
-    anchor = [] if origin is None else [origin[:, None]]
-    return np.hstack([current[:, None], references, *anchor])
+def columns_of(current: FloatArray, *others: FloatArray | None) -> FloatArray:
+    """``Z``: the current prediction, then whatever else there is to mix it with, all on the sphere."""
+    return np.column_stack([current, *(other for other in others if other is not None)])
 
 
 def _record(

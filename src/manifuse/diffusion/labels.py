@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_numpy
 from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
 class RankLabels:
@@ -41,15 +42,16 @@ class RankLabels:
 
     def __init__(self, ids: Any, grades: Any) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
-        self.grades: NDArray[np.float64] | None = to_floats(grades, what="The labels", dimensions=1)
-        self.better: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        self.worse: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        if len(self.keys) != len(self.grades):
-            raise InputError(f"The labels have {len(self.keys)} ids but {len(self.grades)} values; give one each.")
-        bad = np.flatnonzero(~np.isfinite(self.grades)).tolist()
+        values = to_floats(grades, what="The labels", dimensions=1)
+        self.grades: FloatArray | None = values
+        self.better: IndexArray = np.empty(0, dtype=np.intp)
+        self.worse: IndexArray = np.empty(0, dtype=np.intp)
+        if len(self.keys) != len(values):
+            raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one each.")
+        bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
             raise InputError(f"The labels are NaN or infinite in {name_rows(bad)}; leave out what is not known.")
-        if len(np.unique(self.grades)) < 2:
+        if len(np.unique(values)) < 2:
             raise InputError("The labels are all equal, which orders nothing; give at least two different values.")
 
     @classmethod

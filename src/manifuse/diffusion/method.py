@@ -20,7 +20,7 @@ STEP_SIZES = tuple(float(value) for value in np.logspace(-2, 2, 8))
 WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
 
 #: Without labels there is nothing to choose by: these stand (docs/decisions.md).
-UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 0.5, 1.0
+UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 1.0, 0.3
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class JointDiffusion:
         How pairs become bridges, with their step size (``delta_B``) and, if explicit, sparsity (K).
     step_size : float, tuple of float, or None
         Step size of the f-diffusion (delta), positive. None: chosen by the labels from eight values in
-        [0.01, 100]; 0.5 without labels.
+        [0.01, 100]; 1 without labels.
     weight_scale : float, tuple of float, or None
         Scale of the reference weights (sigma²), positive. None: chosen by the labels from seven values
-        in [0.01, 10]; 1 without labels.
+        in [0.01, 10]; 0.3 without labels.
     rounds : int
         Upper bound on joint rounds (T1).
     steps : int
@@ -62,6 +62,9 @@ class JointDiffusion:
         Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
         Keep the main predictor as it came among the references, so that rounds cannot drift away from it.
+    smoothing : float
+        Step size with which the current prediction is smoothed over its own graph, to join the references;
+        0 leaves it out, as does a main table without a graph.
     ignore_chance : bool
         Give weight 0 to references that align with the main predictor, or cross their bridge, no
         better than permuted pairs do.
@@ -104,8 +107,9 @@ class JointDiffusion:
     weight_scale: float | tuple[float, ...] | None = None
     rounds: int = 20
     steps: int = 20
-    settled: float = 1e-3
+    settled: float = 3e-4
     anchored: bool = True
+    smoothing: float = 10.0
     ignore_chance: bool = True
     selection: Literal["held-out", "alignment"] = "held-out"
     folds: int = 5
@@ -125,8 +129,9 @@ class JointDiffusion:
                 self._refuse(name, "positive numbers")
         if any(not np.isfinite(number) for number in choices(self.step_size or 1.0)):
             self._refuse("step_size", "finite numbers")
-        if not self.settled >= 0:
-            self._refuse("settled", "a number of at least 0")
+        for name in ("settled", "smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                self._refuse(name, "a number of at least 0")
         if any(not isinstance(scheme, BridgeScheme) for scheme in choices(self.bridge)):
             self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
         allowed = {
@@ -149,6 +154,7 @@ class JointDiffusion:
             score_scale=(0.1, 0.3, 1.0),
             bridge=tuple(ExplicitEuler(keep=keep) for keep in (5, 10, 20)),
             anchored=False,
+            smoothing=0.0,
             ignore_chance=False,
             selection="alignment",
             safeguarded=False,

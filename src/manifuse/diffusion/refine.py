@@ -125,7 +125,9 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(bridges, tuple(references), path.rounds, method.anchored, method.standardised),
+        _extension=Extension(
+            bridges, tuple(references), path.rounds, method.smoothing, method.anchored, method.standardised
+        ),
     )
 
 

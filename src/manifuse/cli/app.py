@@ -1,0 +1,137 @@
+"""The command line. Reads options, calls the library, prints; heavy imports wait inside the commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from manifuse.errors import InputError, ManifuseWarning
+
+app = typer.Typer(
+    name="manifuse",
+    help="Improve a predictor by the scores of others, even when they were computed on other rows.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+people = Console(stderr=True)
+
+
+@app.callback(invoke_without_command=True)
+def version_option(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Improve a predictor by the scores of others, even when they were computed on other rows."""
+    if version:
+        from manifuse import __version__
+
+        typer.echo(f"manifuse {__version__}")
+        raise typer.Exit
+
+
+@app.command("refine")
+def refine_command(
+    main: Annotated[str, typer.Argument(metavar="MAIN", help="The table to refine: id, score, features.")],
+    out: Annotated[Path, typer.Option(help="Where the refined table goes.")],
+    reference: Annotated[list[str], typer.Option(help="A table of another predictor; give one or more.")],
+    labels: Annotated[
+        Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")
+    ] = None,
+    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
+    task: Annotated[str, typer.Option(help="What labels measure: ranking or regression.")] = "ranking",
+    seed: Annotated[int, typer.Option(help="Gives the same result again.", min=0)] = 0,
+    drop_invalid: Annotated[bool, typer.Option(help="Drop rows with NaN or infinite values.")] = False,
+    safeguard: Annotated[bool, typer.Option(help="Keep the scores unless the gain is certain.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Refine the scores of MAIN by those of the references, and write id, score, original and support.
+
+    Tables are CSV, Parquet, Arrow, JSON lines or .npz; rows with equal ids are the same thing.
+    """
+    from manifuse.cli.refine import RefineRequest, run_refine
+    from manifuse.diffusion.method import JointDiffusion
+
+    if task not in ("ranking", "regression"):
+        raise InputError(f"--task {task} came, but ranking or regression was expected.")
+    request = RefineRequest(
+        main=main,
+        references=reference,
+        out=out,
+        labels=labels,
+        pairs=pairs,
+        features=features,
+        method=JointDiffusion(task="regression" if task == "regression" else "ranking", safeguarded=safeguard),
+        seed=seed,
+        drop_invalid=drop_invalid,
+    )
+    with people.status("Refining ..."):
+        _, summary = run_refine(request)
+    if as_json:
+        typer.echo(json.dumps(summary, allow_nan=False))
+    _print_summary(summary, out)
+
+
+@app.command("demo")
+def demo_command(
+    dataset: Annotated[str, typer.Option(help="digits, or hw from the data folder.")] = "digits",
+    data: Annotated[Path | None, typer.Option(help="The data folder; else MANIFUSE_DATA.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("demo.html"),
+    splits: Annotated[int, typer.Option(help="Random splits to average over.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="The first split's seed.", min=0)] = 0,
+) -> None:
+    """Refine rankers of handwritten digits by rankers of other features on other digits."""
+    from manifuse.cli.demo import run_demo
+
+    run_demo(dataset, data, out, splits=splits, seed=seed)
+
+
+def main() -> None:
+    """Run the command line; input that is refused ends in one sentence and exit status 2."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except InputError as error:
+        people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del filename, lineno, file, line
+    if issubclass(category, ManifuseWarning):
+        people.print(f"manifuse: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_summary(summary: dict[str, Any], out: Path) -> None:
+    table = Table(title="References")
+    for heading in ("name", "pairs", "reached", "alignment", "on the pairs", "chance", "fidelity", "weight"):
+        table.add_column(heading, justify="left" if heading == "name" else "right")
+    for entry in summary["references"]:
+        numbers = ("alignment", "held_out_alignment", "chance_alignment", "fidelity", "weight")
+        table.add_row(
+            entry["name"], str(entry["pairs"]), f"{entry['reached']:.0%}", *(f"{entry[name]:.2f}" for name in numbers)
+        )
+    people.print(table)
+    if summary["accuracy"] is not None:
+        for measure, before in summary["accuracy"]["before"].items():
+            people.print(
+                f"{measure} on the labels: {before:.4f} before, {summary['accuracy']['after'][measure]:.4f} after"
+            )
+    people.print(f"{summary['reason']} {summary['rows']} rows written to {out}.", highlight=False, soft_wrap=True)

@@ -1,0 +1,152 @@
+"""``manifuse refine``: files to tables, tables to the library, the result to files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manifuse import __version__
+from manifuse.cli.tables import Table, check_output, read_columns, read_table, write_table
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.refine import refine
+from manifuse.diffusion.refinement import Refinement
+from manifuse.errors import InputError
+
+
+@dataclass(frozen=True)
+class RefineRequest:
+    """What the command line asked for.
+
+    Attributes
+    ----------
+    main : str
+    references : sequence of str
+    out : Path
+    labels, pairs : Path or None
+    features : str or None
+    method : JointDiffusion
+    seed : int
+    drop_invalid : bool
+    """
+
+    main: str
+    references: Sequence[str]
+    out: Path
+    labels: Path | None
+    pairs: Path | None
+    features: str | None
+    method: JointDiffusion
+    seed: int
+    drop_invalid: bool
+
+
+def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
+    """Read, refine, write.
+
+    Returns
+    -------
+    result : Refinement
+    summary : dict
+        What ``--json`` prints.
+    """
+    start = time.perf_counter()
+    check_output(request.out)
+    table = read_table(request.main, features=request.features)
+    others = [read_table(reference, features=request.features) for reference in request.references]
+    if request.pairs is not None:
+        others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
+    main, *references = (_observe(each, drop=request.drop_invalid) for each in (table, *others))
+    labels = None if request.labels is None else read_labels(request.labels)
+    result = refine(main, references, labels=labels, method=request.method, rng=request.seed)
+    columns = {
+        "id": table.ids[main.rows],
+        "score": np.asarray(result.predictions),
+        "original": main.scores,
+        "support": result.support,
+    }
+    write_table(request.out, columns)
+    return result, summarise(result, seconds=time.perf_counter() - start)
+
+
+def read_labels(path: Path) -> RankLabels:
+    """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
+    columns = read_columns(path)
+    if {"id", "label"} <= columns.keys():
+        return RankLabels(columns["id"], columns["label"])
+    if {"better", "worse"} <= columns.keys():
+        return RankLabels.from_pairs(columns["better"], columns["worse"])
+    raise InputError(
+        f"{path} has the columns {', '.join(columns)}, but id and label, or better and worse, were expected; rename."
+    )
+
+
+def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, Any], *, source: Path) -> list[Table]:
+    """Give paired reference rows the ids of their main rows, and all others ids that match nothing.
+
+    Parameters
+    ----------
+    pairs : dict
+        Columns ``main`` and ``reference``, and ``table`` where there are several references.
+    """
+    needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
+    missing = [name for name in needed if name not in pairs]
+    if missing:
+        raise InputError(f"{source} has no column {missing[0]!r}; pairs need {', '.join(needed)}.")
+    texts = {name: [str(value) for value in pairs[name].tolist()] for name in needed}
+    tables = texts.get("table", [references[0].name] * len(texts["main"]))
+    unknown = set(tables) - {reference.name for reference in references}
+    if unknown:
+        raise InputError(f"{source} names the table {min(unknown)!r}, which is none of the references; mend it.")
+    known = {str(value) for value in main.ids.tolist()}
+    renamed = []
+    for reference in references:
+        rows = [row for row, table in enumerate(tables) if table == reference.name]
+        names = {texts["reference"][row]: texts["main"][row] for row in rows}
+        if len(names) < len(rows) or len(set(names.values())) < len(rows):
+            raise InputError(f"{source} pairs a row of {reference.name} or {main.name} twice; keep one pair for each.")
+        ids = [str(value) for value in reference.ids.tolist()]
+        strange = sorted((set(names) - set(ids)) | (set(names.values()) - known))
+        if strange:
+            raise InputError(
+                f"{source} names {strange[0]!r}, which is no id of {reference.name} or {main.name}; mend it."
+            )
+        ours = np.array([names.get(name, f"{reference.name}\x1f{name}") for name in ids])
+        renamed.append(replace(reference, ids=ours))
+    return renamed
+
+
+def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
+    """Describe the result as plain data, the same for a program and for a person."""
+    choice = result.choice
+    return {
+        "accepted": result.accepted,
+        "reason": str(result.reason),
+        "accuracy": None if result.accuracy is None else dict(result.accuracy),
+        "gain": None if result.gain is None else asdict(result.gain),
+        "references": [asdict(relevance) for relevance in result.relevance],
+        "hyperparameters": {
+            "neighbours": choice.setting.neighbours,
+            "score_scale": choice.setting.score_scale,
+            "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
+            "step_size": choice.step_size,
+            "weight_scale": choice.weight_scale,
+            "rounds": result.history[-1].round,
+        },
+        "rows": len(result.main),
+        "seconds": round(seconds, 3),
+        "version": __version__,
+        "seed": result.seed,
+    }
+
+
+def _observe(table: Table, *, drop: bool) -> Observations:
+    return Observations(
+        table.scores, table.features, ids=table.ids, name=table.name, invalid="drop" if drop else "refuse"
+    )

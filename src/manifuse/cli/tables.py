@@ -1,0 +1,227 @@
+"""Tables in and out of files: CSV, Parquet, Arrow, JSON lines and NumPy archives."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.errors import InputError, require
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table of scores as it stood in a file.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without its ending.
+    ids : (n,) array
+    scores : (n,) array
+    features : (n, d) array or None
+    """
+
+    name: str
+    ids: NDArray[Any]
+    scores: NDArray[Any]
+    features: NDArray[Any] | None
+
+
+def read_table(given: str, *, features: str | None = None) -> Table:
+    """Read a table of ids, scores and features.
+
+    Parameters
+    ----------
+    given : str
+        A file with columns ``id`` and ``score``, every other column a feature; or an archive (``.npz``) of
+        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from a file
+        of their own, in the same row order.
+    features : str, optional
+        A regular expression that the names of feature columns match from the start.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as that.
+    """
+    file, _, features_file = given.partition("::")
+    path = Path(file)
+    if path.suffix.lower() == ".npz":
+        columns = read_archive(path)
+        _demand(path, columns, "ids", "scores")
+        table = columns.get("features")
+        ids, scores = columns["ids"], columns["scores"]
+    else:
+        columns = read_columns(path)
+        _demand(path, columns, "id", "score")
+        ids, scores = columns.pop("id"), columns.pop("score")
+        _numbers(path, {"score": scores})
+        table = _feature_table(path, columns, features)
+    if features_file:
+        table = read_features(Path(features_file))
+    return Table(path.stem, ids, scores, table)
+
+
+def read_columns(path: Path) -> Columns:
+    """Read every column of a table; ids stay the text they are."""
+    polars = require("polars", extra="tables", purpose=f"Reading {path}")
+    readers: dict[str, Callable[[Path], Any]] = {
+        ".csv": lambda file: polars.read_csv(
+            file,
+            schema_overrides=dict.fromkeys(("id", "better", "worse", "main", "reference", "table"), polars.String),
+            infer_schema_length=None,
+        ),
+        ".parquet": polars.read_parquet,
+        ".arrow": lambda file: polars.read_ipc(file, memory_map=False),
+        ".feather": lambda file: polars.read_ipc(file, memory_map=False),
+        ".jsonl": polars.read_ndjson,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path} ends in {path.suffix!r}, but one of {', '.join([*readers, '.npz'])} was expected.")
+    _demand_file(path)
+    try:
+        frame = reader(path)
+    except (polars.exceptions.PolarsError, OSError, ValueError) as error:
+        sentence = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} cannot be read as {path.suffix[1:]} ({sentence}); check what it is.") from None
+    return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def read_archive(path: Path) -> Columns:
+    """Read every array of a NumPy archive; nothing in it is ever executed."""
+    _demand_file(path)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, AttributeError) as error:
+        raise InputError(f"{path} cannot be read as a NumPy archive ({error}); check what it is.") from None
+    except Exception as error:  # zipfile and zlib have errors of their own, with no common root
+        raise InputError(f"{path} is a damaged NumPy archive ({error}); make it anew.") from None
+
+
+def read_features(path: Path) -> NDArray[Any]:
+    """Read a feature matrix from a ``.npy`` file."""
+    _demand_file(path)
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as a NumPy array ({error}); check what it is.") from None
+
+
+def check_output(path: Path) -> None:
+    """Refuse an output file that could not be written, before any work is done."""
+    if path.suffix.lower() not in (".csv", ".parquet", ".arrow", ".feather", ".jsonl", ".npz"):
+        raise InputError(f"{path} ends in {path.suffix!r}, but .csv, .parquet, .arrow, .jsonl or .npz was expected.")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {path.parent} is not there; make it, or write elsewhere.")
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write a table whole or not at all."""
+    write_whole(path, lambda temporary: _write(temporary, path.suffix.lower(), columns))
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Let ``write`` fill a temporary file beside ``path``, then rename it into place.
+
+    Raises
+    ------
+    InputError
+        If the system refuses.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            # mkstemp makes files that only their owner may read; the result gets the usual rights.
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}); write elsewhere.") from None
+
+
+def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None:
+    if suffix == ".npz":
+        np.savez(path, **{name: _plain(values) for name, values in columns.items()})  # type: ignore[arg-type]
+        return
+    polars = require("polars", extra="tables", purpose=f"Writing {path}")
+    frame = polars.DataFrame(dict(columns))
+    writers = {
+        ".csv": frame.write_csv,
+        ".parquet": frame.write_parquet,
+        ".arrow": frame.write_ipc,
+        ".feather": frame.write_ipc,
+        ".jsonl": frame.write_ndjson,
+    }
+    writers[suffix](path)
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Text as fixed-width strings, which an archive holds without pickling."""
+    return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def _feature_table(path: Path, columns: Columns, pattern: str | None) -> NDArray[Any] | None:
+    if pattern is not None:
+        try:
+            chosen = re.compile(pattern)
+        except re.error as error:
+            raise InputError(f"--features {pattern!r} is no regular expression ({error}); mend it.") from None
+        columns = {name: values for name, values in columns.items() if chosen.match(name)}
+        if not columns:
+            raise InputError(f"No column of {path} matches --features {pattern!r}; choose another expression.")
+    _numbers(path, columns)
+    return np.column_stack([values.astype(np.float64) for values in columns.values()]) if columns else None
+
+
+def _numbers(path: Path, columns: Columns) -> None:
+    for name, values in columns.items():
+        if values.dtype.kind not in "biuf" and not _is_missing(values):
+            sample = next((value for value in values.tolist() if not _is_number(value)), None)
+            raise InputError(
+                f"Column {name!r} of {path} holds {sample!r} where numbers were expected; mend it, or choose the "
+                "feature columns with --features."
+            )
+
+
+def _is_missing(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "O" and all(value is None for value in values.tolist())
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _demand(path: Path, columns: Columns, *names: str) -> None:
+    for name in names:
+        if name not in columns:
+            there = ", ".join(columns) or "none"
+            raise InputError(f"{path} has no {name!r} (it has: {there}); rename the column that holds it.")
+
+
+def _demand_file(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path} is not there; check the name.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; a table needs a header and at least three rows.")
