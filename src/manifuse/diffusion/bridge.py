@@ -134,6 +134,12 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
     tolerance : float
         Relative error of the bridge, in the Frobenius norm.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.JointDiffusion(bridge=mf.ImplicitEuler(step=3.0)).bridge
+    ImplicitEuler(step=3.0, steps=1, tolerance=1e-06)
     """
 
     step: float = 10.0
@@ -208,6 +214,12 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
         Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
     keep : int
         Largest entries kept in each row (K of the paper).
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.JointDiffusion(bridge=mf.ExplicitEuler(keep=5)).bridge
+    ExplicitEuler(step=1e-05, steps=20, keep=5)
     """
 
     step: float = 1e-5

@@ -71,7 +71,7 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
     if len(unique) < len(keys):
         repeated = unique[counts > 1]
         raise InputError(
-            f"{what} has {len(repeated)} repeated values (first: {keys[first[counts > 1].min()]!r}), "
+            f"{what} has {len(repeated)} repeated values (first: {str(keys[first[counts > 1].min()])!r}), "
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys

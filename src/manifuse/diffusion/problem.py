@@ -19,6 +19,9 @@ from manifuse.kernels.sphere import is_constant, standardise, unit
 #: Pairs below which a bridge is refused, and below which the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
+#: A coupled reference that aligns with the main predictor to this is the main predictor over again.
+REPEATED = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Reference:
@@ -35,8 +38,8 @@ class Reference:
         The pairs, in the order of the main rows.
     is_coupled : bool
         Whether every main row has its partner, so that the bridge is the identity.
-    is_constant : bool
-        A constant reference has no direction; it takes no part.
+    is_idle : bool
+        Whether it has nothing to say: constant, or the main predictor over again. It takes no part.
     """
 
     name: str
@@ -45,7 +48,7 @@ class Reference:
     main_rows: IndexArray
     reference_rows: IndexArray
     is_coupled: bool
-    is_constant: bool
+    is_idle: bool
 
     def paired_scores(self) -> FloatArray:
         """Scores at the pairs, shape (p,)."""
@@ -115,7 +118,7 @@ class Problem:
         if not known.all():
             unknown = labels.keys[~known]
             raise InputError(
-                f"{len(unknown)} labels are for ids that {self.main.name} does not have (first: {unknown[0]!r}); "
+                f"{len(unknown)} labels are for ids that {self.main.name} does not have (first: {str(unknown[0])!r}); "
                 "labels are of main rows, so leave the others out."
             )
         if labels.grades is None:
@@ -157,8 +160,15 @@ def _pair(main: Observations, reference: Observations) -> Reference:
     # A coupled reference may vary only on rows that the main table does not have.
     used = reference.scores[reference_rows] if coupled else reference.scores
     constant = bool(is_constant(used[:, None])[0])
+    repeats = coupled and abs(float(unit(used) @ unit(main.scores))) > 1.0 - REPEATED
     if constant:
         warnings.warn(f"All scores of {name} are equal; it gets weight 0.", ManifuseWarning, stacklevel=4)
+    elif repeats:
+        warnings.warn(
+            f"{name} repeats the scores of {main.name} up to offset and scale; it gets weight 0.",
+            ManifuseWarning,
+            stacklevel=4,
+        )
     return Reference(
         name=name,
         scores=standardise(reference.scores),
@@ -166,7 +176,7 @@ def _pair(main: Observations, reference: Observations) -> Reference:
         main_rows=main_rows,
         reference_rows=reference_rows,
         is_coupled=coupled,
-        is_constant=constant,
+        is_idle=constant or repeats,
     )
 
 

@@ -132,10 +132,10 @@ def refine(
 
 
 def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:
-    """1 for references that take part, 0 for constant ones and those no better than chance."""
+    """1 for references that take part, 0 for idle ones and those no better than chance."""
     return np.array(
         [
-            0.0 if reference.is_constant or (ignore_chance and seen.is_chance) else 1.0
+            0.0 if reference.is_idle or (ignore_chance and seen.is_chance) else 1.0
             for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )

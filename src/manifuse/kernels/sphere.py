@@ -16,16 +16,15 @@ def centre(vectors: FloatArray) -> FloatArray:
 
 def is_constant(vectors: FloatArray) -> BoolArray:
     """Whether each column's spread is no more than the rounding of its own entries."""
-    spread = np.linalg.norm(centre(vectors), axis=0)
-    rounding = 8 * np.finfo(vectors.dtype).eps * np.linalg.norm(vectors, axis=0)
-    return np.asarray(spread <= rounding)
+    # Largest entries and not norms: their squares would leave the range for tiny or huge scores.
+    spread = np.abs(centre(vectors)).max(axis=0)
+    return np.asarray(spread <= 32 * np.finfo(vectors.dtype).eps * np.abs(vectors).max(axis=0))
 
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Project columns onto the predictor manifold (eq. 1); constant columns become zero."""
     constant = is_constant(vectors)
     centred = np.where(constant, 0.0, centre(vectors))
-    # Dividing by the largest entry first keeps the squares of tiny or huge scores in range.
     largest = np.abs(centred).max(axis=0)
     centred = centred / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(centred, axis=0)

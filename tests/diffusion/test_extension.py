@@ -1,0 +1,101 @@
+"""Rows that come later."""
+
+import manifuse as mf
+import numpy as np
+import pandas as pd
+import pytest
+from manifuse.ranking.accuracy import ranking_accuracy
+
+from tests.problems import draw, remade
+
+
+def parted(case, rows):
+    """The main table without ``rows``, and those rows alone; pairs stay in the fit."""
+    kept = np.setdiff1d(np.arange(len(case.main)), rows)
+
+    def part(places):
+        return remade(
+            case.main,
+            predictions=case.main.scores[places],
+            features=None if case.main.table is None else case.main.table[places],
+            ids=case.main.keys[places],
+        )
+
+    return part(kept), part(rows)
+
+
+def unpaired(case, count=40):
+    paired = np.isin(case.main.keys, np.concatenate([reference.keys for reference in case.references]))
+    return np.flatnonzero(~paired)[:count]
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_rows_of_the_fit_get_their_fitted_predictions(labelled):
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels() if labelled else None, rng=0)
+    np.testing.assert_array_equal(result.apply(case.main), result.predictions)
+    np.testing.assert_array_equal(result.support_of(case.main), result.support)
+
+
+@pytest.mark.parametrize("method", [mf.JointDiffusion(), mf.JointDiffusion(anchored=False, smoothing=0.0)])
+def test_new_rows_come_out_nearly_as_if_they_had_been_there(method):
+    losses = []
+    for seed in range(6):
+        case = draw(seed, rows=300, pairs=60)
+        rows = unpaired(case)
+        fitted, new = parted(case, rows)
+        applied = mf.refine(fitted, case.references, method=method, rng=0).apply(new)
+        refitted = mf.refine(case.main, case.references, method=method, rng=0).predictions[rows]
+        before, after, whole = (ranking_accuracy(case.truth[rows], p) for p in (new.scores, applied, refitted))
+        assert after > before
+        losses.append(whole - after)
+    assert np.mean(losses) < 0.02
+
+
+def test_with_all_ids_common_new_rows_are_looked_up_in_the_references():
+    case = draw(6, features=False, rows=200)
+    rows = np.arange(150, 200)
+    fitted, new = parted(case, rows)
+    result = mf.refine(fitted, case.references, rng=0)
+    applied = result.apply(new)
+    refitted = mf.refine(case.main, case.references, rng=0).predictions[rows]
+    assert np.corrcoef(applied, refitted)[0, 1] > 0.995
+    np.testing.assert_array_equal(result.support_of(new), 1.0)
+    strangers = remade(new, ids=[f"stranger {row}" for row in range(50)])
+    np.testing.assert_array_equal(result.support_of(strangers), 0.0)
+
+
+def test_rows_far_from_everything_are_flagged():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, rng=0)
+    near = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    far = remade(near, features=case.main.table + 1e3)
+    assert result.support_of(near).mean() > 0.3
+    assert result.support_of(far).max() < 0.1
+    assert np.isfinite(result.apply(far)).all()
+
+
+def test_an_unchanged_predictor_leaves_new_rows_unchanged():
+    case = draw(0)
+    noise = [remade(r, predictions=np.random.default_rng(k).standard_normal(160)) for k, r in enumerate(case.references)]
+    result = mf.refine(case.main, noise, rng=0)
+    assert not result.accepted
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    np.testing.assert_array_equal(result.apply(new), new.scores)
+
+
+def test_new_rows_come_back_in_their_own_container():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, rng=0)
+    series = pd.Series(case.main.scores[:5], index=list("abcde"))
+    new = mf.Observations(series, case.main.table[:5], ids=range(5))
+    assert list(result.apply(new).index) == list("abcde")
+
+
+@pytest.mark.parametrize("width", [0, 3])
+def test_other_features_than_those_of_the_fit_are_refused(width):
+    case = draw(0)
+    result = mf.refine(case.main, case.references, rng=0)
+    features = case.main.table[:5, :width] if width else None
+    with pytest.raises(mf.InputError, match=f"came with {width} features, but main was fitted with 6"):
+        result.apply(mf.Observations(case.main.scores[:5], features, ids=range(5), name="new"))

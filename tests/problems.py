@@ -1,0 +1,56 @@
+"""Small problems of known structure, drawn from a latent space that no table shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import manifuse as mf
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Latent:
+    """A main table and references that see the same latent points through other features."""
+
+    main: mf.Observations
+    references: list[mf.Observations]
+    truth: np.ndarray
+    labelled: np.ndarray
+
+    def labels(self) -> mf.RankLabels:
+        return mf.RankLabels(self.main.keys[self.labelled], self.truth[self.labelled])
+
+
+def features_of(latent: np.ndarray, rng: np.random.Generator, width: int = 6) -> np.ndarray:
+    """A smooth map of latent points to features, with a little noise."""
+    mixing = rng.standard_normal((latent.shape[1], width))
+    return np.tanh(latent @ mixing) + 0.02 * rng.standard_normal((len(latent), width))
+
+
+def draw(
+    seed: int = 0, *, rows: int = 160, pairs: int = 40, references: int = 2, noise: float = 0.8, features: bool = True
+) -> Latent:
+    """Draw a decoupled problem; with ``features=False`` every reference is coupled and has none."""
+    rng = np.random.default_rng(seed)
+    main_latent = rng.uniform(-1, 1, (rows, 2))
+    truth = main_latent @ np.array([1.0, 0.7])
+    scores = truth + noise * rng.standard_normal(rows)
+    names = [f"m{row}" for row in range(rows)]
+    main = mf.Observations(scores, features_of(main_latent, rng) if features else None, ids=names, name="main")
+    others = []
+    for k in range(references):
+        other_latent = rng.uniform(-1, 1, (rows, 2))
+        ids = [f"r{row}" for row in range(rows)]
+        shared = rng.permutation(rows)[: pairs if features else rows]
+        other_latent[: len(shared)] = main_latent[shared]
+        ids[: len(shared)] = [names[row] for row in shared]
+        theirs = other_latent @ np.array([1.0, 0.7]) + 0.3 * rng.standard_normal(rows)
+        table = features_of(other_latent, rng) if features else None
+        others.append(mf.Observations(theirs, table, ids=ids, name=f"reference {k + 1}"))
+    return Latent(main, others, truth, np.arange(rows)[-60:])
+
+
+def remade(table: mf.Observations, **changes: object) -> mf.Observations:
+    """The same table with something changed."""
+    given = {"predictions": table.scores, "features": table.table, "ids": table.keys, "name": table.name} | changes
+    return mf.Observations(given.pop("predictions"), given.pop("features"), **given)
