@@ -21,7 +21,17 @@ MAY_IMPORT = {
     "baselines": {"ranking", "diffusion", "kernels", "errors"},
     "datasets": {"diffusion", "kernels", "errors"},
     "experiments": {"baselines", "datasets", "ranking", "combiner", "diffusion", "kernels", "errors"},
-    "cli": {"experiments", "datasets", "baselines", "ranking", "combiner", "diffusion", "kernels", "errors", "manifuse"},
+    "cli": {
+        "experiments",
+        "datasets",
+        "baselines",
+        "ranking",
+        "combiner",
+        "diffusion",
+        "kernels",
+        "errors",
+        "manifuse",
+    },
 }
 
 

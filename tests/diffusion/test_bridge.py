@@ -12,7 +12,7 @@ from scipy.linalg import solve_sylvester
 
 def graph_affinity(rng, rows, scale=0.5):
     features = rng.standard_normal((rows, 3))
-    graph = FeatureGraph.of(Neighbours.of(features, 5, name="it", rng=rng), 5)
+    graph = FeatureGraph.of(Neighbours.of(features, 5, name="it", standardised=True, rng=rng), 5)
     return graph.affinity(standardise(features[:, 0]), scale)
 
 
@@ -155,7 +155,13 @@ def test_a_bridge_that_reaches_nothing_is_neutral_everywhere():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: ImplicitEuler(0.0), lambda: ImplicitEuler(steps=0), lambda: ExplicitEuler(step=1.5), lambda: ExplicitEuler(keep=0)]
+    "make",
+    [
+        lambda: ImplicitEuler(0.0),
+        lambda: ImplicitEuler(steps=0),
+        lambda: ExplicitEuler(step=1.5),
+        lambda: ExplicitEuler(keep=0),
+    ],
 )
 def test_parameters_out_of_range_are_refused(make):
     with pytest.raises(mf.InputError, match="expected"):

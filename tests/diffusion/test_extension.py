@@ -77,7 +77,9 @@ def test_rows_far_from_everything_are_flagged():
 
 def test_an_unchanged_predictor_leaves_new_rows_unchanged():
     case = draw(0)
-    noise = [remade(r, predictions=np.random.default_rng(k).standard_normal(160)) for k, r in enumerate(case.references)]
+    noise = [
+        remade(r, predictions=np.random.default_rng(k).standard_normal(160)) for k, r in enumerate(case.references)
+    ]
     result = mf.refine(case.main, noise, rng=0)
     assert not result.accepted
     new = remade(case.main, ids=[f"new {row}" for row in range(160)])

@@ -16,7 +16,13 @@ tables = arrays(
 
 
 def search(features, count=5, **options):
-    return Neighbours.of(np.asarray(features, float), count, name="it", rng=np.random.default_rng(0), **options)
+    return Neighbours.of(
+        np.asarray(features, float),
+        count,
+        name="it",
+        rng=np.random.default_rng(0),
+        **({"standardised": True} | options),
+    )
 
 
 @settings(deadline=None, max_examples=60)

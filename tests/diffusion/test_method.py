@@ -17,6 +17,7 @@ import pytest
         ({"settled": -1.0}, "at least 0"),
         ({"smoothing": np.inf}, "at least 0"),
         ({"bridge": "implicit"}, "ImplicitEuler"),
+        ({"standardised": (True, "no")}, "True, False or a tuple"),
         ({"selection": "best"}, "'held-out' or 'alignment'"),
         ({"search": "kd-tree"}, "'auto' or 'exact'"),
         ({"task": "sorting"}, "'ranking' or 'regression'"),
@@ -30,7 +31,12 @@ def test_values_out_of_range_are_refused_by_name(options, says):
 
 def test_settings_are_the_product_of_all_candidates():
     method = mf.JointDiffusion(neighbours=(5, 10), score_scale=(0.1, np.inf), bridge=mf.ExplicitEuler())
-    assert [(s.neighbours, s.score_scale) for s in method.settings()] == [(5, 0.1), (5, np.inf), (10, 0.1), (10, np.inf)]
+    assert [(s.neighbours, s.score_scale) for s in method.settings()] == [
+        (5, 0.1),
+        (5, np.inf),
+        (10, 0.1),
+        (10, np.inf),
+    ]
 
 
 def test_the_grid_depends_on_labels():

@@ -39,7 +39,15 @@ def test_features_may_be_a_data_frame(frame):
 
 
 @pytest.mark.parametrize(
-    "ids", [[10, 2, 3], np.array([10, 2, 3]), [10.0, 2.0, 3.0], ["10", "2", "3"], pd.Series([10, 2, 3]), torch.tensor([10, 2, 3])]
+    "ids",
+    [
+        [10, 2, 3],
+        np.array([10, 2, 3]),
+        [10.0, 2.0, 3.0],
+        ["10", "2", "3"],
+        pd.Series([10, 2, 3]),
+        torch.tensor([10, 2, 3]),
+    ],
 )
 def test_ids_are_compared_as_text(ids):
     assert mf.Observations([1, 2, 3], ids=ids).keys.tolist() == ["10", "2", "3"]

@@ -75,7 +75,9 @@ def test_a_result_remembers_its_seed():
 def test_shift_and_scale_of_the_main_predictor_carry_over(method):
     case = draw(3)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    moved = mf.refine(remade(case.main, predictions=5.0 - 0.0 + 3.0 * case.main.scores), case.references, method=method, rng=0)
+    moved = mf.refine(
+        remade(case.main, predictions=5.0 - 0.0 + 3.0 * case.main.scores), case.references, method=method, rng=0
+    )
     np.testing.assert_allclose(moved.predictions, 5.0 + 3.0 * result.predictions, rtol=1e-6)
 
 
@@ -91,7 +93,9 @@ def test_shift_scale_and_sign_of_a_reference_do_not_matter(method):
 def test_the_order_of_rows_does_not_matter(method):
     case = draw(4)
     order = np.random.default_rng(0).permutation(len(case.main))
-    shuffled = remade(case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order])
+    shuffled = remade(
+        case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order]
+    )
     gentle = replace(method, ignore_chance=False)
     result = mf.refine(case.main, case.references, method=gentle, rng=0)
     again = mf.refine(shuffled, case.references, method=gentle, rng=0)
@@ -117,7 +121,9 @@ def test_coupled_tables_need_no_features_and_are_the_identity_bridge():
 
 def test_features_change_nothing_where_all_ids_are_common(rng):
     case = draw(6, features=False)
-    with_features = [remade(table, features=rng.standard_normal((len(table), 3))) for table in (case.main, *case.references)]
+    with_features = [
+        remade(table, features=rng.standard_normal((len(table), 3))) for table in (case.main, *case.references)
+    ]
     plain = mf.refine(case.main, case.references, rng=0)
     again = mf.refine(with_features[0], with_features[1:], rng=0)
     np.testing.assert_array_equal(again.predictions, plain.predictions)
@@ -191,7 +197,9 @@ def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
 
 def test_an_update_within_its_standard_error_is_not_taken():
     case = draw(10, noise=0.01, references=1)
-    bad = remade(case.references[0], predictions=case.references[0].scores + np.random.default_rng(0).standard_normal(160))
+    bad = remade(
+        case.references[0], predictions=case.references[0].scores + np.random.default_rng(0).standard_normal(160)
+    )
     labels = mf.RankLabels(case.main.keys[:12], case.truth[:12])
     result = mf.refine(case.main, [bad], labels, rng=0)
     assert not result.accepted
@@ -226,7 +234,9 @@ def test_regression_puts_offset_and_scale_back_and_tunes_the_error():
     assert set(result.accuracy["after"]) == {"rmse", "mae"}
     assert result.accuracy["after"]["rmse"] < result.accuracy["before"]["rmse"]
     unseen = slice(0, 100)
-    errors = [np.abs(np.asarray(p)[unseen] - 20.0 - case.truth[unseen]).mean() for p in (main.scores, result.predictions)]
+    errors = [
+        np.abs(np.asarray(p)[unseen] - 20.0 - case.truth[unseen]).mean() for p in (main.scores, result.predictions)
+    ]
     assert errors[1] < errors[0]
 
 
@@ -308,7 +318,10 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
             "needs values",
         ),
         (lambda c: mf.refine(c.main, c.references, method=mf.JointDiffusion(step_size=(0.1, 1.0))), "without labels"),
-        (lambda c: mf.refine(remade(c.main, features=np.ones((40, 2))), c.references), "feature rows of main are equal"),
+        (
+            lambda c: mf.refine(remade(c.main, features=np.ones((40, 2))), c.references),
+            "feature rows of main are equal",
+        ),
     ],
 )
 def test_tables_that_do_not_fit_are_refused_in_a_sentence(call, says):

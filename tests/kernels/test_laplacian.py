@@ -40,7 +40,9 @@ def test_rows_among_copies_take_the_mean_scale():
 
 
 def test_weights_fall_with_distance_and_with_difference():
-    np.testing.assert_allclose(feature_weights(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([1.0, 4.0])), [1, np.exp(-1)])
+    np.testing.assert_allclose(
+        feature_weights(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([1.0, 4.0])), [1, np.exp(-1)]
+    )
     np.testing.assert_allclose(prediction_weights(np.array([0.0, 2.0]), 4.0), [1.0, np.exp(-1.0)])
     np.testing.assert_array_equal(prediction_weights(np.array([0.0, 2.0]), np.inf), 1.0)
 

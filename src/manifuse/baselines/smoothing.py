@@ -5,6 +5,8 @@ The control that every table needs: what the method gains over it is what the re
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
@@ -37,26 +39,32 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
     main : Observations
         With features.
     score : Score
-        Chooses among 3 x 4 x 3 settings, each with one to three rounds of smoothing and re-weighting, and
-        no smoothing at all.
+        Chooses among graphs on features as they are and standardised, 3 x 4 x 3 settings on each, with one
+        to three rounds of smoothing and re-weighting, and no smoothing at all.
+    rng : numpy.random.Generator
+        For the neighbour search.
 
     Returns
     -------
     (n,) array
+
+    Raises
+    ------
+    InputError
+        If there are no features.
     """
     if main.table is None:
         raise InputError(f"{main.name} came without features, so it has no graph to be smoothed over; give them.")
-    neighbours = Neighbours.of(main.table, max(NEIGHBOURS), name=main.name, rng=rng)
     best = main.scores
     height = float(score.evaluate(best[score.rows, None])[0])
-    for count in NEIGHBOURS:
+    for standardised, count in product((True, False), NEIGHBOURS):
+        neighbours = Neighbours.of(main.table, count, name=main.name, standardised=standardised, rng=rng)
         graph = FeatureGraph.of(neighbours, count)
-        for step in STEPS:
-            for scale in SCALES:
-                current: FloatArray = main.scores
-                for _ in range(ROUNDS):
-                    current = smooth_scores(graph, current, step=step, scale=scale)
-                    reached = float(score.evaluate(current[score.rows, None])[0])
-                    if reached > height:
-                        best, height = current, reached
+        for step, scale in product(STEPS, SCALES):
+            current: FloatArray = main.scores
+            for _ in range(ROUNDS):
+                current = smooth_scores(graph, current, step=step, scale=scale)
+                reached = float(score.evaluate(current[score.rows, None])[0])
+                if reached > height:
+                    best, height = current, reached
     return best

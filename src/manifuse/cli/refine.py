@@ -134,6 +134,7 @@ def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
         "hyperparameters": {
             "neighbours": choice.setting.neighbours,
             "score_scale": choice.setting.score_scale,
+            "standardised": list(choice.standardised),
             "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
             "step_size": choice.step_size,
             "weight_scale": choice.weight_scale,

@@ -32,17 +32,21 @@ class NeighbourTables:
     main: Neighbours | None
     references: tuple[Neighbours | None, ...]
 
+    def standardised(self) -> tuple[bool | None, ...]:
+        """Whether features were standardised: the main table, then the references; None without a graph."""
+        return tuple(None if table is None else table.standardised for table in (self.main, *self.references))
+
     @classmethod
-    def search(cls, problem: Problem, method: JointDiffusion, rng: np.random.Generator) -> NeighbourTables:
+    def search(
+        cls, problem: Problem, method: JointDiffusion, *, standardised: bool, rng: np.random.Generator
+    ) -> NeighbourTables:
         """Search every table once."""
         count = max(choices(method.neighbours))
 
         def search(features: FloatArray | None, name: str) -> Neighbours | None:
             if features is None:
                 return None
-            return Neighbours.of(
-                features, count, name=name, standardised=method.standardised, search=method.search, rng=rng
-            )
+            return Neighbours.of(features, count, name=name, standardised=standardised, search=method.search, rng=rng)
 
         references = tuple(search(reference.features, reference.name) for reference in problem.references)
         needed = any(table is not None for table in references)
@@ -57,6 +61,7 @@ class Bridges:
     ----------
     problem : Problem
     setting : Setting
+    tables : NeighbourTables
     graph : FeatureGraph or None
         The main table's; None where every reference is coupled.
     anchors : tuple of (int, Anchor)
@@ -65,6 +70,7 @@ class Bridges:
 
     problem: Problem
     setting: Setting
+    tables: NeighbourTables
     graph: FeatureGraph | None
     anchors: tuple[tuple[int, Anchor], ...]
 
@@ -80,7 +86,7 @@ class Bridges:
                 anchor = setting.bridge.anchor(affinity, block, reference.main_rows, reference.reference_rows)
                 anchors.append((place, anchor))
         graph = None if tables.main is None else FeatureGraph.of(tables.main, setting.neighbours)
-        return cls(problem, setting, graph, tuple(anchors))
+        return cls(problem, setting, tables, graph, tuple(anchors))
 
     def affinity(self, predictions: FloatArray) -> SparseMatrix:
         """Affinity of the main table, re-weighted by ``predictions`` (n,)."""
@@ -104,7 +110,7 @@ class Bridges:
         carried, row_sums = np.empty(shape), np.ones(shape)
         for place, reference in enumerate(self.problem.references):
             if reference.is_coupled:
-                carried[:, place] = reference.paired_scores()
+                carried[reference.main_rows, place] = reference.paired_scores()
         for (place, _), block in zip(self.anchors, self._carry(predictions), strict=True):
             carried[:, place], row_sums[:, place] = block[:, 0], block[:, -1]
         return Transport.of(carried, row_sums)

@@ -40,7 +40,7 @@ class Extension:
     references : tuple of Observations
     rounds : tuple of Round
     smoothing : float
-    anchored, standardised : bool
+    anchored : bool
     """
 
     bridges: Bridges
@@ -48,7 +48,6 @@ class Extension:
     rounds: tuple[Round, ...]
     smoothing: float
     anchored: bool
-    standardised: bool
 
     def extend(self, new: Observations) -> tuple[FloatArray, FloatArray]:
         """Refine new rows.
@@ -86,8 +85,9 @@ class Extension:
 
     def _connect(self, new: Observations) -> Edges:
         """Find the nearest fitted rows of every new row."""
-        graph, main = self.bridges.graph, self.bridges.problem.main
+        graph, searched, main = self.bridges.graph, self.bridges.tables.main, self.bridges.problem.main
         assert graph is not None, "asked for only where there is a graph"
+        assert searched is not None, "a graph is made of neighbours"
         assert main.table is not None, "a graph is made of features"
         if new.table is None or new.table.shape[1] != main.table.shape[1]:
             came = 0 if new.table is None else new.table.shape[1]
@@ -95,14 +95,13 @@ class Extension:
                 f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
                 "give the same columns."
             )
-        fitted: FloatArray = main.table
         table: FloatArray = new.table
-        if self.standardised:
-            spread = np.where(is_constant(fitted), np.inf, fitted.std(axis=0))
-            table = (table - fitted.mean(axis=0)) / spread
-            fitted = standardise(fitted)
-        count = min(self.bridges.setting.neighbours, len(fitted))
-        distances, indices = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(fitted).kneighbors(table)
+        if searched.standardised:
+            spread = np.where(is_constant(main.table), np.inf, main.table.std(axis=0))
+            table = (table - main.table.mean(axis=0)) / spread
+        count = min(self.bridges.setting.neighbours, len(main))
+        search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(searched.features)
+        distances, indices = search.kneighbors(table)
         squares = distances**2
         return Edges(indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
 

@@ -40,11 +40,13 @@ class Neighbours:
         Other rows, nearest first, so that the first columns are the table of a smaller N.
     recall : float
         Share of the true neighbours found, 1 for exact search, else measured on a sample.
+    standardised : bool
     """
 
     features: FloatArray
     indices: IndexArray
     recall: float
+    standardised: bool
 
     @classmethod
     def of(
@@ -53,7 +55,7 @@ class Neighbours:
         count: int,
         *,
         name: str,
-        standardised: bool = True,
+        standardised: bool,
         search: Search = "auto",
         rng: np.random.Generator,
     ) -> Neighbours:
@@ -89,7 +91,7 @@ class Neighbours:
         table = standardise(features) if standardised else features
         count = min(count, len(table) - 1)
         if search == "exact" or (search == "auto" and exact_is_affordable(table)):
-            return cls(table, exact_neighbours(table, count), 1.0)
+            return cls(table, exact_neighbours(table, count), 1.0, standardised)
         faiss = require("faiss", extra="neighbours", purpose=f"Approximate neighbour search over {len(table):,} rows")
         indices, recall = approximate_neighbours(table, count, faiss=faiss, rng=rng)
         if recall < LEAST_RECALL:
@@ -99,7 +101,7 @@ class Neighbours:
                 ManifuseWarning,
                 stacklevel=2,
             )
-        return cls(table, indices, recall)
+        return cls(table, indices, recall, standardised)
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,8 +74,9 @@ class JointDiffusion:
         favours bridges that copy the main predictor).
     folds : int
         Folds of the held-out pairs, at least 2.
-    standardised : bool
-        Bring every feature to mean 0 and standard deviation 1 before distances are taken.
+    standardised : bool or tuple of bool
+        Whether every feature is brought to mean 0 and standard deviation 1 before distances are taken. A
+        tuple: chosen for each table by the pairs held out, whatever ``selection`` says.
     search : {"auto", "exact", "approximate"}
         Nearest-neighbour search; ``"auto"`` goes by the size of the table.
     task : {"ranking", "regression"}
@@ -113,7 +114,7 @@ class JointDiffusion:
     ignore_chance: bool = True
     selection: Literal["held-out", "alignment"] = "held-out"
     folds: int = 5
-    standardised: bool = True
+    standardised: bool | tuple[bool, ...] = (True, False)
     search: Search = "auto"
     task: Literal["ranking", "regression"] = "ranking"
     safeguarded: bool = True
@@ -134,6 +135,8 @@ class JointDiffusion:
                 self._refuse(name, "a number of at least 0")
         if any(not isinstance(scheme, BridgeScheme) for scheme in choices(self.bridge)):
             self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
+        if any(not isinstance(flag, bool) for flag in choices(self.standardised)):
+            self._refuse("standardised", "True, False or a tuple of them")
         allowed = {
             "selection": ("held-out", "alignment"),
             "search": ("auto", "exact", "approximate"),
@@ -157,6 +160,7 @@ class JointDiffusion:
             smoothing=0.0,
             ignore_chance=False,
             selection="alignment",
+            standardised=True,
             safeguarded=False,
         )
 

@@ -35,7 +35,7 @@ class Reference:
     features : (n_k, d_k) array or None
         None where the bridge is the identity.
     main_rows, reference_rows : (p,) array of int
-        The pairs, in the order of the main rows.
+        The pairs, in the order of their ids.
     is_coupled : bool
         Whether every main row has its partner, so that the bridge is the identity.
     is_idle : bool
@@ -133,7 +133,10 @@ class Problem:
 def _pair(main: Observations, reference: Observations) -> Reference:
     """Pair one reference with the main table by id, and say what is wrong with it."""
     rows, known = locate(main.keys, reference.keys)
-    main_rows, reference_rows = np.flatnonzero(known), rows[known]
+    # Pairs stand in the order of their ids, so that folds drawn over them do not depend on the order of rows.
+    main_rows = np.flatnonzero(known)
+    main_rows = main_rows[np.argsort(main.keys[main_rows])]
+    reference_rows = rows[main_rows]
     coupled = len(main_rows) == len(main)
     name = reference.name
     if coupled and len(reference) == len(main) and np.array_equal(reference.scores[rows], main.scores):
@@ -158,7 +161,7 @@ def _pair(main: Observations, reference: Observations) -> Reference:
             f"{' and '.join(missing)} came without features; give them."
         )
     # A coupled reference may vary only on rows that the main table does not have.
-    used = reference.scores[reference_rows] if coupled else reference.scores
+    used = reference.scores[rows] if coupled else reference.scores
     constant = bool(is_constant(used[:, None])[0])
     repeats = coupled and abs(float(unit(used) @ unit(main.scores))) > 1.0 - REPEATED
     if constant:

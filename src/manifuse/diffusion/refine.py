@@ -79,12 +79,11 @@ def refine(
     """
     method = JointDiffusion() if method is None else method
     seed = int(np.random.default_rng(rng).integers(2**63)) if not isinstance(rng, int) else rng
-    generator = np.random.default_rng(seed)
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     method.grid(labelled=score is not None)
-    bridges, folds, trials = choose_bridges(problem, method, generator)
-    evidence = weigh_pairs(bridges, folds, generator)
+    bridges, folds, trials = choose_bridges(problem, method, seed)
+    evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
     path = diffuse(bridges, method, gates, score)
     refined = problem.restore(path.predictions)
@@ -111,6 +110,7 @@ def refine(
         history=path.history,
         choice=Choice(
             setting=bridges.setting,
+            standardised=bridges.tables.standardised(),
             step_size=path.history[0].step_size,
             weight_scale=path.history[0].weight_scale,
             step_sizes=step_sizes,
@@ -125,9 +125,7 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(
-            bridges, tuple(references), path.rounds, method.smoothing, method.anchored, method.standardised
-        ),
+        _extension=Extension(bridges, tuple(references), path.rounds, method.smoothing, method.anchored),
     )
 
 

@@ -27,6 +27,9 @@ class Choice:
     ----------
     setting : Setting
         Of graphs and bridges.
+    standardised : tuple of bool or None
+        Whether features were standardised: of the main table, then of every reference; None where there
+        was no graph.
     step_size, weight_scale : float
         Of the f-diffusion, in its first round.
     step_sizes, weight_scales : tuple of float
@@ -38,6 +41,7 @@ class Choice:
     """
 
     setting: Setting
+    standardised: tuple[bool | None, ...]
     step_size: float
     weight_scale: float
     step_sizes: tuple[float, ...]

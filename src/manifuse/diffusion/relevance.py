@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.randomness import Stream, generator
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
 
@@ -75,30 +77,35 @@ class Relevance:
     pairs: int
 
 
-def assign_folds(bridges: Bridges, count: int, rng: np.random.Generator) -> list[IndexArray]:
+def assign_folds(problem: Problem, count: int, seed: int) -> list[IndexArray]:
     """Put every pair of every reference into one of ``count`` folds of nearly equal size."""
-    return [rng.permutation(np.arange(len(reference.main_rows)) % count) for reference in bridges.problem.references]
+    return [
+        generator(seed, Stream.FOLDS).permutation(np.arange(len(reference.main_rows)) % count)
+        for reference in problem.references
+    ]
 
 
-def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], rng: np.random.Generator) -> list[PairEvidence]:
+def fidelities(bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
+    """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
+    held_out = bridges.predict_held_out(bridges.problem.start, folds)
+    return np.array(
+        [
+            _align(held_out[place], reference.paired_scores()) if place in held_out else 1.0
+            for place, reference in enumerate(bridges.problem.references)
+        ]
+    )
+
+
+def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], seed: int) -> list[PairEvidence]:
     """Ask the pairs about every reference."""
     problem = bridges.problem
-    held_out = bridges.predict_held_out(problem.start, folds)
     evidence = []
-    for place, reference in enumerate(problem.references):
+    for reference, fidelity in zip(problem.references, fidelities(bridges, folds).tolist(), strict=True):
         ours, theirs = problem.start[reference.main_rows], reference.paired_scores()
-        shuffled = rng.permuted(np.tile(unit(theirs), (PERMUTATIONS, 1)), axis=1)
+        shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(unit(theirs), (PERMUTATIONS, 1)), axis=1)
         chance = float(np.quantile(np.abs(shuffled @ unit(ours)), LEVEL))
-        fidelity = _align(held_out[place], theirs) if place in held_out else 1.0
         evidence.append(PairEvidence(_align(ours, theirs), fidelity, chance))
     return evidence
-
-
-def mean_fidelity(bridges: Bridges, folds: Sequence[IndexArray]) -> float:
-    """Held-out fidelity averaged over the references that need a bridge."""
-    held_out = bridges.predict_held_out(bridges.problem.start, folds)
-    references = bridges.problem.references
-    return float(np.mean([_align(held_out[place], references[place].paired_scores()) for place in held_out]))
 
 
 def _align(a: FloatArray, b: FloatArray) -> float:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.method import JointDiffusion, Setting
+from manifuse.diffusion.method import JointDiffusion, Setting, choices
 from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.relevance import assign_folds, mean_fidelity
+from manifuse.diffusion.randomness import Stream, generator
+from manifuse.diffusion.relevance import assign_folds, fidelities
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.sphere import alignment
 
@@ -24,7 +25,7 @@ class Trial:
 
 
 def choose_bridges(
-    problem: Problem, method: JointDiffusion, rng: np.random.Generator
+    problem: Problem, method: JointDiffusion, seed: int
 ) -> tuple[Bridges, list[IndexArray], tuple[Trial, ...]]:
     """Build the bridges of the best setting, the first of equals.
 
@@ -36,21 +37,50 @@ def choose_bridges(
     trials : tuple of Trial
         Every setting with its criterion; empty if there was nothing to choose.
     """
-    tables = NeighbourTables.search(problem, method, rng)
+    folds = assign_folds(problem, method.folds, seed)
+    tables = choose_scaling(problem, method, folds, seed)
     settings = method.settings()
     if len(settings) == 1 or tables.main is None:
-        bridges = Bridges.build(problem, settings[0], tables)
-        return bridges, assign_folds(bridges, method.folds, rng), ()
+        return Bridges.build(problem, settings[0], tables), folds, ()
     candidates = [Bridges.build(problem, setting, tables) for setting in settings]
-    folds = assign_folds(candidates[0], method.folds, rng)
     criteria = [_judge(bridges, folds, method) for bridges in candidates]
     trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     return candidates[int(np.argmax(criteria))], folds, trials
 
 
+def choose_scaling(
+    problem: Problem, method: JointDiffusion, folds: Sequence[IndexArray], seed: int
+) -> NeighbourTables:
+    """Decide for every table whether its features are standardised, by held-out fidelity.
+
+    Each reference takes the better of its own two graphs; the main table the one whose references, so
+    served, add up to more. Judged under the first setting.
+    """
+    searched = [
+        NeighbourTables.search(problem, method, standardised=flag, rng=generator(seed, Stream.RECALL))
+        for flag in choices(method.standardised)
+    ]
+    if len(searched) == 1 or searched[0].main is None:
+        return searched[0]
+    setting = method.settings()[0]
+    reached = np.array(
+        [
+            [
+                fidelities(Bridges.build(problem, setting, NeighbourTables(main.main, other.references)), folds)
+                for other in searched
+            ]
+            for main in searched
+        ]
+    )
+    best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
+    sides = reached[best].argmax(axis=0)
+    references = tuple(searched[side].references[place] for place, side in enumerate(sides))
+    return NeighbourTables(searched[best].main, references)
+
+
 def _judge(bridges: Bridges, folds: Sequence[IndexArray], method: JointDiffusion) -> float:
     if method.selection == "held-out":
-        return mean_fidelity(bridges, folds)
+        return float(fidelities(bridges, folds).mean())
     start = bridges.problem.start
     arrived = bridges.transport(start).values
     return float(np.max(alignment(np.broadcast_to(start[:, None], arrived.shape), arrived) ** 2))

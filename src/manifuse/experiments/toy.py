@@ -73,10 +73,9 @@ def estimate_metrics(
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
-        rng = np.random.default_rng([seed, task])
         problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        bridges, folds, _ = choose_bridges(problem, method, rng)
-        evidence = weigh_pairs(bridges, folds, rng)
+        bridges, folds, _ = choose_bridges(problem, method, seed)
+        evidence = weigh_pairs(bridges, folds, seed)
         gates = np.array([0.0 if method.ignore_chance and seen.is_chance else 1.0 for seen in evidence])
         path = diffuse(bridges, method, gates, None)
         pairs[task, others] = [abs(seen.alignment) for seen in evidence]
