@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from manifuse.datasets.synthetic import toy_tasks
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.experiments.figures import draw_toy
 from manifuse.experiments.provenance import provenance, write_rows
 from manifuse.experiments.toy import Metrics, estimate_metrics, merit
-
-import numpy as np
 
 HERE = Path(__file__).parent
 SEEDS = range(10)
@@ -43,7 +43,9 @@ def main() -> None:
         for rule, method in RULES.items():
             metrics = estimate_metrics(toy, method, seed)
             rows += [{"seed": seed, "rule": rule, **line, **provenance()} for line in describe(metrics)]
-            print(seed, rule, [(line["panel"], round(line["correlation"], 3)) for line in describe(metrics)], flush=True)
+            print(
+                seed, rule, [(line["panel"], round(line["correlation"], 3)) for line in describe(metrics)], flush=True
+            )
             if seed == 0 and rule.startswith("held-out"):
                 draw_toy(metrics).savefig(HERE / "results" / "toy.svg", metadata={"Date": None})
                 draw_toy(metrics).savefig(HERE / "results" / "toy.png", dpi=110)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import manifuse as mf
 import numpy as np
+
+import manifuse as mf
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-import manifuse as mf
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import manifuse as mf
 from tests.problems import draw
 
 

@@ -1,11 +1,11 @@
-import manifuse as mf
 import numpy as np
 import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
 from manifuse.baselines.smoothing import self_smoothing, smooth_scores
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.diffusion.problem import Problem
-
-from tests.problems import draw, remade
 
 
 def test_smoothing_averages_and_leaves_a_constant_alone(rng):

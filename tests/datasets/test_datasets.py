@@ -1,15 +1,16 @@
 """Datasets by what is known of them."""
 
-import manifuse as mf
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.neighbors import KNeighborsClassifier
+
+import manifuse as mf
 from manifuse.datasets.dataset import data_folder
 from manifuse.datasets.digits import digits, fourier, karhunen_loeve, pixel_averages, profile, zernike
 from manifuse.datasets.hw import hw
 from manifuse.datasets.synthetic import toy_tasks
-from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-from sklearn.neighbors import KNeighborsClassifier
 
 
 @pytest.fixture(scope="module")

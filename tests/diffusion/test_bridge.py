@@ -1,13 +1,14 @@
 """Bridges against dense second opinions and by what they must preserve."""
 
-import manifuse as mf
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from scipy.linalg import solve_sylvester
+
+import manifuse as mf
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport, transport
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.kernels.sphere import standardise
-from scipy.linalg import solve_sylvester
 
 
 def graph_affinity(rng, rows, scale=0.5):

@@ -1,12 +1,12 @@
 """Rows that come later."""
 
-import manifuse as mf
 import numpy as np
 import pandas as pd
 import pytest
-from manifuse.ranking.accuracy import ranking_accuracy
-
 from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.ranking.accuracy import ranking_accuracy
 
 
 def parted(case, rows):

@@ -1,14 +1,15 @@
 """Feature graphs on tables that are hard on them."""
 
-import manifuse as mf
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.sparse.csgraph import connected_components
+
+import manifuse as mf
 from manifuse.diffusion import graph as graph_module
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
-from scipy.sparse.csgraph import connected_components
 
 tables = arrays(
     np.float64, st.tuples(st.integers(4, 25), st.integers(1, 3)), elements=st.sampled_from([0.0, 1.0, 1.0, -2.5, 1e6])

@@ -1,6 +1,7 @@
-import manifuse as mf
 import numpy as np
 import pytest
+
+import manifuse as mf
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-import manifuse as mf
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import torch
+
+import manifuse as mf
 
 CONTAINERS = {
     "list": list,

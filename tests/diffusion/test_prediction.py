@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from manifuse.diffusion.prediction import diffuse_prediction
 from manifuse.kernels.sphere import unit
 

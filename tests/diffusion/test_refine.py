@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-import manifuse as mf
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import torch
+from tests.problems import draw, remade
+
+import manifuse as mf
 from manifuse.diffusion.joint import Reason
 from manifuse.ranking.accuracy import ranking_accuracy
-
-from tests.problems import draw, remade
 
 METHODS = {
     "implicit": mf.JointDiffusion(),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from manifuse.diffusion.score import Gain, GradedRanking, PairedRanking, SquaredError
 
 ROWS = np.arange(60)

@@ -1,15 +1,15 @@
 from dataclasses import replace
 
-import manifuse as mf
 import numpy as np
 import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
 from manifuse.datasets.synthetic import toy_tasks
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.relevance import assign_folds, fidelities, weigh_pairs
 from manifuse.diffusion.tuning import choose_bridges
-
-from tests.problems import draw, remade
 
 CANDIDATES = mf.JointDiffusion(
     neighbours=(4, 8),

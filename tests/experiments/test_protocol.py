@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
 from manifuse.datasets.synthetic import TASKS, toy_tasks

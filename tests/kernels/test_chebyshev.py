@@ -3,11 +3,12 @@ import pytest
 import scipy.sparse as sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+from scipy.linalg import solve_sylvester
+
 from manifuse.kernels.chebyshev import moments, resolvent_coefficients, spread
 from manifuse.kernels.laplacian import edge_pattern, normalised_affinity
 from manifuse.kernels.neighbours import exact_neighbours
-from numpy.polynomial import chebyshev
-from scipy.linalg import solve_sylvester
 
 
 def affinity_of(rng, rows):

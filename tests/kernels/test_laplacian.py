@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+
 from manifuse.kernels.laplacian import (
     edge_ends,
     edge_pattern,

@@ -1,6 +1,7 @@
 import faiss
 import numpy as np
 import pytest
+
 from manifuse.kernels.neighbours import approximate_neighbours, exact_is_affordable, exact_neighbours
 
 

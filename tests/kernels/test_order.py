@@ -2,6 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
 from manifuse.kernels.order import comparable, concordance
 
 sizes = st.shared(st.integers(1, 25), key="rows")

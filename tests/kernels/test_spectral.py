@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from manifuse.kernels.spectral import diffusion_step, reference_weights
 from manifuse.kernels.sphere import unit
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from manifuse.ranking.accuracy import ranking_accuracy
 from scipy.stats import kendalltau
+
+from manifuse.ranking.accuracy import ranking_accuracy
 
 
 def test_equals_what_kendalls_tau_b_says(rng):

@@ -1,14 +1,15 @@
 """RankSVM by its optimality condition, and against an independent solver on explicit pairs."""
 
-import manifuse as mf
 import numpy as np
 import pytest
-from manifuse.ranking.accuracy import ranking_accuracy
-from manifuse.ranking.ranksvm import RankSVM
-from manifuse.ranking.selection import select_ranker
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import manifuse as mf
+from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.ranking.ranksvm import RankSVM
+from manifuse.ranking.selection import select_ranker
 
 
 @pytest.fixture

@@ -82,8 +82,8 @@ def read_columns(path: Path) -> Columns:
             infer_schema_length=None,
         ),
         ".parquet": polars.read_parquet,
-        ".arrow": lambda file: polars.read_ipc(file, memory_map=False),
-        ".feather": lambda file: polars.read_ipc(file, memory_map=False),
+        ".arrow": polars.read_ipc,
+        ".feather": polars.read_ipc,
         ".jsonl": polars.read_ndjson,
     }
     reader = readers.get(path.suffix.lower())
@@ -102,7 +102,7 @@ def read_archive(path: Path) -> Columns:
     """Read every array of a NumPy archive; nothing in it is ever executed."""
     _demand_file(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, AttributeError) as error:
         raise InputError(f"{path} cannot be read as a NumPy archive ({error}); check what it is.") from None

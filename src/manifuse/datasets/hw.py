@@ -30,7 +30,7 @@ def hw(folder: Path) -> Dataset:
             f"{path} is not there; name the data folder with --data or MANIFUSE_DATA (it holds hw/mfeat.npz)."
         )
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             views = {name: archive[f"X_{name}"].astype(np.float64) for name in VIEWS}
             labels = archive["y"].astype(np.float64)
     except (KeyError, ValueError, OSError, EOFError) as error:

@@ -1,0 +1,37 @@
+# Two commands: `make demo` and `make test`. Each sets up what it needs in .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Where pip is told of a folder of wheels, uv is told of it too.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+export UV_COMPILE_BYTECODE = 1
+
+.PHONY: demo test check perf results clean
+
+demo: $(VENV)/.demo
+	$(BIN)/manifuse demo
+
+test: $(VENV)/.dev
+	scripts/test
+
+check: $(VENV)/.dev
+	scripts/check
+
+perf: $(VENV)/.dev
+	scripts/perf
+
+results: $(VENV)/.dev
+	scripts/reproduce
+
+$(VENV)/.demo: pyproject.toml constraints.txt
+	scripts/install $(PYTHON) $(VENV) tables,figures
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	scripts/install $(PYTHON) $(VENV) dev
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,188 @@
+"""``manifuse refine`` as a user runs it: files in, files out, an exit status."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+
+
+def run(*arguments, cwd, **variables):
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "manifuse.cli", "refine", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | variables,
+        check=False,
+    )
+
+
+def frame(table):
+    features = {} if table.table is None else {f"x{k}": column for k, column in enumerate(table.table.T)}
+    return pl.DataFrame({"id": table.keys, "score": table.scores, **features})
+
+
+@pytest.fixture
+def case():
+    return draw(0)
+
+
+@pytest.fixture
+def folder(case, tmp_path):
+    """Main table, two references and labels, as CSV."""
+    frame(case.main).write_csv(tmp_path / "main.csv")
+    for k, reference in enumerate(case.references):
+        frame(reference).write_csv(tmp_path / f"reference{k}.csv")
+    labels = case.labels()
+    pl.DataFrame({"id": labels.keys, "label": labels.grades}).write_csv(tmp_path / "labels.csv")
+    return tmp_path
+
+
+FILES = ("main.csv", "--reference", "reference0.csv", "--reference", "reference1.csv")
+
+
+def test_the_output_is_the_librarys(case, folder):
+    done = run(*FILES, "--labels", "labels.csv", "--out", "out.csv", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    out = pl.read_csv(folder / "out.csv")
+    assert out.columns == ["id", "score", "original", "support"]
+    names = [
+        mf.Observations(r.scores, r.table, ids=r.keys, name=f"reference{k}") for k, r in enumerate(case.references)
+    ]
+    result = mf.refine(case.main, names, case.labels(), rng=0)
+    np.testing.assert_allclose(out["score"], result.predictions, atol=1e-9)
+    np.testing.assert_allclose(out["original"], case.main.scores, atol=1e-12)
+    np.testing.assert_allclose(out["support"], result.support, atol=1e-9)
+    summary = json.loads(done.stdout)
+    assert summary["accepted"] is result.accepted
+    assert summary["accuracy"]["after"] == pytest.approx(result.accuracy["after"])
+    assert [entry["name"] for entry in summary["references"]] == ["reference0", "reference1"]
+    keys = {"name", "alignment", "held_out_alignment", "chance_alignment", "weight", "reached"}
+    assert keys <= set(summary["references"][0])
+    assert {"reason", "hyperparameters", "rows", "seconds", "version", "seed"} <= set(summary)
+
+
+def test_without_json_standard_output_stays_clean(folder):
+    done = run(*FILES, "--out", "out.parquet", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert "160 rows written to out.parquet" in done.stderr
+    assert pl.read_parquet(folder / "out.parquet").height == 160
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "npz"])
+def test_every_format_gives_the_same_result(case, folder, ending):
+    def write(table, stem):
+        path = folder / f"{stem}.{ending}"
+        if ending == "npz":
+            np.savez(path, ids=table.keys, scores=table.scores, features=table.table)
+        else:
+            writers = {"parquet": "write_parquet", "arrow": "write_ipc", "jsonl": "write_ndjson"}
+            getattr(frame(table), writers[ending])(path)
+        return path.name
+
+    main, *others = (
+        write(t, s) for t, s in zip((case.main, *case.references), ("main", "reference0", "reference1"), strict=True)
+    )
+    options = [option for other in others for option in ("--reference", other)]
+    assert run(main, *options, "--out", f"out.{ending}", cwd=folder).returncode == 0
+    assert run(*FILES, "--out", "plain.csv", cwd=folder).returncode == 0
+    expected = pl.read_csv(folder / "plain.csv")["score"]
+    if ending == "npz":
+        with np.load(folder / "out.npz", allow_pickle=False) as archive:
+            score = archive["score"]
+            assert archive["id"].tolist() == case.main.keys.tolist()
+    else:
+        readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "jsonl": pl.read_ndjson}
+        score = readers[ending](folder / f"out.{ending}")["score"]
+    np.testing.assert_allclose(score, expected, atol=1e-9)
+
+
+def test_features_may_come_from_a_file_of_their_own(case, folder):
+    frame(case.main).select("id", "score").write_csv(folder / "bare.csv")
+    np.save(folder / "bare.npy", case.main.table)
+    done = run("bare.csv::bare.npy", *FILES[1:], "--out", "out.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert run(*FILES, "--out", "plain.csv", cwd=folder).returncode == 0
+    np.testing.assert_allclose(pl.read_csv(folder / "out.csv")["score"], pl.read_csv(folder / "plain.csv")["score"])
+
+
+def test_feature_columns_can_be_chosen(case, folder):
+    for name in ("main", "reference0", "reference1"):
+        table = pl.read_csv(folder / f"{name}.csv", schema_overrides={"id": pl.String})
+        table.with_columns(pl.lit("somewhere").alias("city")).write_csv(folder / f"{name}.csv")
+    refused = run(*FILES, "--out", "out.csv", cwd=folder)
+    assert refused.returncode == 2
+    assert "'city'" in refused.stderr
+    assert run(*FILES, "--features", "x[0-9]", "--out", "out.csv", cwd=folder).returncode == 0
+
+
+def test_ids_keep_their_zeros(folder):
+    for name in ("main", "reference0", "reference1"):
+        table = pl.read_csv(folder / f"{name}.csv")
+        ids = pl.Series("id", [key.replace("m", "00").replace("r", "11") for key in table["id"]])
+        table.with_columns(ids).write_csv(folder / f"{name}.csv")
+    assert run(*FILES, "--out", "out.csv", cwd=folder).returncode == 0
+    assert (folder / "out.csv").read_text().splitlines()[1].startswith("000,")
+
+
+def test_tables_whose_ids_differ_are_paired_by_a_file(case, folder):
+    lines = []
+    for k, reference in enumerate(case.references):
+        renamed = [f"theirs {row}" for row in range(160)]
+        frame(reference).with_columns(pl.Series("id", renamed)).write_csv(folder / f"reference{k}.csv")
+        lines += [
+            {"main": key, "reference": renamed[row], "table": f"reference{k}"}
+            for row, key in enumerate(reference.keys)
+            if key.startswith("m")
+        ]
+    pl.DataFrame(lines).write_csv(folder / "pairs.csv")
+    assert run(*FILES, "--out", "out.csv", cwd=folder).returncode == 2
+    done = run(*FILES, "--pairs", "pairs.csv", "--out", "out.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    expected = mf.refine(case.main, case.references, rng=0).predictions
+    np.testing.assert_allclose(pl.read_csv(folder / "out.csv")["score"], expected, atol=1e-9)
+
+
+def test_regression_labels_and_ordered_pairs(case, folder):
+    done = run(*FILES, "--labels", "labels.csv", "--task", "regression", "--out", "out.csv", "--json", cwd=folder)
+    assert set(json.loads(done.stdout)["accuracy"]["after"]) == {"rmse", "mae"}
+    order = np.argsort(case.truth[case.labelled])
+    rows = case.labelled[order]
+    pairs = {"better": case.main.keys[rows[30:]], "worse": case.main.keys[rows[:30]]}
+    pl.DataFrame(pairs).write_csv(folder / "ordered.csv")
+    done = run(*FILES, "--labels", "ordered.csv", "--out", "out.csv", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "accuracy" in json.loads(done.stdout)["accuracy"]["after"]
+
+
+def test_invalid_rows_can_be_dropped(case, folder):
+    table = frame(case.main).with_columns(
+        pl.when(pl.int_range(160) == 3).then(None).otherwise(pl.col("x1")).alias("x1")
+    )
+    table.write_csv(folder / "main.csv")
+    refused = run(*FILES, "--out", "out.csv", cwd=folder)
+    assert refused.returncode == 2
+    assert "row 3" in refused.stderr
+    assert run(*FILES, "--drop-invalid", "--out", "out.csv", cwd=folder).returncode == 0
+    assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
+
+
+def test_the_same_seed_writes_the_same_bytes(folder):
+    for name in ("one.csv", "two.csv"):
+        assert run(*FILES, "--labels", "labels.csv", "--seed", 5, "--out", name, cwd=folder).returncode == 0
+    assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
+
+
+def test_an_earlier_output_survives_a_refusal(folder):
+    (folder / "out.csv").write_text("precious")
+    assert run("missing.csv", *FILES[1:], "--out", "out.csv", cwd=folder).returncode == 2
+    assert (folder / "out.csv").read_text() == "precious"
