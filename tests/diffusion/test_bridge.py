@@ -1,5 +1,7 @@
 """Bridges against dense second opinions and by what they must preserve."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -106,7 +108,7 @@ def test_steps_are_taken_only_while_the_alignment_rises(scheme, sides, rng):
         return np.corrcoef(arrived, towards)[0, 1] ** 2
 
     heights = [height(steps) for steps in range(1, 7)]
-    assert all(b >= a for a, b in zip(heights, heights[1:], strict=False))
+    assert all(b >= a for a, b in itertools.pairwise(heights))
 
 
 def test_several_implicit_steps_are_powers_of_one(sides, rng):

@@ -48,7 +48,8 @@ def test_the_grid_depends_on_labels():
 
 def test_the_published_form_has_none_of_our_additions():
     method = mf.JointDiffusion.as_published()
-    assert not (method.anchored or method.smoothing or method.ignore_chance or method.safeguarded)
+    additions = (method.anchored, method.smoothing, method.ignore_chance, method.safeguarded)
+    assert not any(additions)
     assert method.selection == "alignment"
     assert all(isinstance(setting.bridge, mf.ExplicitEuler) for setting in method.settings())
     assert {setting.bridge.step for setting in method.settings()} == {1e-5}
