@@ -1,4 +1,4 @@
-"""Run the decoupled protocol on HW and on the optical digits (five splits each) and write one row per split, task and method.
+"""Run the decoupled protocol on HW and the optical digits, five splits each: a row per split, task and method.
 
 Usage: python experiments/hw.py [--data DIR]
 """

@@ -1,0 +1,100 @@
+"""Change one choice at a time on the splits that the choices were made on, and write a row per variant.
+
+Usage: python experiments/ablation.py [--data DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from manifuse.datasets.dataset import Dataset, data_folder
+from manifuse.datasets.digits import digits
+from manifuse.datasets.hw import hw
+from manifuse.diffusion.bridge import ImplicitEuler
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.refine import refine
+from manifuse.experiments.decoupled import Trial
+from manifuse.experiments.provenance import provenance, write_rows
+
+HERE = Path(__file__).parent
+SEEDS = range(5)
+BASE = JointDiffusion()
+CANDIDATES = {
+    "neighbours": (5, 10, 20),
+    "score_scale": (0.1, 0.3, 1.0),
+    "bridge": (ImplicitEuler(3.0), ImplicitEuler(10.0), ImplicitEuler(30.0)),
+}
+VARIANTS: dict[str, JointDiffusion] = {
+    "defaults": BASE,
+    "features always standardised": replace(BASE, standardised=True),
+    "features never standardised": replace(BASE, standardised=False),
+    "not anchored": replace(BASE, anchored=False),
+    "no smoothing": replace(BASE, smoothing=0.0),
+    "references at chance not ignored": replace(BASE, ignore_chance=False),
+    "not safeguarded": replace(BASE, safeguarded=False),
+    "one round": replace(BASE, rounds=1),
+    "score_scale 0.03": replace(BASE, score_scale=0.03),
+    "score_scale 0.3": replace(BASE, score_scale=0.3),
+    "score_scale infinite (no W^f)": replace(BASE, score_scale=np.inf),
+    "delta_B 3": replace(BASE, bridge=ImplicitEuler(3.0)),
+    "delta_B 30": replace(BASE, bridge=ImplicitEuler(30.0)),
+    "delta_B 10, up to 3 steps": replace(BASE, bridge=ImplicitEuler(10.0, steps=3)),
+    "5 neighbours": replace(BASE, neighbours=5),
+    "20 neighbours": replace(BASE, neighbours=20),
+    "27 settings, held-out rule": replace(BASE, **CANDIDATES),
+    "27 settings, paper's rule": replace(BASE, selection="alignment", **CANDIDATES),
+}
+UNLABELLED = {
+    "delta 0.5": replace(BASE, step_size=0.5, weight_scale=0.3),
+    "delta 3": replace(BASE, step_size=3.0, weight_scale=0.3),
+    "sigma² 1": replace(BASE, step_size=1.0, weight_scale=1.0),
+    "settled 1e-3": replace(BASE, settled=1e-3),
+    "settled 1e-4": replace(BASE, settled=1e-4),
+}
+
+
+def main() -> None:
+    """Run every variant on every split, two splits at a time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    folder = data_folder(parser.parse_args().data)
+    jobs = [(load, seed) for load in (lambda: hw(folder), digits) for seed in SEEDS]
+    parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
+    write_rows(HERE / "results" / "ablation.csv", [row for part in parts for row in part])
+
+
+def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
+    """Mean accuracy over the tasks of one split, for every variant with and without labels."""
+    trial = Trial.prepare(load(), seed)
+    views = list(trial.dataset.views)
+    ind = np.mean([trial.test_accuracy(trial.main(view).scores) for view in views])
+    rows = []
+    for labelled in (True, False):
+        for name, method in (VARIANTS if labelled else VARIANTS | UNLABELLED).items():
+            accuracies, rounds = [], []
+            for view in views:
+                labels = trial.labels() if labelled else None
+                result = refine(trial.main(view), trial.references(view), labels, method, rng=seed)
+                accuracies.append(trial.test_accuracy(np.asarray(result.predictions)))
+                rounds.append(result.history[-1].round)
+            row = {
+                "dataset": trial.dataset.name,
+                "seed": seed,
+                "variant": name,
+                "labelled": labelled,
+                "ind": ind,
+                "accuracy": np.mean(accuracies),
+                "rounds": np.mean(rounds),
+            }
+            rows.append({**row, **provenance()})
+    return rows
+
+
+if __name__ == "__main__":
+    main()
