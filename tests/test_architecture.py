@@ -70,7 +70,7 @@ def test_every_room_is_on_the_plan():
 
 @pytest.mark.parametrize("module", ["torch", "matplotlib", "polars", "faiss", "typer"])
 def test_the_core_does_not_import(module):
-    code = f"import sys, manifuse; sys.exit('{module}' in sys.modules)"
+    code = f"import sys, manifuse; manifuse.refine; sys.exit('{module}' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -1,10 +1,26 @@
+import subprocess
+import sys
+
+import pytest
+
 import manifuse as mf
 
 
 def test_the_front_door_lists_what_it_has():
-    public = {name for name in vars(mf) if not name.startswith("_")}
-    rooms = {"combiner", "diffusion", "errors", "kernels", "ranking", "baselines", "datasets", "experiments", "cli"}
-    assert public - rooms - {"version"} == set(mf.__all__) - {"__version__"}
+    assert dir(mf) == sorted(mf.__all__)
+    assert set(mf._HOMES) == set(mf.__all__) - {"__version__"}
+    for name, home in mf._HOMES.items():
+        assert getattr(mf, name).__module__ == f"manifuse.{home}"
+
+
+def test_what_is_not_there_is_missed_by_name():
+    with pytest.raises(AttributeError, match="no attribute 'fuse'"):
+        _ = mf.fuse
+
+
+def test_help_does_not_wait_for_the_numerical_libraries():
+    code = "import sys; import manifuse.cli.app; sys.exit('numpy' in sys.modules or 'sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_every_public_name_is_documented_with_an_example():

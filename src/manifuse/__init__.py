@@ -5,16 +5,19 @@
 ['ExplicitEuler', 'ImplicitEuler', 'InputError']
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from manifuse.combiner import PredictorCombiner
-from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.refine import refine
-from manifuse.diffusion.refinement import Refinement
-from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
+if TYPE_CHECKING:
+    from manifuse.combiner import PredictorCombiner
+    from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
+    from manifuse.diffusion.labels import RankLabels
+    from manifuse.diffusion.method import JointDiffusion
+    from manifuse.diffusion.observations import Observations
+    from manifuse.diffusion.refine import refine
+    from manifuse.diffusion.refinement import Refinement
+    from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
 
 __version__ = version("manifuse")
 
@@ -33,3 +36,31 @@ __all__ = [
     "__version__",
     "refine",
 ]
+
+#: Where public names live. They are imported when first asked for, so that the command line answers at once.
+_HOMES = {
+    "ExplicitEuler": "diffusion.bridge",
+    "ImplicitEuler": "diffusion.bridge",
+    "InputError": "errors",
+    "JointDiffusion": "diffusion.method",
+    "ManifuseError": "errors",
+    "ManifuseWarning": "errors",
+    "MissingExtraError": "errors",
+    "Observations": "diffusion.observations",
+    "PredictorCombiner": "combiner",
+    "RankLabels": "diffusion.labels",
+    "Refinement": "diffusion.refinement",
+    "refine": "diffusion.refine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

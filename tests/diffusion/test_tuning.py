@@ -8,8 +8,9 @@ import manifuse as mf
 from manifuse.datasets.synthetic import toy_tasks
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.relevance import assign_folds, fidelities, weigh_pairs
+from manifuse.diffusion.relevance import MANY_PAIRS, assign_folds, chance_level, fidelities, weigh_pairs
 from manifuse.diffusion.tuning import choose_bridges
+from manifuse.kernels.sphere import unit
 
 CANDIDATES = mf.JointDiffusion(
     neighbours=(4, 8),
@@ -117,3 +118,11 @@ def test_every_table_takes_the_scaling_that_its_pairs_speak_for():
     assert bridges.tables.standardised() == (True, False)
     fixed, _, _ = choose_bridges(problem, mf.JointDiffusion(standardised=True), 0)
     assert fixed.tables.standardised() == (True, True)
+
+
+def test_for_many_pairs_the_chance_level_is_the_limit_of_permutations(rng):
+    ours, theirs = unit(rng.standard_normal((MANY_PAIRS + 1, 2))).T
+    limit = chance_level(ours, theirs, 0)
+    drawn = [abs(ours @ rng.permutation(theirs)) for _ in range(2000)]
+    assert limit == pytest.approx(np.quantile(drawn, 0.95), rel=0.06)
+    assert chance_level(ours[1:], theirs[1:], 0) == pytest.approx(limit, rel=0.1)

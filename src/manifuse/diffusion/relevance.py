@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.problem import Problem
@@ -15,6 +16,9 @@ from manifuse.kernels.sphere import unit
 
 #: Permutations behind a chance level, and the share of them that it stands above.
 PERMUTATIONS, LEVEL = 499, 0.95
+
+#: Pairs above which the limit of the permutation distribution is as good as drawing from it.
+MANY_PAIRS = 1000
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,18 @@ def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], seed: int) -> lis
     evidence = []
     for reference, fidelity in zip(problem.references, fidelities(bridges, folds).tolist(), strict=True):
         ours, theirs = problem.start[reference.main_rows], reference.paired_scores()
-        shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(unit(theirs), (PERMUTATIONS, 1)), axis=1)
-        chance = float(np.quantile(np.abs(shuffled @ unit(ours)), LEVEL))
+        chance = chance_level(unit(ours), unit(theirs), seed)
         evidence.append(PairEvidence(_align(ours, theirs), fidelity, chance))
     return evidence
+
+
+def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:
+    """Absolute alignment that 95 of 100 permutations of the pairs stay under, for vectors on the sphere (p,)."""
+    if len(ours) > MANY_PAIRS:
+        # The alignment of permuted pairs has mean 0 and variance 1 / (p - 1) exactly, and is normal in the limit.
+        return float(ndtri((1.0 + LEVEL) / 2.0) / np.sqrt(len(ours) - 1))
+    shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(theirs, (PERMUTATIONS, 1)), axis=1)
+    return float(np.quantile(np.abs(shuffled @ ours), LEVEL))
 
 
 def _align(a: FloatArray, b: FloatArray) -> float:
