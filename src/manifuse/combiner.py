@@ -69,10 +69,6 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         PredictorCombiner
         """
-        if not isinstance(X, Observations):
-            raise InputError(
-                f"X came as {type(X).__name__}, but Observations were expected; wrap scores and ids in one."
-            )
         self.refinement_ = refine(X, self.references, labels=y, method=self.method, rng=self.random_state)
         return self
 

@@ -50,3 +50,16 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]'"
         ) from error
+
+
+def demand(kind: type, *values: object) -> None:
+    """Refuse arguments of the front door that are of another type than ``kind``.
+
+    Raises
+    ------
+    InputError
+        If one is.
+    """
+    for value in values:
+        if not isinstance(value, kind):
+            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; wrap it in one.")

@@ -124,6 +124,14 @@ CASES = {
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no column 'main'"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),
     "a row paired twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r51\n")}, ["--pairs", "p.csv"], "twice"),
+    "features that are an archive": ({"f.npz": archive(x=np.ones(3))}, "main.csv::f.npz", "come as .npy"),
+    "features chosen in an archive": (
+        {"main.npz": archive(ids=np.arange(9), scores=np.arange(9.0))},
+        ["--features", "x"],
+        "is an archive",
+    ),
+    "a name too long": ({}, ["--reference", "r" * 300 + ".csv"], "cannot be looked at"),
+    "labels in an archive": ({"l.npz": archive(ids=np.arange(3))}, ["--labels", "l.npz"], "or .npz for scores"),
     "no encoding": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
     "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
 }

@@ -186,3 +186,37 @@ def test_an_earlier_output_survives_a_refusal(folder):
     (folder / "out.csv").write_text("precious")
     assert run("missing.csv", *FILES[1:], "--out", "out.csv", cwd=folder).returncode == 2
     assert (folder / "out.csv").read_text() == "precious"
+
+
+def test_names_are_names_and_no_patterns(case, folder):
+    (folder / "reference0.csv").rename(folder / "reference[01].csv")
+    (folder / "out[x]").mkdir()
+    done = run("main.csv", "--reference", "reference[01].csv", "--out", "out[x]/out.NPZ", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "out[x]/out.NPZ" in done.stderr.replace("\n", "")
+    assert [path.name for path in (folder / "out[x]").iterdir()] == ["out.NPZ"]
+    with np.load(folder / "out[x]" / "out.NPZ", allow_pickle=False) as archive:
+        expected = mf.refine(case.main, case.references[:1], rng=0).predictions
+        np.testing.assert_allclose(archive["score"], expected, atol=1e-9)
+
+
+def test_files_of_one_name_go_by_their_paths(folder):
+    for k in range(2):
+        (folder / str(k)).mkdir()
+        (folder / f"reference{k}.csv").rename(folder / str(k) / "scores.csv")
+    files = ("main.csv", "--reference", "0/scores.csv", "--reference", "1/scores.csv")
+    done = run(*files, "--out", "out.csv", "--json", cwd=folder)
+    assert [entry["name"] for entry in json.loads(done.stdout)["references"]] == ["0/scores.csv", "1/scores.csv"]
+
+
+def test_ids_of_bytes_and_numbers_with_blanks_or_decimals_are_read(case, folder):
+    np.savez(folder / "main.npz", ids=case.main.keys.astype("S"), scores=case.main.scores, features=case.main.table)
+    table = frame(case.references[0])
+    table.with_columns(pl.col("x0").cast(pl.Decimal(20, 12)), pl.lit(True).alias("x5")).write_parquet(
+        folder / "r.parquet"
+    )
+    blanks = [line.replace(",", ", ") for line in frame(case.references[1]).write_csv().splitlines()]
+    (folder / "blank.csv").write_text("\n".join([blanks[0].replace(", ", ","), *blanks[1:]]))
+    done = run("main.npz", "--reference", "r.parquet", "--reference", "blank.csv", "--out", "out.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert pl.read_ndjson(folder / "out.jsonl")["id"].to_list() == case.main.keys.tolist()

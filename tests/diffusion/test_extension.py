@@ -101,3 +101,34 @@ def test_other_features_than_those_of_the_fit_are_refused(width):
     features = case.main.table[:5, :width] if width else None
     with pytest.raises(mf.InputError, match=f"came with {width} features, but main was fitted with 6"):
         result.apply(mf.Observations(case.main.scores[:5], features, ids=range(5), name="new"))
+
+
+def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
+    """One round by hand: affinity, transport and smoothing of a new row from dense matrices."""
+    case = draw(0, references=1)
+    method = mf.JointDiffusion(rounds=1, settled=0.0, standardised=False, neighbours=6)
+    result = mf.refine(case.main, case.references, method=method, rng=0)
+    bridges, turn = result._extension.bridges, result._extension.rounds[0]
+    graph, start, n = bridges.graph, turn.start, len(case.main)
+    features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
+    new = mf.Observations([score], features[None], ids=["new"])
+    own = (score - bridges.problem.offset) / bridges.problem.scale
+
+    squares = np.sum((case.main.table - features) ** 2, axis=1)
+    near = np.argsort(squares)[:6]
+    scales = np.sqrt(2 * squares[near].mean() * graph.scales[near])
+    weights = np.exp(-squares[near] / scales) * np.exp(-n * (own - start[near]) ** 2 / 0.1)
+    standard = (start - start.mean()) / start.std()
+    affinity = weights / np.sqrt(weights.sum() * graph.degrees(standard, 0.1)[near])
+    masses = turn.transport.values * turn.transport.row_sums
+    arrived = (affinity @ masses[near]) / (affinity @ turn.transport.row_sums[near])
+    arrived = (arrived - turn.transport.values.mean()) / np.linalg.norm(
+        turn.transport.values - turn.transport.values.mean()
+    )
+    smooth = turn.smoothed.values * turn.smoothed.row_sums
+    smoothed = (own + 10.0 * affinity @ smooth[near]) / (1 + 10.0 * affinity @ turn.smoothed.row_sums[near])
+    smoothed = (smoothed - turn.smoothed.values.mean()) / np.linalg.norm(
+        turn.smoothed.values - turn.smoothed.values.mean()
+    )
+    expected = np.array([own, arrived[0], smoothed[0], own]) @ turn.coefficients
+    assert result.apply(new)[0] == pytest.approx(bridges.problem.restore(expected), rel=1e-9)

@@ -34,3 +34,9 @@ def test_pairs_name_their_places():
         ("c", "a"),
         ("b", "a"),
     ]
+
+
+def test_pairs_of_numbers_are_the_ids_that_the_table_has():
+    assert mf.RankLabels.from_pairs([1.0, 2.0], [3.0, 4.0]).keys.tolist() == ["1", "2", "3", "4"]
+    with pytest.raises(mf.InputError, match="no value in row 1"):
+        mf.RankLabels.from_pairs(["a", None], ["b", "c"])

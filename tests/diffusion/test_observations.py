@@ -78,7 +78,7 @@ def refusal(*arguments, **options):
         (([1, 2], [[1], [2], [3]]), {"ids": [1, 2]}, "2 scores but 3 feature rows"),
         (([1, 2],), {"ids": ["a", "a"]}, "1 repeated values (first: 'a')"),
         (([1, 2],), {"ids": [1, None]}, "no value in row 1"),
-        (([1, 2],), {"ids": [1.0, 2.5]}, "fractions or infinities"),
+        (([1, 2],), {"ids": [1.0, 2.5]}, "fractions, infinities"),
         (([1, np.nan],), {"ids": [1, 2]}, "score in row 1"),
         (([1, 2], [[1], [np.inf]]), {"ids": [1, 2]}, "features in row 1"),
         ((["x", "y"],), {"ids": [1, 2]}, "numbers were expected"),
@@ -98,3 +98,64 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(arguments, options, says):
 
 def test_many_bad_rows_are_named_up_to_five():
     assert "rows 0, 1, 2, 3, 4 and 3 more" in refusal([np.nan] * 8, ids=range(8))
+
+
+@pytest.mark.parametrize(
+    "predictions, dtype",
+    [
+        (torch.tensor([3, 1, 2]), torch.float64),
+        (torch.tensor([3.0, 1.0, 2.0], dtype=torch.float32), torch.float32),
+        (torch.tensor([3.0, 1.0, 2.0], dtype=torch.bfloat16), torch.float32),
+        (np.array([3, 1, 2], dtype=np.int8), np.float64),
+        (np.array([3, 1, 2], dtype=np.float16), np.float32),
+        (pd.Series([3, 1, 2], dtype="Int64"), np.float64),
+        (pd.Series([3, 1, 2], dtype=np.float32), np.float32),
+        (pl.Series([3.0, 1.0, 2.0], dtype=pl.Float32), pl.Float32),
+    ],
+)
+def test_results_keep_what_precision_they_need(predictions, dtype):
+    back = mf.Observations(predictions, ids=[1, 2, 3]).like_predictions(np.array([0.5, 70000.25, 2.5]))
+    assert back.dtype == dtype
+    np.testing.assert_allclose(np.asarray(back), [0.5, 70000.25, 2.5])
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.ma.array([1.0, 999.0, 3.0], mask=[0, 1, 0]),
+        pd.Series([1.0, None, 3.0], dtype="Float64"),
+        pd.Series([True, None, False], dtype="boolean"),
+        pl.Series([1.0, None, 3.0]),
+        [1.0, None, 3.0],
+    ],
+)
+def test_what_is_missing_is_named_or_dropped_in_every_library(scores):
+    assert "score in row 1" in refusal(scores, ids=[1, 2, 3])
+    assert mf.Observations(scores, ids=[1, 2, 3], invalid="drop").keys.tolist() == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    "ids, keys",
+    [
+        (np.array([b"a", "\u00e9".encode()], dtype=object), ["a", "\u00e9"]),
+        (np.array([b"a", b"b"]), ["a", "b"]),
+        (np.array([1.0, "b"], dtype=object), ["1", "b"]),
+        ([1e300, 2e300], [str(int(1e300)), str(int(2e300))]),
+    ],
+)
+def test_ids_of_any_kind_become_text(ids, keys):
+    assert mf.Observations([1, 2], ids=ids).keys.tolist() == keys
+
+
+@pytest.mark.parametrize(
+    "arguments, options, says",
+    [
+        (([1, 2],), {"ids": pd.Series(["a", pd.NA], dtype="string")}, "no value in row 1"),
+        (([1, 2], [[1], [2, 3]]), {"ids": [1, 2]}, "cannot be read as an array"),
+        (([1, 10**400],), {"ids": [1, 2]}, "not numbers"),
+        (([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])), {"ids": [1, 2]}, "cannot be read as an array"),
+        (([1, 2],), {"ids": np.array([b"a", b"\xff"])}, "broken text"),
+    ],
+)
+def test_stranger_input_is_refused_too(arguments, options, says):
+    assert says in refusal(*arguments, **options)

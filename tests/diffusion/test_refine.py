@@ -1,5 +1,6 @@
 """What a refinement must not depend on, what it must do, and what it must refuse."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -70,6 +71,7 @@ def test_a_result_remembers_its_seed():
     again = mf.refine(case.main, case.references, rng=first.seed)
     assert first.relevance == again.relevance
     assert mf.refine(case.main, case.references, rng=np.random.default_rng(3)).seed != first.seed
+    assert mf.refine(case.main, case.references, rng=np.int64(5)).seed == 5
 
 
 def test_shift_and_scale_of_the_main_predictor_carry_over(method):
@@ -109,6 +111,12 @@ def test_the_order_of_references_does_not_matter(method):
     again = mf.refine(case.main, case.references[::-1], method=gentle, rng=0)
     np.testing.assert_allclose(again.predictions, result.predictions, atol=1e-8)
     assert again.weights == pytest.approx(result.weights[::-1], abs=1e-8)
+
+
+def test_a_single_reference_needs_no_list():
+    case = draw(0, references=1)
+    alone = mf.refine(case.main, case.references[0], rng=0)
+    np.testing.assert_array_equal(alone.predictions, mf.refine(case.main, case.references, rng=0).predictions)
 
 
 def test_coupled_tables_need_no_features_and_are_the_identity_bridge():
@@ -195,21 +203,94 @@ def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
     assert again.weights[2] == 0.0
 
 
+def with_weak_reference(seed):
+    """A fair predictor, a poor reference, and fourteen labels."""
+    case = draw(seed, noise=0.3, references=1)
+    noise = np.random.default_rng(0).standard_normal(160)
+    weak = remade(case.references[0], predictions=case.references[0].scores + noise)
+    return case, weak, mf.RankLabels(case.main.keys[-14:], case.truth[-14:])
+
+
 def test_an_update_within_its_standard_error_is_not_taken():
-    case = draw(10, noise=0.01, references=1)
-    bad = remade(
-        case.references[0], predictions=case.references[0].scores + np.random.default_rng(0).standard_normal(160)
-    )
-    labels = mf.RankLabels(case.main.keys[:12], case.truth[:12])
-    result = mf.refine(case.main, [bad], labels, rng=0)
+    case, weak, labels = with_weak_reference(3)
+    result = mf.refine(case.main, [weak], labels, rng=0)
     assert not result.accepted
     assert result.reason is Reason.GAIN_UNCERTAIN
     assert "unchanged" in str(result.reason)
     np.testing.assert_array_equal(result.predictions, case.main.scores)
     assert result.accuracy["before"] == result.accuracy["after"]
-    assert result.gain.value <= result.gain.standard_error
-    taken = mf.refine(case.main, [bad], labels, mf.JointDiffusion(safeguarded=False), rng=0)
+    assert 0 < result.gain.value <= result.gain.standard_error
+    taken = mf.refine(case.main, [weak], labels, mf.JointDiffusion(safeguarded=False), rng=0)
     assert taken.accepted
+    assert taken.accuracy["after"]["accuracy"] - taken.accuracy["before"]["accuracy"] == pytest.approx(
+        result.gain.value
+    )
+
+
+@pytest.mark.parametrize("safeguarded", [True, False])
+def test_where_no_step_raises_the_score_nothing_is_changed(safeguarded):
+    case, weak, labels = with_weak_reference(10)
+    result = mf.refine(case.main, [weak], labels, mf.JointDiffusion(safeguarded=safeguarded), rng=0)
+    assert not result.accepted
+    assert result.reason is Reason.NOTHING_BETTER
+    np.testing.assert_array_equal(result.predictions, case.main.scores)
+
+
+def test_a_handful_of_labels_never_makes_a_gain_certain():
+    case = draw(0)
+    wrong = case.main.scores.copy()
+    high, low = np.argmax(case.truth), np.argmin(case.truth)
+    wrong[[high, low]] = -0.1, 0.1
+    labels = mf.RankLabels.from_pairs([case.main.keys[high]], [case.main.keys[low]])
+    result = mf.refine(remade(case.main, predictions=wrong), case.references, labels, rng=0)
+    assert (result.gain.value, result.gain.standard_error) == (1.0, 0.0)
+    assert result.reason is Reason.GAIN_UNCERTAIN
+
+
+def test_any_iterable_of_references_will_do():
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, rng=0)
+    again = mf.refine(case.main, (reference for reference in case.references), rng=0)
+    np.testing.assert_array_equal(again.predictions, plain.predictions)
+    np.testing.assert_array_equal(again.apply(case.main), plain.predictions)
+
+
+def test_one_reference_may_be_coupled_and_another_not():
+    case = draw(0)
+    coupled = mf.Observations(
+        case.truth + 0.5 * np.random.default_rng(0).standard_normal(160), ids=case.main.keys, name="coupled"
+    )
+    result = mf.refine(case.main, [coupled, case.references[0]], rng=0)
+    assert corr(result.predictions, case.truth) > corr(case.main.scores, case.truth) + 0.1
+    assert [entry.fidelity == 1.0 for entry in result.relevance] == [True, False]
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    assert corr(result.apply(new), case.truth) > corr(case.main.scores, case.truth) + 0.1
+
+
+@pytest.mark.parametrize("size", [1e-165, 1e150])
+def test_scores_of_extreme_size_are_refined_like_others(size):
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, rng=0)
+    result = mf.refine(remade(case.main, predictions=size * case.main.scores), case.references, rng=0)
+    np.testing.assert_allclose(np.asarray(result.predictions) / size, plain.predictions, atol=1e-6)
+
+
+def test_a_large_offset_of_the_features_changes_nothing():
+    case = draw(0)
+    method = mf.JointDiffusion(standardised=False)
+    tables = [remade(table, features=np.round(table.table, 6) + 2.0**31) for table in (case.main, *case.references)]
+    near = [remade(table, features=table.table - 2.0**31) for table in tables]
+    plain = mf.refine(near[0], near[1:], method=method, rng=0)
+    again = mf.refine(tables[0], tables[1:], method=method, rng=0)
+    np.testing.assert_allclose(again.predictions, plain.predictions, atol=1e-5)
+
+
+def test_results_can_be_pickled():
+    case = draw(0)
+    result = mf.refine(remade(case.main, predictions=pd.Series(case.main.scores)), case.references, rng=0)
+    again = pickle.loads(pickle.dumps(result))
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    np.testing.assert_array_equal(again.apply(new), result.apply(new))
 
 
 def test_an_accepted_update_is_certain_and_reported():
@@ -301,6 +382,12 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
     "call, says",
     [
         (lambda c: mf.refine(c.main, []), "No reference"),
+        (lambda c: mf.refine(c.main, c.references, [1, 2]), "list came where RankLabels"),
+        (lambda c: mf.refine(c.main.scores, c.references), "ndarray came where Observations"),
+        (lambda c: mf.refine(c.main, c.references, method="fast"), "str came where JointDiffusion"),
+        (lambda c: mf.refine(c.main, c.references, rng=-1), "0 or more"),
+        (lambda c: mf.refine(c.main, c.references, rng="0"), "a whole number or"),
+        (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came where Observations"),
         (lambda c: mf.refine(c.main, [c.references[0]] * 2), "name of its own"),
         (lambda c: mf.refine(remade(c.main, predictions=np.ones(40)), c.references), "All scores of main are equal"),
         (lambda c: mf.refine(c.main, [remade(c.references[0], ids=range(40))]), "shares 0 of its 40 ids"),

@@ -71,6 +71,7 @@ def test_regression_reports_both_errors():
 
 def test_no_difference_is_no_certain_gain(sample):
     grades, before, _ = sample
-    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0)
-    assert not Gain(0.0, 0.0).is_certain
-    assert Gain(0.02, 0.01).is_certain
+    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0, 60)
+    assert not Gain(0.0, 0.0, 60).is_certain
+    assert Gain(0.02, 0.01, 60).is_certain
+    assert not Gain(0.02, 0.01, 9).is_certain

@@ -45,6 +45,24 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
         assert trial.criterion == pytest.approx(largest)
 
 
+def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
+    problem = problem_of()
+    _, folds, trials = choose_bridges(problem, CANDIDATES, 0)
+    tables = NeighbourTables.search(problem, CANDIDATES, standardised=True, rng=np.random.default_rng(0))
+    for trial in trials:
+        held_out = Bridges.build(problem, trial.setting, tables).predict_held_out(problem.start, folds)
+        aligned = [np.corrcoef(held_out[k], r.paired_scores())[0, 1] for k, r in enumerate(problem.references)]
+        assert trial.criterion == pytest.approx(np.mean(aligned))
+
+
+def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
+    case = draw(0)
+    coupled = mf.Observations(case.main.scores + 0.01 * case.truth, ids=case.main.keys, name="coupled")
+    problem = Problem.of(case.main, [coupled, *case.references])
+    _, _, trials = choose_bridges(problem, replace(CANDIDATES, selection="alignment"), 0)
+    assert len({trial.criterion for trial in trials}) == len(trials)
+
+
 def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
     # Tasks 9 to 12 of the toy data have nothing to do with each other; a strong prediction weight makes
     # the bridge copy the main predictor, which looks like alignment.

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from manifuse.errors import InputError, ManifuseWarning
@@ -126,7 +127,10 @@ def _print_summary(summary: dict[str, Any], out: Path) -> None:
     for entry in summary["references"]:
         numbers = ("alignment", "held_out_alignment", "chance_alignment", "fidelity", "weight")
         table.add_row(
-            entry["name"], str(entry["pairs"]), f"{entry['reached']:.0%}", *(f"{entry[name]:.2f}" for name in numbers)
+            escape(entry["name"]),
+            str(entry["pairs"]),
+            f"{entry['reached']:.0%}",
+            *(f"{entry[name]:.2f}" for name in numbers),
         )
     people.print(table)
     if summary["accuracy"] is not None:
@@ -134,4 +138,6 @@ def _print_summary(summary: dict[str, Any], out: Path) -> None:
             people.print(
                 f"{measure} on the labels: {before:.4f} before, {summary['accuracy']['after'][measure]:.4f} after"
             )
-    people.print(f"{summary['reason']} {summary['rows']} rows written to {out}.", highlight=False, soft_wrap=True)
+    people.print(
+        f"{summary['reason']} {summary['rows']} rows written to {out}.", markup=False, highlight=False, soft_wrap=True
+    )

@@ -74,7 +74,7 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     console.print(_accuracy_table(dataset, outcome))
     console.print(f"best single predictor: {outcome.best_single():.3f}", highlight=False)
     console.print(_relevance_table(outcome))
-    console.print(f"The page with the pictures is {out}.", highlight=False)
+    console.print(f"The page with the pictures is {out}.", highlight=False, markup=False)
 
 
 def measure(dataset: Dataset, *, splits: int, seed: int) -> Outcome:

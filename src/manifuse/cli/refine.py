@@ -60,6 +60,9 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     check_output(request.out)
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
+    if len({other.name for other in others}) < len(set(request.references)):
+        # Files of one name in several folders go by their paths.
+        others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
     if request.pairs is not None:
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
     main, *references = (_observe(each, drop=request.drop_invalid) for each in (table, *others))

@@ -13,9 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse.datasets.archive import read_archive
+from manifuse.diffusion.containers import to_text
 from manifuse.errors import InputError, require
 
 Columns = dict[str, NDArray[Any]]
+
+#: Columns that stay the text they are, so that ids keep their zeros.
+TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +62,19 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     file, _, features_file = given.partition("::")
     path = Path(file)
     if path.suffix.lower() == ".npz":
+        if features is not None:
+            raise InputError(f"--features chooses among columns, but {path} is an archive; leave it out.")
+        _demand_file(path)
         columns = read_archive(path)
         _demand(path, columns, "ids", "scores")
         table = columns.get("features")
-        ids, scores = columns["ids"], columns["scores"]
+        ids, scores = to_text(columns["ids"], what=f"The ids of {path}"), columns["scores"]
     else:
         columns = read_columns(path)
         _demand(path, columns, "id", "score")
         ids, scores = columns.pop("id"), columns.pop("score")
         _numbers(path, {"score": scores})
-        table = _feature_table(path, columns, features)
+        table = None if features_file else _feature_table(path, columns, features)
     if features_file:
         table = read_features(Path(features_file))
     return Table(path.stem, ids, scores, table)
@@ -75,43 +83,44 @@ def read_table(given: str, *, features: str | None = None) -> Table:
 def read_columns(path: Path) -> Columns:
     """Read every column of a table; ids stay the text they are."""
     polars = require("polars", extra="tables", purpose=f"Reading {path}")
-    readers: dict[str, Callable[[Path], Any]] = {
-        ".csv": lambda file: polars.read_csv(
-            file,
-            schema_overrides=dict.fromkeys(("id", "better", "worse", "main", "reference", "table"), polars.String),
-            infer_schema_length=None,
-        ),
+    text = dict.fromkeys(TEXT_COLUMNS, polars.String)
+    readers: dict[str, Callable[[Any], Any]] = {
+        ".csv": lambda file: polars.read_csv(file, schema_overrides=text, infer_schema_length=None),
         ".parquet": polars.read_parquet,
         ".arrow": polars.read_ipc,
         ".feather": polars.read_ipc,
-        ".jsonl": polars.read_ndjson,
+        ".jsonl": lambda file: polars.read_ndjson(file, infer_schema_length=None),
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path} ends in {path.suffix!r}, but one of {', '.join([*readers, '.npz'])} was expected.")
+        raise InputError(
+            f"{path} ends in {path.suffix!r}, but one of {', '.join(readers)} was expected (or .npz for scores)."
+        )
     _demand_file(path)
     try:
-        frame = reader(path)
+        # An opened file, for polars takes brackets and stars in a name for a pattern.
+        with path.open("rb") as file:
+            frame = reader(file)
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         sentence = str(error).strip().partition("\n")[0]
         raise InputError(f"{path} cannot be read as {path.suffix[1:]} ({sentence}); check what it is.") from None
-    return {name: frame[name].to_numpy() for name in frame.columns}
+    return {name: _plain_column(frame[name], polars).to_numpy() for name in frame.columns}
 
 
-def read_archive(path: Path) -> Columns:
-    """Read every array of a NumPy archive; nothing in it is ever executed."""
-    _demand_file(path)
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read as a NumPy archive ({error}); check what it is.") from None
-    except Exception as error:  # zipfile and zlib have errors of their own, with no common root
-        raise InputError(f"{path} is a damaged NumPy archive ({error}); make it anew.") from None
+def _plain_column(column: Any, polars: Any) -> Any:
+    """Decimals, truth values and numbers with blanks about them as floats; anything else as it is."""
+    if column.name in TEXT_COLUMNS:
+        return column
+    if column.dtype == polars.String:
+        numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
+        return numbers if numbers.null_count() == column.null_count() else column
+    return column.cast(polars.Float64) if column.dtype in (polars.Decimal, polars.Boolean) else column
 
 
 def read_features(path: Path) -> NDArray[Any]:
     """Read a feature matrix from a ``.npy`` file."""
+    if path.suffix.lower() != ".npy":
+        raise InputError(f"{path} ends in {path.suffix!r}, but features of their own come as .npy; save them so.")
     _demand_file(path)
     try:
         return np.asarray(np.load(path, allow_pickle=False))
@@ -159,7 +168,9 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None:
     if suffix == ".npz":
-        np.savez(path, **{name: _plain(values) for name, values in columns.items()})  # type: ignore[arg-type]
+        # An opened file, for savez appends .npz to names that do not end in just that.
+        with path.open("wb") as file:
+            np.savez(file, **{name: _plain(values) for name, values in columns.items()})  # type: ignore[arg-type]
         return
     polars = require("polars", extra="tables", purpose=f"Writing {path}")
     frame = polars.DataFrame(dict(columns))
@@ -221,7 +232,11 @@ def _demand(path: Path, columns: Columns, *names: str) -> None:
 
 
 def _demand_file(path: Path) -> None:
-    if not path.is_file():
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        raise InputError(f"{path} cannot be looked at ({error.strerror}); check the name.") from None
+    if size is None:
         raise InputError(f"{path} is not there; check the name.")
-    if path.stat().st_size == 0:
+    if size == 0:
         raise InputError(f"{path} is empty; a table needs a header and at least three rows.")

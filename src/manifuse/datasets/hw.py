@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from manifuse.datasets.archive import read_archive
 from manifuse.datasets.dataset import Dataset
 from manifuse.errors import InputError
 
@@ -29,12 +30,12 @@ def hw(folder: Path) -> Dataset:
         raise InputError(
             f"{path} is not there; name the data folder with --data or MANIFUSE_DATA (it holds hw/mfeat.npz)."
         )
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            views = {name: archive[f"X_{name}"].astype(np.float64) for name in VIEWS}
-            labels = archive["y"].astype(np.float64)
-    except (KeyError, ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path} is no readable mfeat archive ({error}); fetch it anew.") from None
+    arrays = read_archive(path)
+    missing = {*(f"X_{name}" for name in VIEWS), "y"} - arrays.keys()
+    if missing:
+        raise InputError(f"{path} has no array {min(missing)!r}; it is not HW, so fetch it anew.")
+    views = {name: arrays[f"X_{name}"].astype(np.float64) for name in VIEWS}
+    labels = arrays["y"].astype(np.float64)
     expected = {name: (ROWS, width) for name, width in VIEWS.items()}
     if {name: view.shape for name, view in views.items()} != expected or labels.shape != (ROWS,):
         raise InputError(f"{path} has other shapes than HW's 2,000 rows in views of {VIEWS}; fetch it anew.")

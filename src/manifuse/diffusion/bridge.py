@@ -129,7 +129,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     Parameters
     ----------
     step : float
-        The step size ``delta_B``, positive. One to thirty works well; the default was the best on HW.
+        The step size ``delta_B``, in [1e-6, 1e4]. One to thirty works well; the default was the best on HW.
     steps : int
         Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
     tolerance : float
@@ -147,8 +147,11 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if not (0 < self.step < np.inf and self.steps >= 1 and 0 < self.tolerance < 1):
-            raise InputError(f"{self} came, but step > 0, steps >= 1 and 0 < tolerance < 1 are expected.")
+        if not (1e-6 <= self.step <= 1e4 and _is_count(self.steps) and 0 < self.tolerance < 1):
+            raise InputError(
+                f"{self} came, but a step in [1e-6, 1e4], whole steps of at least 1 and a tolerance in (0, 1) "
+                "are expected."
+            )
 
     def anchor(
         self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
@@ -227,8 +230,8 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     keep: int = 10
 
     def __post_init__(self) -> None:
-        if not (0 < self.step <= 1 and self.steps >= 1 and self.keep >= 1):
-            raise InputError(f"{self} came, but 0 < step <= 1, steps >= 1 and keep >= 1 are expected.")
+        if not (0 < self.step <= 1 and _is_count(self.steps) and _is_count(self.keep)):
+            raise InputError(f"{self} came, but a step in (0, 1] and whole steps and keep of at least 1 are expected.")
 
     def anchor(
         self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
@@ -269,6 +272,10 @@ def transport(
         np.column_stack([block[:, 0] for block in blocks]),
         np.column_stack([block[:, -1] for block in blocks]),
     )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and bool(value >= 1)
 
 
 def _height(towards: FloatArray, block: FloatArray) -> float:

@@ -1,14 +1,71 @@
 """The one place that knows which library an array or a column came from."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an input was, so that results can be given back alike.
+
+    Attributes
+    ----------
+    library : {"numpy", "torch", "series"}
+    dtype : object
+        Floating types of 32 bits and more are kept; anything else comes back as 64-bit floats, shorter floats
+        as 32-bit ones.
+    place : object
+        A tensor's device, or the implementation behind a series.
+    name : str
+        Of a series.
+    index : object
+        Of a pandas series, else None.
+    """
+
+    library: Literal["numpy", "torch", "series"]
+    dtype: Any
+    place: Any = None
+    name: str = ""
+    index: Any = None
+
+    @classmethod
+    def of(cls, values: Any) -> Origin:
+        """Look at what came."""
+        if is_torch(values):
+            torch = import_module("torch")
+            short = values.is_floating_point() and values.dtype.itemsize < 4
+            kept = torch.float32 if short else values.dtype if values.is_floating_point() else torch.float64
+            return cls("torch", kept, values.device)
+        native = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(native, nw.Series):
+            kept = nw.Float32() if native.dtype == nw.Float32 else nw.Float64()
+            return cls("series", kept, native.implementation, native.name, nw.maybe_get_index(native))
+        dtype = getattr(values, "dtype", None)
+        if not isinstance(dtype, np.dtype) or dtype.kind != "f":
+            return cls("numpy", np.dtype(np.float64))
+        return cls("numpy", np.dtype(np.float32) if dtype.itemsize < 4 else dtype)
+
+    def restore(self, numbers: FloatArray, rows: IndexArray) -> Any:
+        """Give ``numbers`` (n,) for ``rows`` of the input in the input's own library."""
+        if self.library == "torch":
+            return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.place)
+        if self.library == "series":
+            series = nw.new_series(self.name, numbers, self.dtype, backend=self.place)
+            if self.index is not None:
+                series = nw.maybe_set_index(series, index=self.index[rows])
+            return series.to_native()
+        return numbers.astype(self.dtype)
 
 
 def is_torch(values: Any) -> bool:
@@ -16,98 +73,119 @@ def is_torch(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "torch"
 
 
-def to_numpy(values: Any) -> NDArray[Any]:
-    """Any array, series, data frame, tensor or sequence as a NumPy array."""
-    if is_torch(values):
-        return np.asarray(values.detach().cpu().numpy())
-    native = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(native, nw.LazyFrame):
-        return native.collect().to_numpy()
-    if isinstance(native, nw.DataFrame | nw.Series):
-        return np.asarray(native.to_numpy())
-    return np.asarray(values)
+def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
+    """Any array, series, data frame, tensor or sequence as a NumPy array; masked entries become None.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    """
+    try:
+        if is_torch(values):
+            tensor = values.detach().cpu()
+            return np.asarray((tensor.double() if tensor.is_floating_point() else tensor).numpy())
+        if isinstance(values, np.ma.MaskedArray):
+            entries = np.ma.getdata(values).astype(object)
+            entries[np.ma.getmaskarray(values)] = None
+            return entries
+        native = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(native, nw.LazyFrame):
+            return np.asarray(native.collect().to_numpy())
+        if isinstance(native, nw.DataFrame | nw.Series):
+            return np.asarray(native.to_numpy())
+        return np.asarray(values)
+    except (NarwhalsError, ValueError, TypeError) as error:
+        sentence = str(error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(f"{what} cannot be read as an array ({sentence}); give an array or a table.") from None
 
 
 def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
-    """Numbers as a float64 array with the given number of dimensions.
+    """Numbers as a float64 array with the given number of dimensions; what is missing becomes NaN.
 
     Raises
     ------
     InputError
         If there is text among the numbers or the shape is another.
     """
-    array = to_numpy(values)
+    array = to_numpy(values, what=what)
     if array.ndim != dimensions:
         shape = "one number per row" if dimensions == 1 else "a table of rows by columns"
         raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; reshape it.")
     if array.dtype.kind not in "biufO":
         raise InputError(f"{what} came as {array.dtype}, but numbers were expected; convert or drop that column.")
     try:
+        if array.dtype.kind == "O":
+            numbers = [np.nan if is_missing(value) else float(value) for value in array.ravel().tolist()]
+            return np.array(numbers, dtype=np.float64).reshape(array.shape)
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} holds values that are not numbers ({error}); convert or drop them.") from None
 
 
-def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
-    """Ids as text: integers in decimal digits, anything else by ``str``.
+def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
+    """Ids as text: whole numbers in decimal digits, bytes as UTF-8, anything else by ``str``.
 
     Raises
     ------
     InputError
-        If an id is missing, is a number that is not whole, or occurs twice.
+        If an id is missing, or is a number that is not whole.
     """
-    array = to_numpy(values)
+    array = to_numpy(values, what=what)
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but one id per row was expected; flatten them.")
-    missing = [row for row, value in enumerate(array.tolist()) if value is None or value != value]
+    if array.dtype.kind in "iuU":
+        return array.astype(np.str_)
+    values = array.tolist()
+    missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
-    if array.dtype.kind == "f":
-        if not np.all(np.isfinite(array) & (array == np.round(array))):
-            raise InputError(f"{what} holds fractions or infinities, but ids must be whole or text; convert them.")
-        array = array.astype(np.int64)
-    keys = np.array([str(value) for value in array.tolist()], dtype=np.str_)
+    try:
+        return np.array([_text_of(value) for value in values], dtype=np.str_)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{what} holds fractions, infinities or broken text, but ids must be whole or text; convert them."
+        ) from None
+
+
+def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
+    """Ids as text, no two of them equal; see `to_text`.
+
+    Raises
+    ------
+    InputError
+        If an id occurs twice.
+    """
+    keys = to_text(values, what=what)
     unique, first, counts = np.unique(keys, return_index=True, return_counts=True)
     if len(unique) < len(keys):
-        repeated = unique[counts > 1]
         raise InputError(
-            f"{what} has {len(repeated)} repeated values (first: {str(keys[first[counts > 1].min()])!r}), "
+            f"{what} has {np.sum(counts > 1)} repeated values (first: {str(keys[first[counts > 1].min()])!r}), "
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys
 
 
-def restorer(values: Any) -> Callable[[FloatArray, IndexArray], Any]:
-    """Return the function that gives results in the library that ``values`` came from.
-
-    The function takes the numbers and the rows of ``values`` that they stand for, and keeps the dtype
-    (where it is floating), the device, the name and the index.
-    """
-    if is_torch(values):
-
-        def as_tensor(numbers: FloatArray, rows: IndexArray) -> Any:
-            del rows
-            return values.new_tensor(numbers, dtype=values.dtype if values.is_floating_point() else None)
-
-        return as_tensor
-    native = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(native, nw.Series):
-
-        def as_series(numbers: FloatArray, rows: IndexArray) -> Any:
-            series = nw.new_series(native.name, numbers, backend=native.implementation)
-            index = nw.maybe_get_index(native)
-            if index is not None:
-                series = nw.maybe_set_index(series, index=index[rows])
-            return series.to_native()
-
-        return as_series
-    dtype = getattr(values, "dtype", None)
-    kept = dtype if isinstance(dtype, np.dtype) and dtype.kind == "f" else np.dtype(np.float64)
-    return lambda numbers, rows: numbers.astype(kept)
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    try:
+        return value is None or not bool(value == value)
+    except TypeError:  # NA has no truth value
+        return True
 
 
 def name_rows(rows: list[int], *, most: int = 5) -> str:
-    """Name rows for a sentence: ``rows 3, 7 and 9``, or the first few and how many more."""
+    """Name rows for a sentence, counted from 0: ``rows 3, 7, 9``, or the first few and how many more."""
     shown = ", ".join(str(row) for row in rows[:most])
     rest = len(rows) - most
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, float | np.floating):
+        if not float(value).is_integer():
+            raise ValueError("a fraction")
+        return str(int(value))
+    return str(value)

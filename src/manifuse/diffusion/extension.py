@@ -95,10 +95,9 @@ class Extension:
                 f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
                 "give the same columns."
             )
-        table: FloatArray = new.table
+        table: FloatArray = new.table - main.table.mean(axis=0)
         if searched.standardised:
-            spread = np.where(is_constant(main.table), np.inf, main.table.std(axis=0))
-            table = (table - main.table.mean(axis=0)) / spread
+            table = table / np.where(is_constant(main.table), np.inf, main.table.std(axis=0))
         count = min(self.bridges.setting.neighbours, len(main))
         search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(searched.features)
         distances, indices = search.kneighbors(table)

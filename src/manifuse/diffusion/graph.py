@@ -20,7 +20,7 @@ from manifuse.kernels.laplacian import (
     squared_distances,
 )
 from manifuse.kernels.neighbours import approximate_neighbours, exact_is_affordable, exact_neighbours
-from manifuse.kernels.sphere import is_constant, standardise
+from manifuse.kernels.sphere import centre, is_constant, standardise
 
 Search = Literal["auto", "exact", "approximate"]
 
@@ -35,7 +35,7 @@ class Neighbours:
     Attributes
     ----------
     features : (n, d) array
-        The features as distances see them, standardised or not.
+        The features as distances see them, centred, and standardised or not.
     indices : (n, N) array
         Other rows, nearest first, so that the first columns are the table of a smaller N.
     recall : float
@@ -88,7 +88,8 @@ class Neighbours:
                 f"All feature rows of {name} are equal, so they say nothing about which rows are alike; "
                 "give other features, or none if all ids are common."
             )
-        table = standardise(features) if standardised else features
+        # Centred even where it is not scaled: distances stay, and the search does not lose them to an offset.
+        table = standardise(features) if standardised else centre(features)
         count = min(count, len(table) - 1)
         if search == "exact" or (search == "auto" and exact_is_affordable(table)):
             return cls(table, exact_neighbours(table, count), 1.0, standardised)

@@ -27,9 +27,13 @@ class Reason(StrEnum):
         "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
         "give more pairs or other references, or set ignore_chance=False."
     )
+    NOTHING_BETTER = (
+        "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
+    )
     GAIN_UNCERTAIN = (
-        "The gain on the labels does not exceed its own standard error, so the main predictor comes back "
-        "unchanged; give more labels, or set safeguarded=False to take the refinement all the same."
+        "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
+        "the main predictor comes back unchanged; give more labels, or set safeguarded=False to take the "
+        "refinement all the same."
     )
 
 

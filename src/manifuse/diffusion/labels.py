@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_numpy
+from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_text
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
@@ -63,8 +63,8 @@ class RankLabels:
         better, worse : (p,) array, series or sequence
             Ids; row ``better[i]`` stands above row ``worse[i]``.
         """
-        above = [str(key) for key in to_numpy(better).tolist()]
-        below = [str(key) for key in to_numpy(worse).tolist()]
+        above = to_text(better, what="The better ids of the labels").tolist()
+        below = to_text(worse, what="The worse ids of the labels").tolist()
         if len(above) != len(below) or not above:
             raise InputError(f"{len(above)} better and {len(below)} worse ids came; give one pair or more, one each.")
         pairs = set(zip(above, below, strict=True))

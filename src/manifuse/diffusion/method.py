@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import product
+from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -120,18 +121,21 @@ class JointDiffusion:
     safeguarded: bool = True
 
     def __post_init__(self) -> None:
-        counts = {"neighbours": 1, "rounds": 1, "steps": 1, "folds": 2}
-        for name, least in counts.items():
-            if any(not isinstance(value, int | np.integer) or value < least for value in choices(getattr(self, name))):
-                self._refuse(name, f"whole numbers of at least {least}")
+        for name in ("neighbours", "score_scale", "bridge", "standardised", "step_size", "weight_scale"):
+            if getattr(self, name) == ():
+                self._refuse(name, "at least one value")
+        self._demand_whole("neighbours", choices(self.neighbours), least=1)
+        for name, least in {"rounds": 1, "steps": 1, "folds": 2}.items():
+            self._demand_whole(name, (getattr(self, name),), least=least)
         for name in ("score_scale", "step_size", "weight_scale"):
             value = getattr(self, name)
-            if value is not None and any(not number > 0 for number in choices(value)):
+            if value is not None and any(not (is_number(number) and number > 0) for number in choices(value)):
                 self._refuse(name, "positive numbers")
-        if any(not np.isfinite(number) for number in choices(self.step_size or 1.0)):
+        if self.step_size is not None and np.inf in choices(self.step_size):
             self._refuse("step_size", "finite numbers")
         for name in ("settled", "smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
+            value = getattr(self, name)
+            if not (is_number(value) and 0 <= value < np.inf):
                 self._refuse(name, "a number of at least 0")
         if any(not isinstance(scheme, BridgeScheme) for scheme in choices(self.bridge)):
             self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
@@ -184,14 +188,21 @@ class JointDiffusion:
         InputError
             If there is more than one cell and no labels to choose by.
         """
-        steps = self.step_size or (STEP_SIZES if labelled else UNLABELLED_STEP_SIZE)
-        scales = self.weight_scale or (WEIGHT_SCALES if labelled else UNLABELLED_WEIGHT_SCALE)
+        steps, scales = self.step_size, self.weight_scale
+        if steps is None:
+            steps = STEP_SIZES if labelled else UNLABELLED_STEP_SIZE
+        if scales is None:
+            scales = WEIGHT_SCALES if labelled else UNLABELLED_WEIGHT_SCALE
         if not labelled and len(choices(steps)) * len(choices(scales)) > 1:
             raise InputError(
                 "Several values of step_size or weight_scale came without labels to choose by; "
                 "give labels, or one value of each."
             )
         return choices(steps), choices(scales)
+
+    def _demand_whole(self, name: str, values: tuple[object, ...], *, least: int) -> None:
+        if any(not isinstance(value, int | np.integer) or value < least for value in values):
+            self._refuse(name, f"whole numbers of at least {least}")
 
     def _refuse(self, name: str, expected: str) -> None:
         raise InputError(f"{name}={getattr(self, name)!r} came, but {expected} were expected.")
@@ -200,6 +211,11 @@ class JointDiffusion:
 def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
     """Return the candidates that a field holds: itself, or the values of its tuple."""
     return value if isinstance(value, tuple) else (value,)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def field_names() -> Sequence[str]:

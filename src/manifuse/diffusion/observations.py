@@ -1,12 +1,11 @@
 """Observations: one predictor's scores on one set of rows. The boundary where tables are checked."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import name_rows, restorer, to_floats, to_keys
+from manifuse.diffusion.containers import Origin, name_rows, to_floats, to_keys
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 
@@ -77,7 +76,7 @@ class Observations:
         self.table: FloatArray | None = None if table is None else table[kept]
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
-        self._restore = restorer(predictions)
+        self._origin = Origin.of(predictions)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -89,8 +88,7 @@ class Observations:
 
     def like_predictions(self, numbers: FloatArray) -> Any:
         """``numbers`` (n,), one per row kept, in the library and dtype that the predictions came in."""
-        restore: Callable[..., Any] = self._restore
-        return restore(numbers, self.rows)
+        return self._origin.restore(numbers, self.rows)
 
 
 def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:

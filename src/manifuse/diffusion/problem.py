@@ -14,7 +14,7 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.kernels.sphere import is_constant, standardise, unit
+from manifuse.kernels.sphere import is_constant, spread, standardise, unit
 
 #: Pairs below which a bridge is refused, and below which the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
@@ -94,12 +94,15 @@ class Problem:
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
+        scale = float(spread(main.scores[:, None])[0])
+        if not 0 < scale < np.inf:
+            raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         return cls(
             main=main,
             references=tuple(_pair(main, reference) for reference in references),
             start=unit(main.scores),
             offset=float(main.scores.mean()),
-            scale=float(np.linalg.norm(main.scores - main.scores.mean())),
+            scale=scale,
         )
 
     def restore(self, on_sphere: FloatArray) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, weigh_pairs
 from manifuse.diffusion.score import Score
 from manifuse.diffusion.tuning import choose_bridges
+from manifuse.errors import InputError, demand
 from manifuse.kernels.arrays import FloatArray
 
 
@@ -77,8 +79,12 @@ def refine(
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
+    references = tuple(references) if isinstance(references, Iterable) else (references,)
     method = JointDiffusion() if method is None else method
-    seed = int(np.random.default_rng(rng).integers(2**63)) if not isinstance(rng, int) else rng
+    demand(Observations, main, *references)
+    demand(JointDiffusion, method)
+    demand(RankLabels, *(() if labels is None else (labels,)))
+    seed = _seed_of(rng)
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     method.grid(labelled=score is not None)
@@ -91,6 +97,8 @@ def refine(
     refusal = None
     if not gates.any():
         refusal = Reason.NO_REFERENCE
+    elif not path.rounds:
+        refusal = Reason.NOTHING_BETTER
     elif gain is not None and method.safeguarded and not gain.is_certain:
         refusal = Reason.GAIN_UNCERTAIN
     refined = refined if refusal is None else main.scores
@@ -127,6 +135,17 @@ def refine(
         _typical=typical,
         _extension=Extension(bridges, tuple(references), path.rounds, method.smoothing, method.anchored),
     )
+
+
+def _seed_of(rng: np.random.Generator | int | None) -> int:
+    """Return the seed itself, or one drawn from the generator or from the system."""
+    if isinstance(rng, Integral):
+        if rng < 0:
+            raise InputError(f"rng={rng} came, but a seed must be 0 or more.")
+        return int(rng)
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(f"rng={rng!r} came, but a whole number or a numpy.random.Generator was expected.")
+    return int(np.random.default_rng(rng).integers(2**63))
 
 
 def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:

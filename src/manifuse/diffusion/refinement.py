@@ -16,6 +16,7 @@ from manifuse.diffusion.problem import locate
 from manifuse.diffusion.relevance import Relevance
 from manifuse.diffusion.score import Gain
 from manifuse.diffusion.tuning import Trial
+from manifuse.errors import demand
 from manifuse.kernels.arrays import FloatArray
 
 
@@ -59,7 +60,7 @@ class Refinement:
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
     accepted : bool
-        Whether they differ from the main predictions.
+        Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
         Why the diffusion stopped, or why the main predictor came back unchanged.
     relevance : tuple of Relevance
@@ -120,13 +121,15 @@ class Refinement:
         InputError
             If the features are not those of the fit.
         """
-        return new.like_predictions(self._apply(new)[0])
+        predictions, _ = self._apply(new)
+        return new.like_predictions(predictions)
 
     def support_of(self, new: Observations) -> FloatArray:
         """Support of rows that came later, shape (q,), in [0, 1]; see ``support``."""
         return self._apply(new)[1]
 
     def _apply(self, new: Observations) -> tuple[FloatArray, FloatArray]:
+        demand(Observations, new)
         rows, known = locate(new.keys, self.main.keys)
         predictions: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))

@@ -8,18 +8,31 @@ import numpy as np
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance
 
+#: Labelled rows below which no gain is certain: a standard error from fewer may be 0 by chance.
+FEWEST_ROWS = 10
+
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better one prediction is than another, with the standard error of that difference."""
+    """How much better one prediction is than another.
+
+    Attributes
+    ----------
+    value : float
+    standard_error : float
+        Of the paired difference, over rows.
+    rows : int
+        Labelled rows behind it.
+    """
 
     value: float
     standard_error: float
+    rows: int
 
     @property
     def is_certain(self) -> bool:
-        """Whether the gain exceeds its own standard error."""
-        return self.value > self.standard_error
+        """Whether the gain exceeds its own standard error, on rows enough for that error to mean anything."""
+        return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
 
 class Score(ABC):
@@ -76,7 +89,7 @@ class GradedRanking(Score):
         total = partners.sum()
         value = float((counts[:, 1] - counts[:, 0]).sum() / total)
         deviations = counts[:, 1] - counts[:, 0] - value * partners
-        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total))
+        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows))
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Ranking accuracy; see `Score.report`."""
@@ -111,7 +124,7 @@ class PairedRanking(Score):
         # Summed over rows, a pair's own square counts twice, once at each of its ends.
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
-        return Gain(value, float(np.sqrt(variance) / len(difference)))
+        return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows))
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Ranking accuracy; see `Score.report`."""
@@ -146,7 +159,8 @@ class SquaredError(Score):
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
-        return Gain(float(roots[0] - roots[1]), float(influence.std(ddof=1) / np.sqrt(len(influence))))
+        error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
+        return Gain(float(roots[0] - roots[1]), error, len(self.rows))
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Root mean squared and mean absolute error; see `Score.report`."""

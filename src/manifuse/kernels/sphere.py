@@ -17,14 +17,20 @@ def centre(vectors: FloatArray) -> FloatArray:
 def is_constant(vectors: FloatArray) -> BoolArray:
     """Whether each column's spread is no more than the rounding of its own entries."""
     # Largest entries and not norms: their squares would leave the range for tiny or huge scores.
-    spread = np.abs(centre(vectors)).max(axis=0)
-    return np.asarray(spread <= 32 * np.finfo(vectors.dtype).eps * np.abs(vectors).max(axis=0))
+    widest = np.abs(centre(vectors)).max(axis=0)
+    return np.asarray(widest <= 32 * np.finfo(vectors.dtype).eps * np.abs(vectors).max(axis=0))
+
+
+def spread(vectors: FloatArray) -> FloatArray:
+    """Norms of the centred columns, in range wherever the entries are."""
+    centred = centre(vectors)
+    largest = np.abs(centred).max(axis=0)
+    return np.asarray(largest * np.linalg.norm(centred / np.where(largest > 0, largest, 1.0), axis=0))
 
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Project columns onto the predictor manifold (eq. 1); constant columns become zero."""
-    constant = is_constant(vectors)
-    centred = np.where(constant, 0.0, centre(vectors))
+    centred = np.where(is_constant(vectors), 0.0, centre(vectors))
     largest = np.abs(centred).max(axis=0)
     centred = centred / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(centred, axis=0)
