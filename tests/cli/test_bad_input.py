@@ -1,5 +1,6 @@
 """Input that is refused: one sentence, exit status 2, nothing written, no traceback."""
 
+import os
 import subprocess
 import sys
 
@@ -208,6 +209,16 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(folder):
         write_whole(folder / "out.csv", broken)
     assert (folder / "out.csv").read_text() == "precious"
     assert sorted(path.name for path in folder.iterdir()) == ["labels.csv", "main.csv", "out.csv", "reference.csv"]
+
+
+def test_a_table_replaces_the_old_one_in_one_move(folder):
+    from manifuse.cli.tables import write_table
+
+    os.link(folder / "main.csv", folder / "kept.csv")
+    write_table(folder / "main.csv", {"id": np.array(["a"])})
+    # Written in place, the other name of the old file would show the new content.
+    assert pl.read_csv(folder / "kept.csv").height == 60
+    assert pl.read_csv(folder / "main.csv").height == 1
 
 
 def test_without_polars_the_sentence_says_how_to_get_it(folder, monkeypatch, capsys):

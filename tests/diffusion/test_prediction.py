@@ -62,3 +62,9 @@ def test_where_nothing_raises_the_score_the_start_is_kept(rng):
         Z, Z[:, 0], gates=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: -np.abs(a[:, 1:]).sum(axis=1)
     )
     np.testing.assert_array_equal(run.path, np.eye(3)[:1])
+
+
+def test_a_step_that_only_keeps_the_score_is_not_taken(rng):
+    Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
+    run = diffuse_prediction(Z, Z[:, 0], gates=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: np.full(len(a), 0.7))
+    np.testing.assert_array_equal(run.path, np.eye(3)[:1])
