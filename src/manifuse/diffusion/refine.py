@@ -133,7 +133,7 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(bridges, tuple(references), path.rounds, method.smoothing, method.anchored),
+        _extension=Extension(bridges, references, path.rounds, method.smoothing, method.anchored),
     )
 
 
