@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -76,7 +77,12 @@ class GradedRanking(Score):
             concordance(candidates[:, first : first + width], self.grades).sum(axis=0)
             for first in range(0, candidates.shape[1], width)
         ]
-        return np.asarray(np.concatenate(parts) / comparable(self.grades).sum())
+        return np.asarray(np.concatenate(parts) / self._total)
+
+    @cached_property
+    def _total(self) -> float:
+        """Comparable partners, summed over rows."""
+        return float(comparable(self.grades).sum())
 
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
         """Compare two predictions; see `Score.gain`.
