@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.order import comparable, concordance
+from manifuse.kernels.order import comparable, concordance, concordant_pairs
 
 sizes = st.shared(st.integers(1, 25), key="rows")
 labels = sizes.flatmap(lambda n: arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
@@ -36,3 +36,14 @@ def test_a_perfect_order_agrees_with_every_comparable_row(rng):
 @given(labels)
 def test_comparable_counts_the_rows_of_other_grade(labels):
     np.testing.assert_array_equal(comparable(labels), (labels[:, None] != labels[None, :]).sum(axis=1))
+
+
+@given(scores, labels)
+def test_the_count_of_pairs_is_half_the_sum_over_rows(scores, labels):
+    np.testing.assert_array_equal(concordant_pairs(scores, labels), by_definition(scores, labels).sum(axis=0) / 2)
+
+
+def test_the_count_of_pairs_holds_with_more_grades_than_a_byte_has(rng):
+    scores, labels = rng.standard_normal((600, 3)), rng.permutation(600).astype(float)
+    scores[:5, 1] = 0.0
+    np.testing.assert_array_equal(concordant_pairs(scores, labels), by_definition(scores, labels).sum(axis=0) / 2)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.order import comparable, concordance
+from manifuse.kernels.order import comparable, concordance, concordant_pairs
 
 #: Labelled rows below which no gain is certain: a standard error from fewer may be 0 by chance.
 FEWEST_ROWS = 10
@@ -74,15 +74,15 @@ class GradedRanking(Score):
         """Score candidate predictions; see `Score.evaluate`."""
         width = max(1, self.BUDGET // len(self.grades))
         parts = [
-            concordance(candidates[:, first : first + width], self.grades).sum(axis=0)
+            concordant_pairs(candidates[:, first : first + width], self.grades)
             for first in range(0, candidates.shape[1], width)
         ]
         return np.asarray(np.concatenate(parts) / self._total)
 
     @cached_property
     def _total(self) -> float:
-        """Comparable partners, summed over rows."""
-        return float(comparable(self.grades).sum())
+        """Pairs of rows with different grades."""
+        return float(comparable(self.grades).sum() / 2)
 
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
         """Compare two predictions; see `Score.gain`.

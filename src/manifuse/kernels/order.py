@@ -48,10 +48,62 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     return counts
 
 
+def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
+    """Count the pairs of rows that ``scores`` order as ``labels`` do; ties count as in `concordance`.
+
+    Parameters
+    ----------
+    scores : (n, c) array
+        Candidate predictions, one per column.
+    labels : (n,) array
+        Graded truth, larger is better.
+
+    Returns
+    -------
+    (c,) array
+        Half the sum over rows of `concordance`, at a fraction of its time.
+    """
+    _, grades = np.unique(labels, return_inverse=True)
+    grades = grades.astype(np.min_scalar_type(int(grades.max())))  # a short type is sorted by radix
+    candidates = np.ascontiguousarray(scores.T)
+    order = np.argsort(candidates, axis=1)
+    ordered = np.take_along_axis(candidates, order, axis=1)
+    tied = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    pairs = _ascents(grades[order])
+    if tied.any():
+        # The mean of the count with every tie right and the count with every tie wrong.
+        rising = np.argsort(grades, kind="stable")
+        ways = []
+        for rows in (rising, rising[::-1]):
+            among = np.argsort(candidates[tied][:, rows], axis=1, kind="stable")
+            ways.append(_ascents(grades[rows][among]))
+        pairs[tied] = np.mean(ways, axis=0)
+    return pairs
+
+
 def comparable(labels: FloatArray) -> FloatArray:
     """Count, for every row, the rows whose label differs from its own, shape (n,)."""
     _, grades, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return np.asarray(len(labels) - sizes[grades], dtype=np.float64)
+
+
+def _ascents(sequences: IndexArray) -> FloatArray:
+    """Pairs of places in each row of ``sequences`` (c, n) where the later grade is the larger; rows are permutations.
+
+    Two grades differ first at one bit. Among places whose higher bits agree, the ones stand as far to the right
+    of the leftmost places they could have as there are zeros before them: a rank sum counts all pairs of a bit.
+    """
+    blocks = np.sort(sequences[0])
+    places = np.arange(len(blocks), dtype=np.float64)
+    pairs = np.zeros(len(sequences))
+    for bit in reversed(range(int(blocks[-1]).bit_length())):
+        above, here = blocks >> (bit + 1), blocks >> bit
+        leftmost = places + np.searchsorted(above, above) - np.searchsorted(here, here)
+        pairs += ((sequences >> bit) & 1) @ places - leftmost[(here & 1) == 1].sum()
+        if bit > 0:
+            parted = np.argsort(sequences >> bit, axis=1, kind="stable")
+            sequences = np.take_along_axis(sequences, parted, axis=1)
+    return pairs
 
 
 def _count(scores: FloatArray, grades: IndexArray) -> FloatArray:
