@@ -57,9 +57,12 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
         raise InputError(f"{main.name} came without features, so it has no graph to be smoothed over; give them.")
     best = main.scores
     height = float(score.evaluate(best[score.rows, None])[0])
-    for standardised, count in product((True, False), NEIGHBOURS):
-        neighbours = Neighbours.of(main.table, count, name=main.name, standardised=standardised, rng=rng)
-        graph = FeatureGraph.of(neighbours, count)
+    tables = [
+        Neighbours.of(main.table, max(NEIGHBOURS), name=main.name, standardised=standardised, rng=rng)
+        for standardised in (True, False)
+    ]
+    for table, count in product(tables, NEIGHBOURS):
+        graph = FeatureGraph.of(table, count)
         for step, scale in product(STEPS, SCALES):
             current: FloatArray = main.scores
             for _ in range(ROUNDS):

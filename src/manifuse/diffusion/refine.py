@@ -87,7 +87,7 @@ def refine(
     seed = _seed_of(rng)
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
-    method.grid(labelled=score is not None)
+    step_sizes, weight_scales = method.grid(labelled=score is not None)
     bridges, folds, trials = choose_bridges(problem, method, seed)
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
@@ -102,7 +102,6 @@ def refine(
     elif gain is not None and method.safeguarded and not gain.is_certain:
         refusal = Reason.GAIN_UNCERTAIN
     refined = refined if refusal is None else main.scores
-    step_sizes, weight_scales = method.grid(labelled=score is not None)
     transport = bridges.transport(path.predictions)
     weights = np.array(path.history[-1].weights)
     typical = np.array(

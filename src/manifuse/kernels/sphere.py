@@ -23,18 +23,15 @@ def is_constant(vectors: FloatArray) -> BoolArray:
 
 def spread(vectors: FloatArray) -> FloatArray:
     """Norms of the centred columns, in range wherever the entries are."""
-    centred = centre(vectors)
-    largest = np.abs(centred).max(axis=0)
-    return np.asarray(largest * np.linalg.norm(centred / np.where(largest > 0, largest, 1.0), axis=0))
+    scaled, largest = _within_range(centre(vectors))
+    return np.asarray(largest * np.linalg.norm(scaled, axis=0))
 
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Project columns onto the predictor manifold (eq. 1); constant columns become zero."""
-    centred = np.where(is_constant(vectors), 0.0, centre(vectors))
-    largest = np.abs(centred).max(axis=0)
-    centred = centred / np.where(largest > 0, largest, 1.0)
-    norms = np.linalg.norm(centred, axis=0)
-    return np.asarray(centred / np.where(norms > 0, norms, 1.0))
+    scaled, _ = _within_range(np.where(is_constant(vectors), 0.0, centre(vectors)))
+    norms = np.linalg.norm(scaled, axis=0)
+    return np.asarray(scaled / np.where(norms > 0, norms, 1.0))
 
 
 def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -45,3 +42,9 @@ def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
 def standardise(vectors: FloatArray) -> FloatArray:
     """Columns with mean 0 and standard deviation 1, so that scales of eq. 14 carry no unit."""
     return np.asarray(unit(vectors) * np.sqrt(len(vectors)))
+
+
+def _within_range(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Columns over their largest entries, and these: what is left has a norm that neither overflows nor vanishes."""
+    largest = np.abs(vectors).max(axis=0)
+    return vectors / np.where(largest > 0, largest, 1.0), largest
