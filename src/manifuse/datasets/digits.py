@@ -24,10 +24,10 @@ def digits() -> Dataset:
     """Load the digits and compute their views."""
     bunch = load_digits()
     images = np.asarray(bunch.images, dtype=np.float64)
-    return Dataset(
-        name="digits",
-        title="Optical digits of scikit-learn, six views",
-        views={
+    return Dataset.of_views(
+        "digits",
+        "Optical digits of scikit-learn, six views",
+        {
             "fourier": fourier(images),
             "profile": profile(images),
             "karhunen": karhunen_loeve(images),
@@ -35,7 +35,7 @@ def digits() -> Dataset:
             "zernike": zernike(images),
             "gradient": gradient_histogram(images),
         },
-        labels=np.asarray(bunch.target, dtype=np.float64),
+        np.asarray(bunch.target, dtype=np.float64),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.datasets.archive import read_archive
-from manifuse.datasets.dataset import Dataset
+from manifuse.datasets.dataset import Dataset, checksum
 from manifuse.errors import InputError
 
 VIEWS = {"fou": 76, "fac": 216, "kar": 64, "pix": 240, "zer": 47, "mor": 6}
@@ -39,4 +39,10 @@ def hw(folder: Path) -> Dataset:
     expected = {name: (ROWS, width) for name, width in VIEWS.items()}
     if {name: view.shape for name, view in views.items()} != expected or labels.shape != (ROWS,):
         raise InputError(f"{path} has other shapes than HW's 2,000 rows in views of {VIEWS}; fetch it anew.")
-    return Dataset(name="hw", title="UCI handwritten digits (HW), six feature sets", views=views, labels=labels)
+    return Dataset.of_views(
+        "hw",
+        "UCI handwritten digits (HW), six feature sets",
+        views,
+        labels,
+        checksums={"hw/mfeat.npz": checksum(path)},
+    )
