@@ -1,11 +1,97 @@
-"""Concordance: which rows are ordered as their labels say."""
+"""Pairs of rows by their order: which are ordered as their labels say, and which are not by a margin."""
 
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
+
+
+@dataclass(frozen=True, eq=False)
+class PairRanges:
+    """Pairs (i, j) of n rows as O(n log n) ranges: ``upper[e]`` goes with every row of ``lower[first[e]:last[e]]``.
+
+    As a matrix ``A`` of zeros and ones, with a one at each pair, it is never formed.
+
+    Attributes
+    ----------
+    rows : int
+    upper, first, last : (e,) array of int
+    lower : (e',) array of int
+    """
+
+    rows: int
+    upper: IndexArray
+    lower: IndexArray
+    first: IndexArray
+    last: IndexArray
+
+    def sum_lower(self, values: FloatArray) -> FloatArray:
+        """``A values``: for every row as the upper of a pair, the sum over its lower rows, shape (n,)."""
+        running = np.concatenate([[0.0], np.cumsum(values[self.lower])])
+        return _gather(self.upper, running[self.last] - running[self.first], self.rows)
+
+    def sum_upper(self, values: FloatArray) -> FloatArray:
+        """``A' values``: for every row as the lower of a pair, the sum over its upper rows, shape (n,)."""
+        ends = len(self.lower) + 1
+        given = values[self.upper]
+        changes = _gather(self.first, given, ends) - _gather(self.last, given, ends)
+        return _gather(self.lower, np.cumsum(changes)[:-1], self.rows)
+
+
+def pairs_within(
+    scores: FloatArray, grades: IndexArray, margin: float, *, side: Literal["left", "right"] = "right"
+) -> PairRanges:
+    """Pairs of an upper and a lower grade whose scores do not differ by the margin: ``scores[i] - scores[j] < margin``.
+
+    Parameters
+    ----------
+    scores : (n,) array
+    grades : (n,) array of int
+        Ranks of the labels, 0 or more.
+    margin : float
+    side : {"left", "right"}
+        ``"left"`` takes the pairs in that differ by the margin exactly.
+
+    Notes
+    -----
+    O(n log n). After one sort by score, the rows are parted stably by the bits of their grade, highest bit
+    first (a wavelet tree). Two rows of different grade part company at exactly one bit, and there those of lower grade
+    and high enough score are the end of a run.
+    """
+    n = len(scores)
+    rows = np.argsort(scores, kind="stable")
+    places, blocks = np.arange(n), np.sort(grades)
+    current = grades[rows]
+    reach = np.searchsorted(scores[rows], scores[rows] - margin, side=side)
+    parts: list[tuple[IndexArray, IndexArray, IndexArray, IndexArray]] = []
+    offset = 0
+    for bit in reversed(range(int(blocks[-1]).bit_length())):
+        prefix = blocks >> (bit + 1)
+        start, stop = (np.searchsorted(prefix, prefix, side=end) for end in ("left", "right"))
+        ones = ((current >> bit) & 1).astype(bool)
+        zeros = np.concatenate([[0], np.cumsum(~ones)])
+        parts.append((rows[ones], rows[~ones], offset + zeros[reach[ones]], offset + zeros[stop[ones]]))
+        offset += int(zeros[-1])
+        inside = zeros[stop] - zeros[start]
+        target, reach = (
+            start
+            + np.where(ones, inside + (place - start) - (zeros[place] - zeros[start]), zeros[place] - zeros[start])
+            for place in (places, reach)
+        )
+        order = np.argsort(target)  # the inverse of a permutation
+        rows, current, reach = rows[order], current[order], reach[order]
+    empty = np.empty(0, dtype=np.intp)
+    upper, lower, first, last = (np.concatenate([empty, *(part[field] for part in parts)]) for field in range(4))
+    return PairRanges(n, upper, lower, first, last)
+
+
+def ranks(labels: FloatArray) -> IndexArray:
+    """Ranks of graded labels, equal for equal ones, counted from 0, shape (n,)."""
+    return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
 def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
@@ -24,27 +110,14 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     -------
     (n, c) array
         Concordant partners of each row. Each pair is counted at both of its rows.
-
-    Notes
-    -----
-    O(n log n) per column: after one sort by score, the rows are parted stably by the bits of their
-    grade, highest bit first. Two rows of different grade part company at exactly one bit, and there
-    the running count of ones and zeros in their block says how many partners stand on either side.
     """
-    _, grades = np.unique(labels, return_inverse=True)
-    by_grade = np.argsort(grades, kind="stable")
-    rising = _count(scores[by_grade], grades[by_grade])
-    counts = np.empty_like(rising)
-    counts[by_grade] = rising
-    ordered = np.sort(scores, axis=0)
-    tied = np.any(ordered[1:] == ordered[:-1], axis=0)
-    if tied.any():
-        # A stable sort counts every tie as right when rows come in by rising grade, and as wrong
-        # when they come in by falling grade; the mean of the two counts it one half.
-        falling = by_grade[::-1]
-        pessimistic = np.empty((len(labels), int(tied.sum())))
-        pessimistic[falling] = _count(scores[falling][:, tied], grades[falling])
-        counts[:, tied] = (counts[:, tied] + pessimistic) / 2
+    grades, ones = ranks(labels), np.ones(len(labels))
+    counts = np.repeat(comparable(labels)[:, None], scores.shape[1], axis=1)
+    for column, candidate in enumerate(scores.T):
+        # The mean of the count with every tie right and the count with every tie wrong.
+        for side in ("left", "right"):
+            wrong = pairs_within(candidate, grades, 0.0, side=side)
+            counts[:, column] -= (wrong.sum_lower(ones) + wrong.sum_upper(ones)) / 2
     return counts
 
 
@@ -63,7 +136,7 @@ def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
     (c,) array
         Half the sum over rows of `concordance`, at a fraction of its time.
     """
-    _, grades = np.unique(labels, return_inverse=True)
+    grades = ranks(labels)
     grades = grades.astype(np.min_scalar_type(int(grades.max())))  # a short type is sorted by radix
     candidates = np.ascontiguousarray(scores.T)
     order = np.argsort(candidates, axis=1)
@@ -106,35 +179,6 @@ def _ascents(sequences: IndexArray) -> FloatArray:
     return pairs
 
 
-def _count(scores: FloatArray, grades: IndexArray) -> FloatArray:
-    """Concordant partners of each row when ties stand in the order the rows came in."""
-    n, candidates = scores.shape
-    rows = np.argsort(scores, axis=0, kind="stable")
-    current = grades[rows]
-    counts = np.zeros((n, candidates))
-    blocks = np.sort(grades)
-    for bit in reversed(range(int(blocks[-1]).bit_length())):
-        prefix = blocks >> (bit + 1)
-        start = np.searchsorted(prefix, prefix, side="left")
-        stop = np.searchsorted(prefix, prefix, side="right")
-        ones = (current >> bit) & 1
-        running = np.zeros((n + 1, candidates), dtype=np.intp)
-        np.cumsum(ones, axis=0, out=running[1:])
-        ones_before = running[:-1] - running[start]
-        zeros_before = (np.arange(n) - start)[:, None] - ones_before
-        ones_in_block = running[stop] - running[start]
-        counts += np.where(ones, zeros_before, ones_in_block - ones_before)
-        zeros_in_block = (stop - start)[:, None] - ones_in_block
-        if bit == 0:
-            break  # nothing is counted after the last bit, so nothing needs to be parted by it
-        target = start[:, None] + np.where(ones, zeros_in_block + ones_before, zeros_before)
-        current, rows, counts = (_scatter(values, target) for values in (current, rows, counts))
-    return _scatter(counts, rows)
-
-
-def _scatter(values: NDArray[Any], target: IndexArray) -> NDArray[Any]:
-    """Put every entry into row ``target`` of its own column; one flat index is faster than one a column."""
-    columns = values.shape[1]
-    placed = np.empty(values.size, dtype=values.dtype)
-    placed[target * columns + np.arange(columns)] = values
-    return placed.reshape(values.shape)
+def _gather(places: IndexArray, values: FloatArray, size: int) -> FloatArray:
+    """Sum values by place, shape (size,)."""
+    return np.bincount(places, values, minlength=size).astype(np.float64, copy=False)

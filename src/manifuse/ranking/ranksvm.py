@@ -1,7 +1,9 @@
-"""RankSVM, linear and Gaussian (eq. 19-20), by Newton's method in the primal."""
+"""RankSVM, linear and Gaussian (eq. 19-20), by Newton's method in the primal, without ever listing the pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +12,11 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError
-from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.order import PairRanges, pairs_within, ranks
+
+#: ``K @ x`` for vectors (l,) of the training rows.
+KernelProduct = Callable[[FloatArray], FloatArray]
 
 
 class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -18,7 +24,7 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Minimises ``sum over (i, j) of max(0, 1 - (f(x_i) - f(x_j)))² + penalty ||f||²`` where label i exceeds
     label j, over linear ``f`` or over the functions of a Gaussian kernel. Both are solved for the
-    coefficients of the training rows, ``f = K a``, so that a step costs O(l³) for l rows, pairs apart.
+    coefficients of the training rows, ``f = K a``.
 
     Parameters
     ----------
@@ -42,6 +48,12 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The kernel width used.
     converged_ : bool
         Whether the tolerance was met within the steps allowed.
+
+    Notes
+    -----
+    The l(l - 1)/2 pairs are never listed: those inside the margin are O(l log l) ranges of sorted rows, and a
+    product with their Laplacian costs as much. The Newton system is solved by conjugate gradients with one
+    product with the kernel per iteration.
 
     Examples
     --------
@@ -90,9 +102,8 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.rows_ = X
         spread = 2.0 * X.var(axis=0).sum()
         self.width_ = float(self.width if self.width is not None else spread if spread > 0 else 1.0)
-        above = np.asarray(y)[:, None] > np.asarray(y)[None, :]
         self.coefficients_, self.converged_ = solve_ranksvm(
-            self._kernel(X), above, self.penalty, steps=self.steps, tolerance=self.tolerance
+            self._product(X), ranks(np.asarray(y)), self.penalty, steps=self.steps, tolerance=self.tolerance
         )
         return self
 
@@ -100,66 +111,139 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Scores of rows, shape (q,); only their order and relative distances mean anything."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self._kernel(X) @ self.coefficients_)
-
-    def _kernel(self, X: FloatArray) -> FloatArray:
         if self.kernel == "linear":
-            return np.asarray(linear_kernel(X, self.rows_))
-        return np.asarray(rbf_kernel(X, self.rows_, gamma=1.0 / self.width_))
+            return np.asarray(X @ (self.rows_.T @ self.coefficients_))
+        return np.asarray(rbf_kernel(X, self.rows_, gamma=1.0 / self.width_) @ self.coefficients_)
+
+    def _product(self, X: FloatArray) -> KernelProduct:
+        if self.kernel == "gaussian":
+            return product_with(rbf_kernel(X, gamma=1.0 / self.width_))
+        if 2 * X.shape[1] < len(X):
+            return lambda x: np.asarray(X @ (X.T @ x))
+        return product_with(linear_kernel(X))
+
+
+def product_with(kernel: FloatArray) -> KernelProduct:
+    """Products with a kernel matrix (l, l)."""
+    return lambda x: np.asarray(kernel @ x)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Coefficients, the scores they make, the pairs inside the margin and the energy (eq. 19)."""
+
+    a: FloatArray
+    image: FloatArray
+    scores: FloatArray
+    inside: PairRanges
+    energy: float
 
 
 def solve_ranksvm(
-    kernel: FloatArray, above: BoolArray, penalty: float, *, steps: int, tolerance: float
+    kernel: KernelProduct,
+    grades: IndexArray,
+    penalty: float,
+    *,
+    offset: FloatArray | None = None,
+    start: FloatArray | None = None,
+    steps: int = 100,
+    tolerance: float = 1e-8,
 ) -> tuple[FloatArray, bool]:
-    """Minimise the regularised rank energy (eq. 19) over ``f = kernel @ a`` by damped Newton steps.
+    """Minimise the regularised rank energy (eq. 19) over ``f = offset + K a`` by damped Newton steps.
 
     With ``A`` the pairs inside the margin and ``L`` the Laplacian of the graph they make, the energy is
-    quadratic near ``f``, and its minimiser solves ``(penalty I + L K) a = A 1 - A' 1``.
+    quadratic near ``f``, and half its gradient is ``K (penalty a + L f - (A 1 - A' 1))``.
 
     Parameters
     ----------
-    kernel : (l, l) array
-    above : (l, l) array of bool
-        Whether row i is to stand above row j.
+    kernel : callable
+        ``K @ x``.
+    grades : (l,) array of int
+        Ranks of the labels, counted from 0.
     penalty : float
+        Of ``a' K a``.
+    offset : (l,) array, optional
+        Scores that are not penalised.
+    start : (l,) array, optional
+        Coefficients to start from; zero by default.
 
     Returns
     -------
     a : (l,) array
     converged : bool
     """
-    a = np.zeros(len(kernel))
-    energy, inside = _energy(a, kernel, above, penalty)
-    first = None
+    ones = np.ones(len(grades))
+    base = np.zeros(len(grades)) if offset is None else offset
+
+    def state(a: FloatArray, image: FloatArray) -> _State:
+        scores = base + image
+        inside = pairs_within(scores, grades, 1.0)
+        # The sum over pairs of (1 - f_i + f_j)², multiplied out.
+        slack, count = 1.0 - scores, inside.sum_lower(ones)
+        crossed = inside.sum_lower(scores)
+        loss = np.sum(count * slack**2 + 2.0 * slack * crossed) + inside.sum_upper(ones) @ scores**2
+        return _State(a, image, scores, inside, float(loss + penalty * (a @ image)))
+
+    first = np.zeros(len(grades)) if start is None else start
+    current = state(first, kernel(first))
+    largest = None
     for _ in range(steps):
-        laplacian = np.diag(inside.sum(axis=0) + inside.sum(axis=1)) - inside - inside.T
-        pull = inside.sum(axis=1) - inside.sum(axis=0)
-        residual = penalty * a + laplacian @ (kernel @ a) - pull
-        # The gradient is twice kernel @ residual; where the residual vanishes, so does it.
-        norm = float(np.linalg.norm(kernel @ residual))
-        first = norm if first is None else first
-        if norm <= tolerance * first:
-            return a, True
-        system = laplacian @ kernel
-        system[np.diag_indices_from(system)] += penalty
-        direction = np.linalg.solve(system, pull) - a
+        inside = current.inside
+        degrees = inside.sum_lower(ones) + inside.sum_upper(ones)
+        pull = inside.sum_lower(ones) - inside.sum_upper(ones)
+        residual = penalty * current.a + _laplacian(inside, degrees, current.scores) - pull
+        norm = float(np.linalg.norm(kernel(residual)))
+        largest = norm if largest is None else max(largest, norm)
+        if norm <= tolerance * largest:
+            return current.a, True
+        direction, image = _newton_direction(
+            kernel, inside, degrees, penalty, residual, accuracy=min(0.1, np.sqrt(norm / largest) / 10)
+        )
         size = 1.0
         while size > 1e-10:
-            candidate = a + size * direction
-            reached, within = _energy(candidate, kernel, above, penalty)
-            if reached < energy:
+            candidate = state(current.a + size * direction, current.image + size * image)
+            if candidate.energy < current.energy:
                 break
             size /= 2.0
         else:
             # No decrease along the Newton direction: the energy is at its floor of rounding.
-            return a, True
-        a, energy, inside = candidate, reached, within
-    return a, False
+            return current.a, True
+        current = candidate
+    return current.a, False
 
 
-def _energy(a: FloatArray, kernel: FloatArray, above: BoolArray, penalty: float) -> tuple[float, FloatArray]:
-    """Regularised rank energy, and which pairs stand inside the margin, as 0 and 1."""
-    scores = kernel @ a
-    slack = np.where(above, 1.0 - (scores[:, None] - scores[None, :]), 0.0)
-    np.maximum(slack, 0.0, out=slack)
-    return float(np.sum(slack**2) + penalty * (a @ scores)), (slack > 0).astype(np.float64)
+def _laplacian(inside: PairRanges, degrees: FloatArray, values: FloatArray) -> FloatArray:
+    """``L values`` with the Laplacian of the graph of pairs."""
+    return np.asarray(degrees * values - inside.sum_lower(values) - inside.sum_upper(values))
+
+
+def _newton_direction(
+    kernel: KernelProduct,
+    inside: PairRanges,
+    degrees: FloatArray,
+    penalty: float,
+    residual: FloatArray,
+    *,
+    accuracy: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Solve ``(penalty I + L K) d = -residual`` by conjugate gradients; return d and K d.
+
+    The matrix is self-adjoint and positive in the inner product of ``K``, in which the iteration is run: the kernel
+    may be singular, and needs no factor.
+    """
+    d, image = np.zeros_like(residual), np.zeros_like(residual)
+    left = -residual
+    left_image = kernel(left)
+    way, way_image = left, left_image
+    size = first = float(left @ left_image)
+    for _ in range(len(residual)):
+        if size <= accuracy**2 * first or size <= 0.0:
+            break
+        turned = penalty * way + _laplacian(inside, degrees, way_image)
+        length = size / float(way_image @ turned)
+        d, image = d + length * way, image + length * way_image
+        left = left - length * turned
+        left_image = kernel(left)
+        size, before = float(left @ left_image), size
+        way, way_image = left + size / before * way, left_image + size / before * way_image
+    return d, image
