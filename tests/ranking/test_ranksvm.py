@@ -7,8 +7,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import manifuse as mf
+from manifuse.kernels.order import ranks
 from manifuse.ranking.accuracy import ranking_accuracy
-from manifuse.ranking.ranksvm import RankSVM
+from manifuse.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
 from manifuse.ranking.selection import select_ranker
 
 
@@ -95,3 +96,30 @@ def test_the_best_ranker_on_the_validation_rows_is_kept(rng):
     assert curved.ranker.kernel == "gaussian"
     assert curved.validation_accuracy == ranking_accuracy(y[120:], curved.ranker.predict(X[120:]))
     assert curved.validation_accuracy > 0.95
+
+
+def test_every_family_keeps_its_best_and_the_best_family_wins(rng):
+    X = rng.uniform(-2, 2, (240, 2))
+    y = np.round(3 * np.sum(X**2, axis=1))
+    selected = select_ranker((X[:120], y[:120]), (X[120:], y[120:]), deep=True)
+    assert list(selected.families) == ["linear", "gaussian", "deep"]
+    accuracies = {name: candidate.validation_accuracy for name, candidate in selected.families.items()}
+    assert selected.validation_accuracy == max(accuracies.values()) == accuracies[selected.family]
+    assert accuracies["linear"] < accuracies["deep"]
+    assert selected.families["deep"].hyperparameters().keys() == {"decay", "steps"}
+
+
+def test_an_offset_is_a_score_that_costs_nothing(sample):
+    X, y = sample
+    whole, _ = solve_ranksvm(product_with(X @ X.T), ranks(y), 3.0)
+    offset = X @ rng_direction(X)
+    # Penalising f - offset with a huge penalty leaves the offset; with none to speak of, the loss alone decides.
+    held, _ = solve_ranksvm(product_with(X @ X.T), ranks(y), 1e12, offset=offset)
+    np.testing.assert_allclose(X @ X.T @ held, 0.0, atol=1e-6)
+    free, converged = solve_ranksvm(product_with(X @ X.T), ranks(y), 3.0, offset=np.zeros(len(y)), start=held)
+    assert converged
+    np.testing.assert_allclose(X.T @ free, X.T @ whole, atol=1e-6)
+
+
+def rng_direction(X):
+    return np.random.default_rng(1).standard_normal(X.shape[1])
