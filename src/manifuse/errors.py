@@ -3,6 +3,7 @@
 - ManifuseError: catch this one to catch them all
     - InputError: the input cannot be used; the message says what came, what was expected, what to do
         - MissingExtraError: an optional dependency is needed; the message says how to install it
+    - OutputError: what was computed cannot be kept, such as on a full disk
 - ManifuseWarning: the run goes on, and the user should know
 """
 
@@ -20,6 +21,10 @@ class InputError(ManifuseError, ValueError):
 
 class MissingExtraError(InputError):
     """A feature was asked for whose optional dependency is not installed."""
+
+
+class OutputError(ManifuseError):
+    """Results that cannot be written; those written before are whole."""
 
 
 class ManifuseWarning(UserWarning):

@@ -6,10 +6,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-import manifuse as mf
 from manifuse.datasets.dataset import data_folder
 from manifuse.datasets.digits import digits, fourier, karhunen_loeve, pixel_averages, profile, zernike
-from manifuse.datasets.hw import hw
 from manifuse.datasets.synthetic import toy_tasks
 
 
@@ -20,12 +18,13 @@ def optical():
 
 def test_every_view_of_the_digits_knows_something_of_them(optical):
     assert len(optical) == 1797
-    for name, view in optical.views.items():
+    for name, task in optical.tasks.items():
+        view = task.features
         assert view.shape[0] == 1797
         assert np.isfinite(view).all()
         table = (view - view.mean(axis=0)) / np.where(view.std(axis=0) > 0, view.std(axis=0), 1.0)
-        neighbours = KNeighborsClassifier(1).fit(table[::2], optical.labels[::2])
-        assert neighbours.score(table[1::2], optical.labels[1::2]) > 0.7, name
+        neighbours = KNeighborsClassifier(1).fit(table[::2], task.labels[::2])
+        assert neighbours.score(table[1::2], task.labels[1::2]) > 0.7, name
 
 
 def test_fourier_magnitudes_forget_a_cyclic_shift():
@@ -52,28 +51,6 @@ def test_profiles_and_averages_keep_the_ink():
     for block in (slice(0, 8), slice(8, 16), slice(16, 31), slice(31, 46)):
         np.testing.assert_allclose(sums[:, block].sum(axis=1), ink)
     np.testing.assert_allclose(4 * pixel_averages(images).sum(axis=1), ink)
-
-
-def test_hw_is_what_its_readme_says(data):
-    dataset = hw(data)
-    assert np.bincount(dataset.labels.astype(int)).tolist() == [200] * 10
-    assert {name: view.shape[1] for name, view in dataset.views.items()}["fac"] == 216
-
-
-def test_a_missing_or_damaged_archive_is_refused(tmp_path):
-    with pytest.raises(mf.InputError, match="is not there"):
-        hw(tmp_path)
-    (tmp_path / "hw").mkdir()
-    (tmp_path / "hw" / "mfeat.npz").write_bytes(b"no archive")
-    with pytest.raises(mf.InputError, match="cannot be read as a NumPy archive"):
-        hw(tmp_path)
-    np.savez(
-        tmp_path / "hw" / "mfeat.npz",
-        **{f"X_{v}": np.ones((3, 2)) for v in ("fou", "fac", "kar", "pix", "zer", "mor")},
-        y=np.ones(3),
-    )
-    with pytest.raises(mf.InputError, match="other shapes"):
-        hw(tmp_path)
 
 
 def test_the_data_folder_is_as_given_else_as_named(tmp_path, monkeypatch):

@@ -3,73 +3,130 @@
 import numpy as np
 import pytest
 
+import manifuse as mf
+from manifuse.datasets.dataset import Dataset
 from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
 from manifuse.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.experiments.decoupled import METHODS, PAIRS, Split, Trial, run_task
 from manifuse.experiments.figures import as_svg, draw_toy
+from manifuse.experiments.methods import METHODS, Case
+from manifuse.experiments.protocol import Protocol, Roles, Trial, train_rankers
 from manifuse.experiments.provenance import provenance, write_rows
 from manifuse.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.ranking.accuracy import ranking_accuracy
 
 
-def test_no_row_is_used_twice():
-    split = Split.draw(1797, np.random.default_rng(0))
-    parts = [split.pairs, split.train, split.validation, split.test, split.reference_half]
-    together = np.concatenate(parts)
-    assert len(np.unique(together)) == len(together) == 1797
-    assert set(split.main_rows) & set(split.reference_rows) == set(split.pairs)
-    assert len(split.pairs) == PAIRS
+@pytest.fixture(scope="module")
+def optical():
+    return digits()
+
+
+def attributes(rows, tasks, rng):
+    """Some attributes of the same rows."""
+    features = rng.standard_normal((rows, 6))
+    return Dataset.of_attributes(
+        "attributes",
+        "Attributes",
+        features,
+        {f"a{k}": np.round(features @ rng.standard_normal(6)) for k in range(tasks)},
+    )
+
+
+def test_no_row_is_used_twice_where_rows_are_decoupled(optical):
+    roles = Roles.draw(optical, Protocol("decoupled"), 0)
+    pairs = set(roles.main_rows) & set(roles.reference_rows)
+    assert len(pairs) == 200
+    assert len(set(roles.main_rows) | set(roles.reference_rows)) == 1797
+    for task in optical.tasks:
+        parts = [roles.train[task], roles.validation, roles.test, np.array(sorted(pairs))]
+        assert len(np.unique(np.concatenate(parts))) == sum(map(len, parts)) == len(roles.main_rows)
+        theirs = np.concatenate([roles.reference_train[task], roles.reference_validation[task]])
+        assert set(theirs) <= set(roles.reference_rows) - pairs
+        assert len(set(theirs)) == 400
+    assert set(roles.reference_train["pixels"]) != set(roles.reference_train["zernike"])
+
+
+def test_a_reference_half_that_is_too_small_is_filled_up_with_pairs(rng):
+    dataset = attributes(772, 3, rng)
+    roles = Roles.draw(dataset, Protocol("decoupled", validation=100, main_half=422), 0)
+    assert (len(roles.main_rows), len(roles.reference_rows), len(roles.test)) == (622, 350, 122)
+    for task in dataset.tasks:
+        theirs = np.concatenate([roles.reference_train[task], roles.reference_validation[task]])
+        assert set(theirs) <= set(roles.reference_rows)
+        assert not set(theirs) & (set(roles.train[task]) | set(roles.validation) | set(roles.test))
+
+
+@pytest.mark.parametrize("region, sizes", [(None, (1000, 200)), (300, (300, 500))])
+def test_no_ranker_is_trained_on_test_rows_where_all_are_coupled(region, sizes, rng):
+    tasks = 5 if region is None else 2
+    dataset = attributes(1400 if region is None else 1000, tasks, rng)
+    roles = Roles.draw(dataset, Protocol("coupled", region=region), 0)
+    trained = {row for rows in roles.train.values() for row in rows}
+    assert len(trained) == (sizes[0] if region is None else len(trained))
+    assert len(roles.test) == sizes[1]
+    assert not trained & (set(roles.test) | set(roles.validation))
+    assert not set(roles.test) & set(roles.validation)
+    assert all(len(rows) == 200 for rows in roles.train.values())
+    np.testing.assert_array_equal(roles.main_rows, np.arange(len(dataset)))
+
+
+@pytest.mark.parametrize("protocol", [Protocol("coupled"), Protocol("decoupled")])
+def test_too_few_rows_to_test_on_are_refused(protocol, rng):
+    with pytest.raises(mf.InputError, match="to test on"):
+        Roles.draw(attributes(640, 3, rng), protocol, 0)
 
 
 @pytest.fixture(scope="module")
-def trial():
-    return Trial.prepare(digits(), 0)
+def trial(optical):
+    return Trial.prepare(optical, Protocol("decoupled"), 0)
 
 
 def test_a_method_sees_only_its_tables(trial):
-    main = trial.main("zernike")
-    assert set(main.keys) == {str(row) for row in trial.split.main_rows}
+    main = trial.main_table("zernike")
+    assert set(main.keys) == {str(row) for row in trial.roles.main_rows}
     for reference in trial.references("zernike"):
-        assert set(reference.keys) == {str(row) for row in trial.split.reference_rows}
+        assert set(reference.keys) == {str(row) for row in trial.roles.reference_rows}
         assert reference.name != "zernike"
-    tested = {str(row) for row in trial.split.test}
-    assert not tested & set(trial.labels().keys)
+    tested = {str(row) for row in trial.roles.test}
+    assert not tested & set(trial.labels("zernike").keys)
 
 
 def test_accuracy_is_of_the_test_rows(trial):
-    main = trial.main("zernike")
-    expected = ranking_accuracy(trial.dataset.labels[trial.split.test], trial.main_scores["zernike"][trial.split.test])
-    assert trial.test_accuracy(main.scores) == expected
+    test, labels = trial.roles.test, trial.dataset.tasks["zernike"].labels
+    expected = ranking_accuracy(labels[test], trial.main["zernike"].scores[test])
+    assert trial.test_accuracy("zernike", trial.main_table("zernike").scores) == expected
 
 
 def test_references_on_other_rows_make_every_digit_ranker_better(trial):
-    accuracies = {}
-    for view in trial.dataset.views:
-        for result, _ in run_task(trial, view, JointDiffusion(), 0):
-            accuracies.setdefault(result.method, {})[view] = result.accuracy
-    assert tuple(accuracies) == METHODS
-    means = {method: np.mean(list(by_view.values())) for method, by_view in accuracies.items()}
-    assert all(accuracies["JMD"][view] > accuracies["Ind"][view] for view in trial.dataset.views)
+    shown = ("Ind", "self-smoothing", "JMD, no labels", "JMD")
+    accuracies = {
+        method: {
+            task: trial.test_accuracy(task, METHODS[method].measure(Case(trial, task)).predictions)
+            for task in trial.dataset.tasks
+        }
+        for method in shown
+    }
+    means = {method: np.mean(list(by_task.values())) for method, by_task in accuracies.items()}
+    assert all(accuracies["JMD"][task] > accuracies["Ind"][task] for task in trial.dataset.tasks)
     assert means["JMD"] > means["self-smoothing"] > means["Ind"]
-    assert means["JMD without labels"] > means["Ind"] + 0.03
+    assert means["JMD, no labels"] > means["Ind"] + 0.03
 
 
 def test_on_hw_the_papers_claims_hold_on_one_split(data):
-    trial = Trial.prepare(hw(data), 1)
-    best_single = max(trial.test_accuracy(trial.main(view).scores) for view in trial.dataset.views)
-    for view in ("fac", "pix"):
-        results = {result.method: result.accuracy for result, _ in run_task(trial, view, JointDiffusion(), 1)}
-        assert results["JMD"] > best_single
-        assert results["JMD"] > results["Ind"] + 0.03
+    trial = Trial.prepare(hw(data), Protocol("decoupled"), 1)
+    best_single = max(trial.test_accuracy(task, trial.main_table(task).scores) for task in trial.dataset.tasks)
+    for task in ("fac", "pix"):
+        refined = METHODS["JMD"].measure(Case(trial, task)).predictions
+        assert trial.test_accuracy(task, refined) > best_single
+        assert trial.test_accuracy(task, refined) > trial.test_accuracy(task, trial.main_table(task).scores) + 0.03
 
 
-def test_the_same_seed_prepares_the_same_trial(trial):
-    again = Trial.prepare(digits(), 0)
-    for view in trial.dataset.views:
-        np.testing.assert_array_equal(again.main_scores[view], trial.main_scores[view])
-        np.testing.assert_array_equal(again.reference_scores[view], trial.reference_scores[view])
+def test_the_same_seed_prepares_the_same_trial(trial, optical):
+    task = "zernike"
+    main, reference = train_rankers(optical, Roles.draw(optical, trial.protocol, 0), task, deep=False)
+    np.testing.assert_array_equal(main.scores, trial.main[task].scores)
+    np.testing.assert_array_equal(reference.scores, trial.reference[task].scores)
 
 
 @pytest.fixture(scope="module")
@@ -110,5 +167,5 @@ def test_merit_by_hand():
 def test_rows_carry_their_provenance(tmp_path):
     write_rows(tmp_path / "rows.csv", [{"task": "fac", **provenance()}])
     head, line = (tmp_path / "rows.csv").read_text().splitlines()
-    assert head.split(",") == ["task", "commit", "python", "manifuse", "numpy", "scipy", "scikit-learn"]
+    assert head.split(",") == ["task", "commit", "python", "manifuse", "numpy", "scipy", "scikit-learn", "torch"]
     assert line.startswith("fac,")

@@ -86,7 +86,7 @@ def tpc(
     rng : numpy.random.Generator
         Draws the pairs of mode ``rank``.
     """
-    start, columns = standardise(main), standardise(references)
+    start, columns = np.asarray(standardise(main)), np.asarray(standardise(references))
     pairs = _draw_pairs(len(start), rng) if mode == "rank" else None
     unit = float(np.median(divergences(start, columns))) or 1.0
     height = evaluate(start)
@@ -159,7 +159,9 @@ def rank_energy(
         difference = unit[i] - unit[j]
         above, below = np.maximum(1.0 - difference, 0.0), np.maximum(1.0 + difference, 0.0)
         slope = 2.0 * (down * below - up * above) / count
-        gradient = np.bincount(i, slope, minlength=n) - np.bincount(j, slope, minlength=n)
+        gradient = np.asarray(
+            np.bincount(i, slope, minlength=n) - np.bincount(j, slope, minlength=n), dtype=np.float64
+        )
         return float(up @ above**2 + down @ below**2) / count, pull_back(gradient)
 
     return energy

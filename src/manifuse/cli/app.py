@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 
 app = typer.Typer(
     name="manifuse",
@@ -97,6 +97,29 @@ def demo_command(
     run_demo(dataset, data, out, splits=splits, seed=seed)
 
 
+@app.command("reproduce")
+def reproduce_command(
+    datasets: Annotated[
+        list[str] | None, typer.Argument(metavar="[DATASET]...", help="Which; all whose data are there by default.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Random splits of each.", min=1)] = 10,
+    method: Annotated[list[str] | None, typer.Option(help="Only this method; give one or more.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes to work with; 0 for one per core.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="The results folder; a run in it is gone on with.")] = Path("results"),
+    data: Annotated[Path | None, typer.Option(help="The data folder; else MANIFUSE_DATA.")] = None,
+) -> None:
+    """Run the paper's experiments: every method on every task of every trial, a row for each.
+
+    A run may be stopped at any time; the same command goes on from where it was.
+    """
+    from manifuse.cli.reproduce import run_reproduce
+
+    failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1)
+    if failed:
+        people.print("manifuse: some methods failed; the rows with status 'failed' say how.", style="red")
+        raise typer.Exit(1)
+
+
 def main() -> None:
     """Run the command line; input that is refused ends in one sentence and exit status 2."""
     warnings.showwarning = _show_warning
@@ -105,6 +128,9 @@ def main() -> None:
     except InputError as error:
         people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)
+    except ManifuseError as error:
+        people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
 
 
 def _show_warning(

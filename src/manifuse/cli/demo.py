@@ -19,14 +19,24 @@ from manifuse.cli.tables import write_whole
 from manifuse.datasets.dataset import Dataset, data_folder
 from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError, require
-from manifuse.experiments.decoupled import METHODS, PAIRS, TRAINING, VALIDATION, Trial, run_task
 from manifuse.experiments.figures import as_svg, draw_methods, draw_relevance, draw_surface
+from manifuse.experiments.methods import METHODS, Case
+from manifuse.experiments.plan import EXPERIMENTS
+from manifuse.experiments.protocol import Trial
 from manifuse.kernels.arrays import FloatArray
 
-HEADINGS = ("alone", "self-smoothed", "refined, no labels", "refined", "oracle")
+#: What is shown, and under which heading: the predictor as it is, the control, the method without and with labels, the
+#: ceiling.
+SHOWN = {
+    "Ind": "alone",
+    "self-smoothing": "self-smoothed",
+    "JMD, no labels": "refined, no labels",
+    "JMD": "refined",
+    "coupled oracle": "oracle",
+}
+HEADINGS = tuple(SHOWN.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +89,24 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
 
 def measure(dataset: Dataset, *, splits: int, seed: int) -> Outcome:
     """Run every method on every view of every split, under a progress bar."""
-    collected: dict[str, dict[str, list[float]]] = {method: {view: [] for view in dataset.views} for method in METHODS}
+    protocol, views = EXPERIMENTS[dataset.name].protocol, list(dataset.tasks)
+    collected: dict[str, dict[str, list[float]]] = {method: {view: [] for view in views} for method in SHOWN}
     refinements = {}
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         # Training a ranker takes about as long as running one method.
-        work = progress.add_task("", total=splits * len(dataset.views) * (2 + len(METHODS)))
+        work = progress.add_task("", total=splits * len(views) * (1 + len(SHOWN)))
         for split in range(seed, seed + splits):
             progress.update(work, description=f"split {split}: training rankers")
-            trial = Trial.prepare(dataset, split, tick=lambda: progress.advance(work))
-            for view in dataset.views:
+            trial = Trial.prepare(dataset, protocol, split, tick=lambda: progress.advance(work))
+            for view in views:
                 progress.update(work, description=f"split {split}: refining {view}")
-                for result, refinement in run_task(trial, view, JointDiffusion(), split):
-                    collected[result.method][view].append(result.accuracy)
+                for method in SHOWN:
+                    outcome = METHODS[method].measure(Case(trial, view))
+                    collected[method][view].append(trial.test_accuracy(view, outcome.predictions))
                     progress.advance(work)
-                    if result.method == "JMD" and refinement is not None:
-                        refinements[view] = refinement
+                    if method == "JMD" and outcome.refinement is not None:
+                        refinements[view] = outcome.refinement
     means = {
         method: {view: float(np.mean(values)) for view, values in by_view.items()}
         for method, by_view in collected.items()
@@ -104,12 +116,12 @@ def measure(dataset: Dataset, *, splits: int, seed: int) -> Outcome:
 
 def render(dataset: Dataset, outcome: Outcome, *, splits: int, seed: int) -> str:
     """Render the page, with its pictures and its style inside."""
-    views = list(dataset.views)
+    views, protocol = list(dataset.tasks), EXPERIMENTS[dataset.name].protocol
     shown = max(
         outcome.refinements, key=lambda view: outcome.accuracies["JMD"][view] - outcome.accuracies["Ind"][view]
     )
     templates = files("manifuse.cli") / "templates"
-    rows = {view: [outcome.accuracies[method][view] for method in METHODS] for view in views}
+    rows = {view: [outcome.accuracies[method][view] for method in SHOWN] for view in views}
     better = sum(outcome.accuracies["JMD"][view] > outcome.best_single() for view in views)
     chance = max(entry.chance_alignment for result in outcome.refinements.values() for entry in result.relevance)
     return Template((templates / "demo.html").read_text(encoding="utf-8")).substitute(
@@ -117,19 +129,19 @@ def render(dataset: Dataset, outcome: Outcome, *, splits: int, seed: int) -> str
         style=(templates / "demo.css").read_text(encoding="utf-8"),
         summary=(
             f"{len(views)} rankers of handwritten digits were each refined by the scores of {len(views) - 1} others "
-            f"that saw <em>other digits through other features</em>. {PAIRS} digits are known on both sides. "
+            f"that saw <em>other digits through other features</em>. {protocol.pairs} digits are known on both sides. "
             f"Mean accuracy rises from {outcome.mean('Ind'):.1%} to <strong>{outcome.mean('JMD'):.1%}</strong>; "
             f"smoothing without any reference reaches {outcome.mean('self-smoothing'):.1%}. "
             f"{better} of {len(views)} end above the best single predictor ({outcome.best_single():.1%})."
         ),
         methods=as_svg(draw_methods(outcome.accuracies, title=dataset.title)),
-        table=_html_table(rows, [outcome.mean(method) for method in METHODS]),
+        table=_html_table(rows, [outcome.mean(method) for method in SHOWN]),
         relevance=as_svg(draw_relevance(views, relevance_matrix(views, outcome.refinements))),
         surface=as_svg(draw_surface(outcome.refinements[shown].choice, title=f"main predictor: {shown}")),
         chance=f"{chance:.2f}",
         protocol=(
-            f"{dataset.title}. {len(dataset):,} rows are split into {PAIRS} pairs, a main half and a reference half. "
-            f"Main rankers are trained on {TRAINING} rows of the main half; {VALIDATION} others choose all "
+            f"{dataset.title}. {len(dataset):,} rows are split into {protocol.pairs} pairs, a main half and a reference half. "
+            f"Main rankers are trained on {protocol.training} rows of the main half; {protocol.validation} others choose all "
             "hyperparameters; accuracy is the share of correctly ordered pairs among the rest, which is used for "
             f"nothing else. Mean over {splits} split{'s' if splits > 1 else ''}. The oracle combines references that "
             "are known on all main rows; it has no need of features, and makes no use of them."
@@ -152,10 +164,10 @@ def _accuracy_table(dataset: Dataset, outcome: Outcome) -> Table:
     table.add_column("main predictor")
     for heading in HEADINGS:
         table.add_column(heading, justify="right")
-    for view in dataset.views:
-        table.add_row(view, *(f"{outcome.accuracies[method][view]:.3f}" for method in METHODS))
+    for view in dataset.tasks:
+        table.add_row(view, *(f"{outcome.accuracies[method][view]:.3f}" for method in SHOWN))
     table.add_section()
-    table.add_row("mean", *(f"{outcome.mean(method):.3f}" for method in METHODS), style="bold")
+    table.add_row("mean", *(f"{outcome.mean(method):.3f}" for method in SHOWN), style="bold")
     return table
 
 

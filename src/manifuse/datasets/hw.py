@@ -1,6 +1,15 @@
 """HW: UCI Multiple Features, 2,000 Dutch handwritten digits in six feature sets (section 3.2.2, F).
 
-The truth that a ranker is to recover is the digit. Read from ``hw/mfeat.npz`` in the data folder.
+Rows are digits. Each feature set is a task, and the truth that a ranker is to recover is the digit. The paper
+decouples the tasks across views as in Cal7: different features on different rows, 200 further rows being paired.
+
+Read from the first of these that is in the data folder:
+
+- ``hw/mfeat.npz``, the compact file: ``X_<view>`` for the six views and ``y``;
+- ``hw/mfeat-fou``, ``-fac``, ``-kar``, ``-pix``, ``-zer`` and ``-mor`` as UCI publishes them: text without
+  labels, 200 rows of each digit from 0 to 9 (`manifuse datasets fetch hw` gets these).
+
+Nothing deviates from the paper.
 """
 
 from __future__ import annotations
@@ -10,11 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.datasets.archive import read_archive
-from manifuse.datasets.dataset import Dataset, checksum
+from manifuse.datasets.checks import class_indices, demand_names, table
+from manifuse.datasets.dataset import Dataset
+from manifuse.datasets.files import checksums, complete
+from manifuse.datasets.text import read_text_table
 from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
 
 VIEWS = {"fou": 76, "fac": 216, "kar": 64, "pix": 240, "zer": 47, "mor": 6}
-ROWS = 2000
+COMPACT = ("hw/mfeat.npz",)
+PUBLISHED = tuple(f"hw/mfeat-{view}" for view in VIEWS)
+FILES = (COMPACT, PUBLISHED)
+DIGITS, EACH = 10, 200
+ROWS = DIGITS * EACH
 
 
 def hw(folder: Path) -> Dataset:
@@ -23,26 +40,38 @@ def hw(folder: Path) -> Dataset:
     Raises
     ------
     InputError
-        If the file is not there or is not what it should be.
+        If the files are not there or are not what they should be.
     """
-    path = folder / "hw" / "mfeat.npz"
-    if not path.is_file():
-        raise InputError(
-            f"{path} is not there; name the data folder with --data or MANIFUSE_DATA (it holds hw/mfeat.npz)."
-        )
-    arrays = read_archive(path)
-    missing = {*(f"X_{name}" for name in VIEWS), "y"} - arrays.keys()
-    if missing:
-        raise InputError(f"{path} has no array {min(missing)!r}; it is not HW, so fetch it anew.")
-    views = {name: arrays[f"X_{name}"].astype(np.float64) for name in VIEWS}
-    labels = arrays["y"].astype(np.float64)
-    expected = {name: (ROWS, width) for name, width in VIEWS.items()}
-    if {name: view.shape for name, view in views.items()} != expected or labels.shape != (ROWS,):
-        raise InputError(f"{path} has other shapes than HW's 2,000 rows in views of {VIEWS}; fetch it anew.")
+    form = complete(folder, "HW", FILES)
+    views, labels = _compact(folder / form[0]) if form == COMPACT else _published(folder)
     return Dataset.of_views(
         "hw",
         "UCI handwritten digits (HW), six feature sets",
         views,
-        labels,
-        checksums={"hw/mfeat.npz": checksum(path)},
+        labels.astype(np.float64),
+        checksums=checksums(folder, form),
     )
+
+
+def _compact(path: Path) -> tuple[dict[str, FloatArray], IndexArray]:
+    arrays = read_archive(path)
+    demand_names(path, arrays, (*(f"X_{view}" for view in VIEWS), "y"))
+    views = {
+        view: table(path, f"X_{view}", arrays[f"X_{view}"], rows=ROWS, widths=(width,))
+        for view, width in VIEWS.items()
+    }
+    labels = class_indices(path, arrays["y"], classes=DIGITS)
+    sizes = np.bincount(labels).tolist()
+    if sizes != [EACH] * DIGITS:
+        raise InputError(
+            f"{path} has classes of {sizes} rows, but HW's have {EACH} each; put the right file in its place."
+        )
+    return views, labels
+
+
+def _published(folder: Path) -> tuple[dict[str, FloatArray], IndexArray]:
+    views = {}
+    for (view, width), file in zip(VIEWS.items(), PUBLISHED, strict=True):
+        path = folder / file
+        views[view] = table(path, view, read_text_table(path), rows=ROWS, widths=(width,))
+    return views, np.repeat(np.arange(DIGITS), EACH)

@@ -10,11 +10,23 @@ import numpy as np
 
 from manifuse.diffusion.refinement import Choice
 from manifuse.errors import require
+from manifuse.experiments.claims import MTL, TPC
+from manifuse.experiments.comparison import MEAN
+from manifuse.experiments.statistics import BASELINE, ORACLE, OURS, Summary
+from manifuse.experiments.surface import Surface
 from manifuse.experiments.toy import Metrics, merit
 from manifuse.kernels.arrays import FloatArray
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
+AMBER, SKY, ROSE, YELLOW = "#e69f00", "#56b4e9", "#cc79a7", "#f0e442"
+
+#: The bars of the paper's results figure, and colours for the rivals that stand between them and ours.
+PAPER_BARS = {BASELINE: GREY, TPC: AMBER, MTL[0]: SKY, MTL[1]: ROSE}
+RIVAL_COLOURS = (GREEN, YELLOW)
+
+#: So many groups of bars are still legible side by side.
+GROUPS_PER_LINE = 15
 
 
 def draw_methods(accuracies: Mapping[str, Mapping[str, float]], *, title: str) -> Any:
@@ -67,18 +79,60 @@ def draw_relevance(tasks: Sequence[str], relevance: FloatArray) -> Any:
 def draw_surface(choice: Choice, *, title: str) -> Any:
     """Draw the accuracy on the labels over the (delta, sigma²) grid, the chosen cell marked."""
     assert choice.surface is not None, "there is a surface only with labels"
-    figure, axes = _figure(4.6, 4.0)
-    image = axes.imshow(choice.surface, cmap="cividis", origin="lower", aspect="auto")
-    row, column = choice.step_sizes.index(choice.step_size), choice.weight_scales.index(choice.weight_scale)
-    axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
-    axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
-    axes.set_xticks(range(len(choice.weight_scales)), [f"{value:.3g}" for value in choice.weight_scales])
-    axes.set_yticks(range(len(choice.step_sizes)), [f"{value:.3g}" for value in choice.step_sizes])
-    axes.set_xlabel("weight scale σ²")
-    axes.set_ylabel("step size δ")
-    axes.set_title(title, loc="left", fontsize=11)
-    figure.colorbar(image, ax=axes, fraction=0.046, label="accuracy on the labels, first round")
+    chosen = choice.step_size, choice.weight_scale
+    return _draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title)
+
+
+def draw_surface_of(surface: Surface, *, title: str) -> Any:
+    """Draw the surface that a result row holds, as `draw_surface` does."""
+    chosen = surface.step_size, surface.weight_scale
+    return _draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen, title)
+
+
+def draw_results(summaries: Sequence[Summary]) -> Any:
+    """Draw the paper's results figure: accuracy per task and method, a panel per dataset, bars ± one sd.
+
+    Shown are the methods of the paper's figure and the strongest rivals (`rivals`), each where it has results.
+    """
+    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
+    colours = {**PAPER_BARS, **dict(zip(rivals(summaries), RIVAL_COLOURS, strict=False)), OURS: BLUE}
+    lines = _lines([summary for summary in summaries if summary.methods])
+    figure = pyplot.Figure(figsize=(11.0, 2.75 * len(lines) + 0.4), layout="constrained")
+    for part, line in zip(np.atleast_1d(figure.subfigures(len(lines), 1)), lines, strict=True):
+        widths = [len(summary.tasks) + 1 for summary in line]
+        panels = part.subplots(1, len(line), width_ratios=widths, squeeze=False)[0]
+        for axes, summary in zip(panels, line, strict=True):
+            _draw_bars(axes, summary, colours)
+        panels[0].set_ylabel("ranking accuracy, %")
+    shown = [method for method in colours if any(method in summary.methods for summary in summaries)]
+    patches = require("matplotlib.patches", extra="figures", purpose="Drawing")
+    figure.legend(
+        handles=[patches.Patch(color=colours[method], label=method) for method in shown],
+        loc="outside upper left",
+        ncols=len(shown),
+        frameon=False,
+        fontsize=9.5,
+        handlelength=1.1,
+    )
     return figure
+
+
+def rivals(summaries: Sequence[Summary]) -> list[str]:
+    """Name the strongest methods besides the paper's: the best in the mean on most datasets, two at most.
+
+    Variants of JMD and TPC are not rivals, nor is the oracle, which knows what no method may.
+    """
+    first: list[str] = []
+    for summary in summaries:
+        means = {
+            method: summary.spread(method, MEAN).mean
+            for method in summary.methods
+            if method not in PAPER_BARS and method != ORACLE and not method.startswith(("JMD", "TPC"))
+        }
+        known = {method: mean for method, mean in means.items() if np.isfinite(mean)}
+        if known:
+            first.append(max(known, key=known.__getitem__))
+    return sorted(dict.fromkeys(first), key=first.count, reverse=True)[: len(RIVAL_COLOURS)]
 
 
 def draw_toy(metrics: Metrics) -> Any:
@@ -112,9 +166,82 @@ def as_svg(figure: Any) -> str:
     """Return a figure as SVG text to be put into a page, the same bytes for the same figure."""
     matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
     text = io.StringIO()
+    # No metadata: it would name addresses in a page that needs none.
+    metadata = dict.fromkeys(("Date", "Format", "Type", "Creator"))
     with matplotlib.rc_context({"svg.hashsalt": "manifuse", "svg.fonttype": "none"}):
-        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+        figure.savefig(text, format="svg", metadata=metadata, transparent=True)
     return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def as_pdf(figure: Any) -> bytes:
+    """Return a figure as PDF with text as text, the same bytes for the same figure."""
+    matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
+    content = io.BytesIO()
+    with matplotlib.rc_context({"pdf.fonttype": 42}):
+        figure.savefig(content, format="pdf", metadata={"CreationDate": None})
+    return content.getvalue()
+
+
+def _draw_surface(
+    values: FloatArray,
+    step_sizes: Sequence[float],
+    weight_scales: Sequence[float],
+    chosen: tuple[float, float],
+    title: str,
+) -> Any:
+    figure, axes = _figure(4.6, 4.0)
+    image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
+    row, column = step_sizes.index(chosen[0]), weight_scales.index(chosen[1])
+    axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
+    axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
+    axes.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales])
+    axes.set_yticks(range(len(step_sizes)), [f"{value:.3g}" for value in step_sizes])
+    # Seven labels side by side must not touch.
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel("weight scale σ²")
+    axes.set_ylabel("step size δ")
+    axes.set_title(title, loc="left", fontsize=11)
+    figure.colorbar(image, ax=axes, fraction=0.046, label="accuracy on the labels, first round")
+    return figure
+
+
+def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
+    """Draw a group of bars per task, and one for the mean over tasks."""
+    groups = (*summary.tasks, MEAN)
+    # The mean stands a little apart.
+    places = np.arange(len(groups)) + np.where(np.arange(len(groups)) == len(groups) - 1, 0.25, 0.0)
+    methods = [method for method in colours if method in summary.methods]
+    width = 0.84 / max(len(methods), 1)
+    lows, highs = [1.0], [0.0]
+    for number, method in enumerate(methods):
+        spreads = [summary.spread(method, group) for group in groups]
+        means, deviations = (np.array([getattr(each, name) for each in spreads]) for name in ("mean", "deviation"))
+        at = places + (number - (len(methods) - 1) / 2) * width
+        look = {"elinewidth": 0.8, "capsize": 1.2, "capthick": 0.8, "ecolor": "#333333"}
+        bars = {"color": colours[method], "edgecolor": "white", "linewidth": 0.4, "error_kw": look}
+        axes.bar(at, 100 * means, width, yerr=100 * deviations, **bars)
+        lows.append(np.nanmin(means - np.nan_to_num(deviations), initial=1.0))
+        highs.append(np.nanmax(means + np.nan_to_num(deviations), initial=0.0))
+    # Twentieths below and above what is shown: bars from zero would leave no room for what is to be seen.
+    axes.set_ylim(100 * np.floor(20 * min(lows)) / 20, 100 * min(np.ceil(20 * max(highs)) / 20, 1.0))
+    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+    axes.set_xticks(places, [*summary.tasks, "mean"], rotation=30, ha="right", rotation_mode="anchor", fontsize=8.5)
+    axes.set_title(summary.title, loc="left", fontsize=11)
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color="#e4e4e4", lw=0.7)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _lines(summaries: Sequence[Summary]) -> list[list[Summary]]:
+    """Put panels side by side while they are legible, in their order."""
+    lines: list[list[Summary]] = []
+    for summary in summaries:
+        if lines and sum(len(other.tasks) + 1 for other in (*lines[-1], summary)) <= GROUPS_PER_LINE:
+            lines[-1].append(summary)
+        else:
+            lines.append([summary])
+    return lines
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+
+from manifuse.datasets.dataset import Dataset
 
 
 @cache
 def provenance() -> dict[str, str]:
     """Commit of the code (with ``+`` if files differ from it) and the versions that matter."""
-    versions = {name: version(name) for name in ("manifuse", "numpy", "scipy", "scikit-learn")}
+    names = ("manifuse", "numpy", "scipy", "scikit-learn", "torch")
+    versions = {name: version(name) for name in names if name != "torch" or find_spec("torch") is not None}
     return {"commit": _commit(), "python": platform.python_version(), **versions}
+
+
+def data_digest(dataset: Dataset) -> str:
+    """First digits of a checksum over the checksums of a data set's files; empty for bundled data."""
+    if not dataset.checksums:
+        return ""
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, OutputError
 
 #: Of the layout of the folder; raised when rows of before could not be read as rows of now.
 FORMAT = 1
@@ -95,6 +95,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, *, version: str) -> None:
+        self._folder = folder
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file, but a folder for results was expected; name another.")
         try:
@@ -120,7 +121,7 @@ class Store:
 
         Raises
         ------
-        OSError
+        OutputError
             If the disk is full or gone; the folder is then as it was before.
         """
         new = [row for row in rows if row.key not in self.keys]
@@ -130,9 +131,12 @@ class Store:
             self._file.write(text.encode())
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError:
+        except OSError as error:
             os.ftruncate(self._file.fileno(), size)
-            raise
+            raise OutputError(
+                f"{self._folder} cannot take more rows ({error}); all rows before are whole: make room, and run the "
+                "same command again."
+            ) from error
         self.keys |= {row.key for row in new}
 
     def __enter__(self) -> Self:

@@ -45,7 +45,7 @@ class PairRanges:
 def pairs_within(
     scores: FloatArray, grades: IndexArray, margin: float, *, side: Literal["left", "right"] = "right"
 ) -> PairRanges:
-    """Pairs of an upper and a lower grade whose scores do not differ by the margin: ``scores[i] - scores[j] < margin``.
+    """Pairs of an upper and a lower grade whose scores differ by less than the margin.
 
     Parameters
     ----------

@@ -1,0 +1,145 @@
+"""Two methods compared on the trials that both have done: differences, intervals, tests.
+
+Trials are splits of the same rows, so they are not independent: intervals and tests speak of this data set and
+of how much a result depends on the split, not of a population of data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from manifuse.kernels.arrays import FloatArray
+
+CONFIDENCE, SIGNIFICANT = 0.95, 0.05
+MEAN = "mean over tasks"
+
+#: Accuracies that differ by less are equal; they are ratios of counts, rounded in the last place.
+SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A method less another over the trials that both have done.
+
+    Attributes
+    ----------
+    task : str
+    trials : int
+    mean, low, high : float
+        Mean difference and its t-interval over trials, NaN with fewer than two of them.
+    p, adjusted : float
+        Of the Wilcoxon signed-rank test, and after Holm's correction for the tasks of the dataset.
+    wins, ties, losses : int
+        Trials.
+    """
+
+    task: str
+    trials: int
+    mean: float
+    low: float
+    high: float
+    p: float
+    adjusted: float
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def verdict(self) -> int:
+        """1 if significantly better, -1 if significantly worse, else 0."""
+        return int(np.sign(self.mean)) if self.adjusted < SIGNIFICANT else 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A method less another, task by task and in the mean over tasks."""
+
+    method: str
+    against: str
+    tasks: tuple[Difference, ...]
+    mean: Difference
+
+    @property
+    def cells(self) -> tuple[int, int, int]:
+        """Wins, ties and losses over tasks and trials."""
+        return (
+            sum(task.wins for task in self.tasks),
+            sum(task.ties for task in self.tasks),
+            sum(task.losses for task in self.tasks),
+        )
+
+    @property
+    def in_the_mean(self) -> tuple[int, int, int]:
+        """Wins, ties and losses over tasks, each by its mean over trials."""
+        return count(np.array([task.mean for task in self.tasks]))
+
+    @property
+    def significant(self) -> tuple[int, int]:
+        """On how many tasks the method is significantly better, and worse."""
+        verdicts = [task.verdict for task in self.tasks]
+        return verdicts.count(1), verdicts.count(-1)
+
+
+def compare(method: str, against: str, tasks: Sequence[str], differences: FloatArray) -> Comparison:
+    """Compare two methods by their differences in accuracy, (tasks, trials), NaN where one is not done."""
+    wilcoxon = [signed_rank(row) for row in differences]
+    by_task = [
+        _difference(task, row, p, adjusted)
+        for task, row, p, adjusted in zip(tasks, differences, wilcoxon, holm(wilcoxon), strict=True)
+    ]
+    means = differences.mean(axis=0)
+    p = signed_rank(means)
+    return Comparison(method, against, tuple(by_task), _difference(MEAN, means, p, p))
+
+
+def interval(differences: FloatArray) -> tuple[float, float]:
+    """t-interval of the mean at `CONFIDENCE`; NaN for fewer than two differences."""
+    if len(differences) < 2:
+        return np.nan, np.nan
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(differences) - 1) * error)
+    return float(differences.mean()) - reach, float(differences.mean()) + reach
+
+
+def signed_rank(differences: FloatArray) -> float:
+    """Two-sided p-value of the Wilcoxon signed-rank test, NaN left out; 1 if all differences are zero."""
+    finite = differences[np.isfinite(differences)]
+    if not len(finite):
+        return np.nan
+    # Rounded, for ranks that are equal must not be told apart by the last place; zeros say nothing.
+    moved = np.round(finite, 12)[np.abs(finite) >= SAME]
+    return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values of one family by Holm's step-down rule; NaN stays NaN and counts for none.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, dtype=float)
+    tested = np.flatnonzero(np.isfinite(values))
+    order = tested[np.argsort(values[tested])]
+    factors = np.arange(len(order), 0, -1)
+    adjusted = np.full(len(values), np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return [float(value) for value in adjusted]
+
+
+def count(differences: FloatArray) -> tuple[int, int, int]:
+    """Wins, ties and losses; NaN is none of them."""
+    wins, losses = int(np.sum(differences >= SAME)), int(np.sum(differences <= -SAME))
+    return wins, int(np.sum(np.isfinite(differences))) - wins - losses, losses
+
+
+def _difference(task: str, differences: FloatArray, p: float, adjusted: float) -> Difference:
+    finite = differences[np.isfinite(differences)]
+    low, high = interval(finite)
+    mean = float(finite.mean()) if len(finite) else np.nan
+    return Difference(task, len(finite), mean, low, high, p, adjusted, *count(finite))
