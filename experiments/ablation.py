@@ -19,7 +19,7 @@ from manifuse.datasets.hw import hw
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.refine import refine
-from manifuse.experiments.decoupled import Trial
+from manifuse.experiments.protocol import Protocol, Trial
 from manifuse.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
@@ -71,17 +71,17 @@ def main() -> None:
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
     """Mean accuracy over the tasks of one split, for every variant with and without labels."""
-    trial = Trial.prepare(load(), seed)
-    views = list(trial.dataset.views)
-    ind = np.mean([trial.test_accuracy(trial.main(view).scores) for view in views])
+    trial = Trial.prepare(load(), Protocol("decoupled"), seed)
+    views = list(trial.dataset.tasks)
+    ind = np.mean([trial.test_accuracy(view, trial.main_table(view).scores) for view in views])
     rows = []
     for labelled in (True, False):
         for name, method in (VARIANTS if labelled else VARIANTS | UNLABELLED).items():
             accuracies, rounds = [], []
             for view in views:
-                labels = trial.labels() if labelled else None
-                result = refine(trial.main(view), trial.references(view), labels, method, rng=seed)
-                accuracies.append(trial.test_accuracy(np.asarray(result.predictions)))
+                labels = trial.labels(view) if labelled else None
+                result = refine(trial.main_table(view), trial.references(view), labels, method, rng=seed)
+                accuracies.append(trial.test_accuracy(view, np.asarray(result.predictions)))
                 rounds.append(result.history[-1].round)
             row = {
                 "dataset": trial.dataset.name,

@@ -10,8 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-
-from manifuse.experiments.decoupled import METHODS
+from hw import COMPARED
 
 HERE = Path(__file__).parent
 TITLES = {"hw": "HW, UCI handwritten digits (section 3.2.2, F)", "digits": "Optical digits of scikit-learn"}
@@ -54,21 +53,21 @@ def decoupled(rows: list[dict[str, str]], title: str) -> list[str]:
         seconds[row["method"]].append(float(row["seconds"]))
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     splits = len({row["seed"] for row in rows})
-    table = np.array([[accuracy[task, method] for method in METHODS] for task in tasks])
+    table = np.array([[accuracy[task, method] for method in COMPARED] for task in tasks])
     lines = [
         f"## {title}",
         "",
         f"Decoupled protocol, {splits} splits; mean ± standard deviation over splits, in %.",
         "",
     ]
-    lines += header("main predictor", METHODS)
+    lines += header("main predictor", COMPARED)
     for task, values in zip(tasks, table, strict=True):
         lines.append(line(task, [f"{100 * v.mean():.1f} ± {100 * v.std(ddof=1):.1f}" for v in values]))
     means = table.mean(axis=0)
     lines.append(line("**mean**", [f"**{100 * v.mean():.2f}** ± {100 * v.std(ddof=1):.2f}" for v in means]))
-    lines.append(line("seconds", [f"{np.mean(seconds[method]):.2f}" for method in METHODS]))
-    ours = METHODS.index("JMD")
-    ind = METHODS.index("Ind")
+    lines.append(line("seconds", [f"{np.mean(seconds[method]):.2f}" for method in COMPARED]))
+    ours = COMPARED.index("JMD")
+    ind = COMPARED.index("Ind")
     best = table[:, ind].mean(axis=1).max()
     above = [task for task, values in zip(tasks, table, strict=True) if values[ours].mean() > best]
     better = sum(values[ours].mean() > values[ind].mean() for values in table)
@@ -77,13 +76,13 @@ def decoupled(rows: list[dict[str, str]], title: str) -> list[str]:
         f"- JMD is better than Ind on {better} of {len(tasks)} tasks in the mean.",
         f"- Above the best single predictor ({100 * best:.1f} %) with the main predictors: {', '.join(above)}.",
     ]
-    for method in METHODS:
+    for method in COMPARED:
         if method != "JMD":
-            gain = means[ours] - means[METHODS.index(method)]
+            gain = means[ours] - means[COMPARED.index(method)]
             lines.append(
                 f"- JMD less {method}: {100 * gain.mean():+.2f} points (standard deviation over splits "
                 f"{100 * gain.std(ddof=1):.2f}, least {100 * gain.min():+.2f}); over tasks and splits "
-                f"{wins(table[:, ours], table[:, METHODS.index(method)])}."
+                f"{wins(table[:, ours], table[:, COMPARED.index(method)])}."
             )
     return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
 
@@ -93,8 +92,9 @@ def summary(rows: list[dict[str, str]]) -> list[str]:
     lines = header("HW, decoupled", ("accuracy, %",))
     names = {
         "Ind": "the predictor alone",
+        "impute and stack": "own features to their scores, learned on the pairs; all stacked on the labels",
         "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
-        "JMD without labels": "**refined, no labels at all**",
+        "JMD, no labels": "**refined, no labels at all**",
         "JMD": "**refined, 200 labels to tune by**",
         "coupled oracle": "oracle: every reference known on all rows (features unused)",
     }

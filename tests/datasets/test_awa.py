@@ -80,6 +80,10 @@ def append(path, text):
             lambda root, one: append(root / "classes.txt", "51 animal+07\n"),
             "names 50 classes in 51 lines, but AWA has 50",
         ),
+        (
+            lambda root, one: (root / "classes.txt").write_text("1 animal+07\n" * 50),
+            "names 1 classes in 50 lines",
+        ),
         (lambda root, one: (root / "classes.txt").write_bytes(b"\xff"), "cannot be read as text"),
         (lambda root, one: (root / "classes.txt").unlink(), "classes.txt is not there, though"),
     ],

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from manifuse.cli.datasets import app as datasets_app
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 
 app = typer.Typer(
@@ -22,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+app.add_typer(datasets_app, name="datasets", help="What data sets there are, what is missing, and how to get it.")
 
 people = Console(stderr=True)
 
@@ -95,6 +98,24 @@ def demo_command(
     from manifuse.cli.demo import run_demo
 
     run_demo(dataset, data, out, splits=splits, seed=seed)
+
+
+@app.command("report")
+def report_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder that reproduce wrote.")],
+    out: Annotated[Path, typer.Option(help="Where the page goes.")],
+    rows: Annotated[Path | None, typer.Option(help="Where the tidy rows go, as CSV.")] = None,
+    surface: Annotated[
+        list[str] | None, typer.Option(help="DATASET/TASK whose accuracy surface is shown; give one or more.")
+    ] = None,
+    files: Annotated[Path | None, typer.Option(help="A folder for figures (SVG, PDF) and tables (CSV, LaTeX).")] = None,
+) -> None:
+    """Make one page of figures and tables from stored rows."""
+    from manifuse.cli.report import write_report
+    from manifuse.experiments.plan import EXPERIMENTS
+
+    deviations = {name: experiment.deviations for name, experiment in EXPERIMENTS.items()}
+    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, deviations=deviations)
 
 
 @app.command("reproduce")

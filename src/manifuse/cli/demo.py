@@ -140,9 +140,9 @@ def render(dataset: Dataset, outcome: Outcome, *, splits: int, seed: int) -> str
         surface=as_svg(draw_surface(outcome.refinements[shown].choice, title=f"main predictor: {shown}")),
         chance=f"{chance:.2f}",
         protocol=(
-            f"{dataset.title}. {len(dataset):,} rows are split into {protocol.pairs} pairs, a main half and a reference half. "
-            f"Main rankers are trained on {protocol.training} rows of the main half; {protocol.validation} others choose all "
-            "hyperparameters; accuracy is the share of correctly ordered pairs among the rest, which is used for "
+            f"{dataset.title}. {len(dataset):,} rows are split into {protocol.pairs} pairs, a main half and a "
+            f"reference half. Main rankers are trained on {protocol.training} rows of the main half; "
+            f"{protocol.validation} others choose all hyperparameters; accuracy is the share of correctly ordered pairs among the rest, which is used for "
             f"nothing else. Mean over {splits} split{'s' if splits > 1 else ''}. The oracle combines references that "
             "are known on all main rows; it has no need of features, and makes no use of them."
         ),

@@ -209,7 +209,7 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
         better, worse = (sum(task.verdict == sign for task in tasks) for sign in (1, -1))
         sentences += [
             "Joint manifold diffusion (JMD) refines predictors by the scores of others: over "
-            f"{len(known)} experiments with {len(tasks)} tasks, the mean ranking accuracy goes from {before:.1%} for "
+            f"{len(known)} experiment{'s' * (len(known) > 1)} with {len(tasks)} tasks, the mean ranking accuracy goes from {before:.1%} for "
             f"each predictor alone (Ind) to {after:.1%}.",
             f"JMD is significantly better than Ind on {better} of {len(tasks)} tasks, and significantly worse on "
             f"{worse}.",

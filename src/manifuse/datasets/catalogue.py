@@ -99,8 +99,8 @@ def entry(name: str) -> Entry:
     if name in CATALOGUE:
         return CATALOGUE[name]
     nearest = get_close_matches(name.lower(), CATALOGUE, n=1, cutoff=0.5)
-    guess = f"; did you mean {nearest[0]}?" if nearest else ";"
-    raise InputError(f"{name!r} is no data set{guess} There are {', '.join(CATALOGUE)}.")
+    guess = f"did you mean {nearest[0]}? There are" if nearest else "there are"
+    raise InputError(f"{name!r} is no data set; {guess} {', '.join(CATALOGUE)}.")
 
 
 def _bundled_digits(folder: Path) -> Dataset:

@@ -222,8 +222,8 @@ def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
         axes.bar(at, 100 * means, width, yerr=100 * deviations, **bars)
         lows.append(np.nanmin(means - np.nan_to_num(deviations), initial=1.0))
         highs.append(np.nanmax(means + np.nan_to_num(deviations), initial=0.0))
-    # Twentieths below and above what is shown: bars from zero would leave no room for what is to be seen.
-    axes.set_ylim(100 * np.floor(20 * min(lows)) / 20, 100 * min(np.ceil(20 * max(highs)) / 20, 1.0))
+    # Twentieths below (and no bar vanishes) and above: bars from zero would leave no room for what is to be seen.
+    axes.set_ylim(100 * np.floor(20 * min(lows) - 0.3) / 20, 100 * min(np.ceil(20 * max(highs)) / 20, 1.0))
     axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
     axes.set_xticks(places, [*summary.tasks, "mean"], rotation=30, ha="right", rotation_mode="anchor", fontsize=8.5)
     axes.set_title(summary.title, loc="left", fontsize=11)

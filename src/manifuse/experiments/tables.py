@@ -15,9 +15,10 @@ from manifuse.experiments.statistics import BASELINE, ORACLE, OURS, Missing, Sum
 
 #: To be said wherever an interval or a p-value is shown.
 TRIALS_NOTE = (
-    "Intervals (95%, t) and tests (Wilcoxon signed-rank, with Holm's correction over the tasks of a data set for "
-    "each method; significant below 5%) are over trials. Trials are splits of the same rows: intervals and tests "
-    "speak of this data set, not of a population. A mean over tasks takes the trials that have all tasks."
+    "Intervals (95%, t) and tests (Wilcoxon signed-rank, with Holm's correction over the tasks of a data set for each "
+    "method; significant below 5%) are over trials. Trials are splits of the same rows: intervals and tests speak of "
+    "this data set, not of a population. No p-value of n trials is below 2 to the power of 1 - n. A mean over tasks "
+    "takes the trials that have all tasks."
 )
 
 #: How a condition of a claim is marked.
@@ -192,8 +193,8 @@ def origin(summary: Summary) -> list[str]:
 def protocol_sentence(summary: Summary) -> str:
     """Say how a table came to be."""
     return (
-        f"{summary.protocol.capitalize()} protocol, {len(summary.trials)} trials. Ranking accuracy on test rows, mean "
-        f"± standard deviation over trials, in %."
+        f"{summary.protocol.capitalize()} protocol, trials: {len(summary.trials)}. Ranking accuracy on test rows, "
+        "mean ± standard deviation over trials, in %."
     )
 
 
