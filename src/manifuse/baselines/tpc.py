@@ -125,7 +125,9 @@ def exact_minimiser(current: FloatArray, columns: FloatArray, weights: FloatArra
 
 def descend(energy: Energy, start: FloatArray) -> FloatArray:
     """Minimise by L-BFGS from the current prediction, and standardise."""
-    found = minimize(energy, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS, "ftol": 1e-12})
+    found = minimize(
+        energy, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS, "ftol": 1e-15, "gtol": 1e-10}
+    )
     return np.asarray(standardise(np.asarray(found.x)))
 
 

@@ -108,7 +108,9 @@ def report_command(
     surface: Annotated[
         list[str] | None, typer.Option(help="DATASET/TASK whose accuracy surface is shown; give one or more.")
     ] = None,
-    files: Annotated[Path | None, typer.Option(help="A folder for figures (SVG, PDF) and tables (CSV, LaTeX).")] = None,
+    files: Annotated[
+        Path | None, typer.Option(help="A folder for figures (SVG, PDF) and tables (CSV, LaTeX).")
+    ] = None,
 ) -> None:
     """Make one page of figures and tables from stored rows."""
     from manifuse.cli.report import write_report

@@ -85,13 +85,10 @@ def report(entry: Entry, folder: Path) -> dict[str, Any]:
         return known | {
             "state": "missing",
             "expected": [list(form) for form in entry.forms],
-            "message": f"{entry.name} is read from {entry.expected} in the data folder; "
-            + (
-                f"`manifuse datasets fetch {entry.name}` gets it from "
-                if entry.address
-                else "its owner publishes it: "
-            )
-            + f"{entry.owner}.",
+            "owner": entry.owner,
+            "fetchable": entry.address is not None,
+            "message": f"expected in the data folder: {entry.expected}; its owner publishes it: {entry.owner}"
+            + (f"; `manifuse datasets fetch {entry.name}` gets it" if entry.address else ""),
         }
     try:
         dataset = entry.loader(folder)

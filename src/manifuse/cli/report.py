@@ -207,10 +207,10 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
     if known:
         before, after = (np.mean([each.spread(name, MEAN).mean for each in known]) for name in (BASELINE, OURS))
         better, worse = (sum(task.verdict == sign for task in tasks) for sign in (1, -1))
+        number = f"{len(known)} experiment{'s' * (len(known) > 1)} with {len(tasks)} tasks"
         sentences += [
-            "Joint manifold diffusion (JMD) refines predictors by the scores of others: over "
-            f"{len(known)} experiment{'s' * (len(known) > 1)} with {len(tasks)} tasks, the mean ranking accuracy goes from {before:.1%} for "
-            f"each predictor alone (Ind) to {after:.1%}.",
+            f"Joint manifold diffusion (JMD) refines predictors by the scores of others: over {number}, the mean "
+            f"ranking accuracy goes from {before:.1%} for each predictor alone (Ind) to {after:.1%}.",
             f"JMD is significantly better than Ind on {better} of {len(tasks)} tasks, and significantly worse on "
             f"{worse}.",
         ]

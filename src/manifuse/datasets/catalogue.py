@@ -136,7 +136,7 @@ _ENTRIES = (
         "shoes of 10 kinds; 10 ordered attributes as tasks",
         shoes.shoes,
         shoes.FILES,
-        "http://vision.cs.utexas.edu/whittlesearch/",
+        "http://vision.cs.utexas.edu/whittlesearch/ (put the .mat file of the features beside the attributes)",
         "A. Kovashka, D. Parikh, K. Grauman: WhittleSearch. CVPR 2012",
     ),
     Entry(
