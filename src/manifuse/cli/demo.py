@@ -143,7 +143,8 @@ def render(dataset: Dataset, outcome: Outcome, *, splits: int, seed: int) -> str
             f"{dataset.title}. {len(dataset):,} rows are split into {protocol.pairs} pairs, a main half and a "
             f"reference half. Main rankers are trained on {protocol.training} rows of the main half; "
             f"{protocol.validation} others choose all hyperparameters; accuracy is the share of correctly ordered "
-            f"pairs among the rest, which is used for nothing else. Mean over {splits} split{'s' if splits > 1 else ''}. The oracle combines references that "
+            "pairs among the rest, which is used for nothing else. "
+            f"Mean over {splits} split{'s' if splits > 1 else ''}. The oracle combines references that "
             "are known on all main rows; it has no need of features, and makes no use of them."
         ),
         provenance=f"manifuse {__version__}, seed {seed}. How to do this with your own tables is in the README.",
