@@ -111,12 +111,14 @@ def report_command(
     files: Annotated[
         Path | None, typer.Option(help="A folder for figures (SVG, PDF) and tables (CSV, LaTeX).")
     ] = None,
+    data: Annotated[Path | None, typer.Option(help="The data folder, for what data sets say of themselves.")] = None,
 ) -> None:
     """Make one page of figures and tables from stored rows."""
     from manifuse.cli.report import write_report
-    from manifuse.experiments.plan import EXPERIMENTS
+    from manifuse.cli.reproduce import deviations_of
+    from manifuse.datasets.dataset import data_folder
 
-    deviations = {name: experiment.deviations for name, experiment in EXPERIMENTS.items()}
+    deviations = deviations_of(data_folder(data))
     write_report(folder, out, rows=rows, surfaces=surface or [], files=files, deviations=deviations)
 
 
