@@ -44,7 +44,11 @@ def test_the_readmes_first_two_commands_are_the_two():
 def test_options_named_in_the_readme_exist():
     from manifuse.cli.app import app
 
-    help_text = CliRunner().invoke(app, ["refine", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    commands = ("refine", "reproduce", "report", "demo")
+    help_text = "".join(
+        CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+        for command in commands
+    )
     for option in set(re.findall(r"--[a-z]+", (ROOT / "README.md").read_text())) - {"--help"}:
         assert option in help_text, option
 
