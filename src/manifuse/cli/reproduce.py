@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from manifuse import __version__
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
-from manifuse.errors import InputError
+from manifuse.errors import InputError, require
 from manifuse.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
 from manifuse.experiments.runner import Plan, Progress, run
 from manifuse.experiments.store import Store
@@ -37,6 +37,7 @@ def run_reproduce(
     OutputError
         If the disk is full.
     """
+    require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
     folder = data_folder(data)
     wanted = [experiment for experiment in experiments_named(names) if _is_there(experiment, folder, bool(names))]
     plan = Plan(wanted, methods_named(methods), trials, folder, jobs)
@@ -82,6 +83,8 @@ def deviations_of(folder: Path) -> dict[str, list[str]]:
 def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:
     """Whether the data are there; if not, and the experiment was asked for, the loader says what is missing."""
     entry = CATALOGUE[experiment.dataset]
+    if named and not entry.is_there(folder):
+        entry.loader(folder)  # which refuses, and says what is missing
     if named or entry.is_there(folder):
         return True
     if not folder.is_dir():

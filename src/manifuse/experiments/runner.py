@@ -128,11 +128,10 @@ def run(plan: Plan, store: Store, progress: Progress | None = None) -> Totals:
     Raises
     ------
     InputError
-        If a data set is not there or damaged, or torch is missing.
+        If a data set is not there or damaged.
     OutputError
         If rows cannot be stored; those stored before are whole.
     """
-    require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
     watch = Progress() if progress is None else progress
     start, totals = time.perf_counter(), Totals()
     groups = [group for experiment in plan.experiments for group in _missing(experiment, plan, store)]

@@ -1,0 +1,37 @@
+"""``manifuse reproduce``: what it refuses, it refuses before anything is written."""
+
+import sys
+
+import pytest
+
+from manifuse.cli import app
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["hww"], "nearest is 'hw'"),
+        (["digits", "--method", "JDM"], "There is no method 'JDM'"),
+        (["hw", "--data", "nowhere"], "hw/mfeat.npz"),
+        (["--data", "nowhere"], "data folder nowhere is not there"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(arguments, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["manifuse", "reproduce", *arguments])
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    assert left.value.code == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_torch_nothing_is_begun(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr("sys.argv", ["manifuse", "reproduce", "digits"])
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    assert left.value.code == 2
+    assert "manifuse[deep]" in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
