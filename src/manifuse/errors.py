@@ -7,8 +7,13 @@
 - ManifuseWarning: the run goes on, and the user should know
 """
 
+from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 
 class ManifuseError(Exception):
@@ -68,3 +73,31 @@ def demand(kind: type, *values: object) -> None:
     for value in values:
         if not isinstance(value, kind):
             raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; wrap it in one.")
+
+
+def look_up(name: str, there: Mapping[str, Value], *, kind: str) -> Value:
+    """Return the entry of this name, or refuse with the nearest name there is.
+
+    Parameters
+    ----------
+    name : str
+    there : mapping
+        Not empty.
+    kind : str
+        What the entries are, for the sentence.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> look_up("two", {"one": 1, "two": 2}, kind="number")
+    2
+    """
+    if name in there:
+        return there[name]
+    spelt = {key.lower(): key for key in there}
+    (nearest,) = get_close_matches(name.lower(), spelt, n=1, cutoff=0.0)
+    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {', '.join(there)}.")

@@ -90,7 +90,7 @@ def test_a_missing_folder_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "name, sentence",
-    [("mw", "did you mean hw"), ("shoes", "no stable public address"), ("digits", "needs no fetching")],
+    [("mw", "did you mean 'hw'"), ("shoes", "no stable public address"), ("digits", "needs no fetching")],
 )
 def test_fetch_refuses_what_it_cannot_get(tmp_path, name, sentence):
     result = run("fetch", name, "--data", tmp_path)

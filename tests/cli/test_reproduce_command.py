@@ -10,7 +10,7 @@ from manifuse.cli import app
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (["hww"], "nearest is 'hw'"),
+        (["hww"], "did you mean 'hw'"),
         (["digits", "--method", "JDM"], "There is no method 'JDM'"),
         (["hw", "--data", "nowhere"], "hw/mfeat.npz"),
         (["--data", "nowhere"], "data folder nowhere is not there"),

@@ -19,17 +19,11 @@ def test_a_data_set_is_loaded_by_its_name(tmp_path, rng):
     assert len(load("digits", tmp_path)) == 1797
 
 
-@pytest.mark.parametrize("wrong, nearest", [("pubfog", "; did you mean pubfig?"), ("AWA", "; did you mean awa?")])
+@pytest.mark.parametrize("wrong, nearest", [("pubfog", "; did you mean 'pubfig'?"), ("AWA", "; did you mean 'awa'?")])
 def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
-    with pytest.raises(mf.InputError, match=f"{wrong!r} is no data set") as refusal:
+    with pytest.raises(mf.InputError, match=f"There is no data set {wrong!r}") as refusal:
         load(wrong, tmp_path)
     assert nearest in str(refusal.value)
-
-
-def test_a_name_that_is_near_to_none_gets_no_guess(tmp_path):
-    with pytest.raises(mf.InputError, match="'mfeat' is no data set; there are pubfig") as refusal:
-        load("mfeat", tmp_path)
-    assert "did you mean" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "digits"])

@@ -213,14 +213,15 @@ def with_weak_reference(seed):
 
 def test_an_update_within_its_standard_error_is_not_taken():
     case, weak, labels = with_weak_reference(3)
-    result = mf.refine(case.main, [weak], labels, rng=0)
+    plain = mf.JointDiffusion(presmoothed=False)
+    result = mf.refine(case.main, [weak], labels, plain, rng=0)
     assert not result.accepted
     assert result.reason is Reason.GAIN_UNCERTAIN
     assert "unchanged" in str(result.reason)
     np.testing.assert_array_equal(result.predictions, case.main.scores)
     assert result.accuracy["before"] == result.accuracy["after"]
     assert 0 < result.gain.value <= result.gain.standard_error
-    taken = mf.refine(case.main, [weak], labels, mf.JointDiffusion(safeguarded=False), rng=0)
+    taken = mf.refine(case.main, [weak], labels, replace(plain, safeguarded=False), rng=0)
     assert taken.accepted
     assert taken.accuracy["after"]["accuracy"] - taken.accuracy["before"]["accuracy"] == pytest.approx(
         result.gain.value
@@ -230,7 +231,8 @@ def test_an_update_within_its_standard_error_is_not_taken():
 @pytest.mark.parametrize("safeguarded", [True, False])
 def test_where_no_step_raises_the_score_nothing_is_changed(safeguarded):
     case, weak, labels = with_weak_reference(10)
-    result = mf.refine(case.main, [weak], labels, mf.JointDiffusion(safeguarded=safeguarded), rng=0)
+    method = mf.JointDiffusion(safeguarded=safeguarded, presmoothed=False)
+    result = mf.refine(case.main, [weak], labels, method, rng=0)
     assert not result.accepted
     assert result.reason is Reason.NOTHING_BETTER
     np.testing.assert_array_equal(result.predictions, case.main.scores)

@@ -129,8 +129,8 @@ def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path):
 @pytest.mark.parametrize(
     "call, says",
     [
-        (lambda: experiments_named(["hww"]), "nearest is 'hw'"),
-        (lambda: methods_named(["stacking ridge"]), "nearest is 'stacking, ridge'"),
+        (lambda: experiments_named(["hww"]), "did you mean 'hw'"),
+        (lambda: methods_named(["stacking ridge"]), "did you mean 'stacking, ridge'"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(call, says):

@@ -5,6 +5,7 @@ import scipy.sparse as sparse
 from manifuse.kernels.laplacian import (
     edge_ends,
     edge_pattern,
+    edge_values,
     feature_weights,
     local_scales,
     normalised_affinity,
@@ -86,3 +87,14 @@ def test_smoothing_solves_its_system_and_a_zero_step_changes_nothing(pattern, rn
     expected = np.linalg.solve(np.eye(50) + 5.0 * laplacian, values)
     np.testing.assert_allclose(smooth(affinity, values, 5.0), expected, atol=1e-8)
     np.testing.assert_allclose(smooth(affinity, values, 0.0), values, atol=1e-12)
+
+
+def test_what_neighbours_know_arrives_at_both_ends_of_every_edge(rng):
+    features = rng.integers(0, 3, (60, 2)).astype(float)  # copies among them: distances of zero are edges too
+    neighbours = exact_neighbours(features, 4)
+    pattern = edge_pattern(neighbours)
+    distances = np.sum((features[:, None] - features[neighbours]) ** 2, axis=2)
+    start, stop = edge_ends(pattern)
+    np.testing.assert_array_equal(
+        edge_values(pattern, neighbours, distances), squared_distances(features, start, stop)
+    )

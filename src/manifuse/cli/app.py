@@ -115,11 +115,9 @@ def report_command(
 ) -> None:
     """Make one page of figures and tables from stored rows."""
     from manifuse.cli.report import write_report
-    from manifuse.cli.reproduce import deviations_of
     from manifuse.datasets.dataset import data_folder
 
-    deviations = deviations_of(data_folder(data))
-    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, deviations=deviations)
+    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data_folder(data))
 
 
 @app.command("reproduce")

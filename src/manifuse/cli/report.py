@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,13 @@ from manifuse.cli.tables import write_whole
 from manifuse.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.errors import InputError, require
+from manifuse.errors import InputError, look_up, require
 from manifuse.experiments import tables
 from manifuse.experiments.claims import TPC_NOTE, TPC_TIME_NOTE, Evidence, Finding, judge_claims
 from manifuse.experiments.comparison import MEAN
 from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, draw_toy
 from manifuse.experiments.grid import Grid, as_latex
+from manifuse.experiments.plan import deviations_of
 from manifuse.experiments.statistics import BASELINE, OURS, Summary, summarise
 from manifuse.experiments.store import Row, read_rows
 from manifuse.experiments.surface import Surface, roughness, surfaces_of
@@ -76,7 +76,7 @@ def write_report(
     rows: Path | None = None,
     surfaces: Sequence[str] = (),
     files: Path | None = None,
-    deviations: Mapping[str, Sequence[str]],
+    data: Path,
     seconds_of_30475_rows: float | None = None,
 ) -> None:
     """Write the page, and what else is asked for; each file whole or not at all.
@@ -93,8 +93,8 @@ def write_report(
         ``"dataset/task"``: whose accuracy surfaces are shown besides the paper's.
     files : Path, optional
         A folder for figures as SVG and PDF and tables as CSV and LaTeX; made if its parent is there.
-    deviations : mapping of str to sequence of str
-        Of each experiment, sentences on where its data differs from the paper's.
+    data : Path
+        The data folder: what is there says how it differs from the paper's.
     seconds_of_30475_rows : float, optional
         Measured time of a tuned coupled run, for the paper's claim.
 
@@ -115,7 +115,7 @@ def write_report(
     summaries = summarise(read)
     findings = judge_claims(Evidence(summaries, seconds_of_30475_rows))
     figures = draw_figures(summaries, shown)
-    page = render(summaries, findings, figures, deviations)
+    page = render(summaries, findings, figures, deviations_of(summaries, data))
     _write(out, page.encode())
     if rows is not None:
         write_whole(rows, lambda temporary: _write_rows(temporary, read))
@@ -129,13 +129,10 @@ def choose_surfaces(rows: Sequence[Row], wanted: Sequence[str]) -> list[Surface]
     first: dict[str, Surface] = {}
     for surface in surfaces_of(rows):
         first.setdefault(f"{surface.dataset}/{surface.task}", surface)
-    for name in wanted:
-        if name not in first:
-            near = difflib.get_close_matches(name, first, n=1, cutoff=0.0)
-            hint = f"did you mean {near[0]}?" if near else "no row holds a surface."
-            raise InputError(f"--surface {name} came, but no row holds a surface of that name; {hint}")
+    if wanted and not first:
+        raise InputError(f"--surface {wanted[0]} came, but no row holds a surface; run 'manifuse reproduce' with JMD.")
     default = [PAPER_SURFACE] if PAPER_SURFACE in first else list(first)[:1]
-    return [first[name] for name in dict.fromkeys((*default, *wanted))]
+    return [look_up(name, first, kind="accuracy surface") for name in dict.fromkeys((*default, *wanted))]
 
 
 def draw_figures(summaries: Mapping[str, Summary], surfaces: Sequence[Surface]) -> list[Figure]:

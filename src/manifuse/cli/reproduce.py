@@ -13,7 +13,7 @@ from manifuse import __version__
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.errors import InputError, require
-from manifuse.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
+from manifuse.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.experiments.runner import Plan, Progress, run
 from manifuse.experiments.store import Store
 
@@ -68,16 +68,6 @@ def run_reproduce(
         highlight=False,
     )
     return totals.failed
-
-
-def deviations_of(folder: Path) -> dict[str, list[str]]:
-    """How data and protocol of every experiment differ from the paper's, as far as its data are there to say so."""
-    sentences = {}
-    for name, experiment in EXPERIMENTS.items():
-        entry = CATALOGUE[experiment.dataset]
-        of_data = entry.loader(folder).deviations if entry.is_there(folder) else ()
-        sentences[name] = [*of_data, *experiment.deviations]
-    return sentences
 
 
 def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:

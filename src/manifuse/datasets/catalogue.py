@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,7 +14,7 @@ from manifuse.datasets import awa, cal7, hw, nus, osr, pubfig, shoes
 from manifuse.datasets.dataset import Dataset
 from manifuse.datasets.digits import digits
 from manifuse.datasets.files import Form, any_there, described
-from manifuse.errors import InputError
+from manifuse.errors import look_up
 
 
 @dataclass(frozen=True)
@@ -96,11 +95,7 @@ def entry(name: str) -> Entry:
     InputError
         If there is none of this name; the sentence says which is nearest.
     """
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    nearest = get_close_matches(name.lower(), CATALOGUE, n=1, cutoff=0.5)
-    guess = f"did you mean {nearest[0]}? There are" if nearest else "there are"
-    raise InputError(f"{name!r} is no data set; {guess} {', '.join(CATALOGUE)}.")
+    return look_up(name, CATALOGUE, kind="data set")
 
 
 def _bundled_digits(folder: Path) -> Dataset:

@@ -38,9 +38,15 @@ class NeighbourTables:
 
     @classmethod
     def search(
-        cls, problem: Problem, method: JointDiffusion, *, standardised: bool, rng: np.random.Generator
+        cls,
+        problem: Problem,
+        method: JointDiffusion,
+        *,
+        main: Neighbours | None = None,
+        standardised: bool,
+        rng: np.random.Generator,
     ) -> NeighbourTables:
-        """Search every table once."""
+        """Search every table once; ``main`` is the main table's search, if it was made before."""
         count = max(choices(method.neighbours))
 
         def search(features: FloatArray | None, name: str) -> Neighbours | None:
@@ -50,7 +56,9 @@ class NeighbourTables:
 
         references = tuple(search(reference.features, reference.name) for reference in problem.references)
         needed = any(table is not None for table in references)
-        return cls(search(problem.main.table, problem.main.name) if needed else None, references)
+        if needed and main is None:
+            main = search(problem.main.table, problem.main.name)
+        return cls(main if needed else None, references)
 
 
 @dataclass(frozen=True, eq=False)

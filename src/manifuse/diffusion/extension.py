@@ -5,25 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from manifuse.diffusion.bridge import REACHED, Transport
 from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.joint import Round, columns_of
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import locate
-from manifuse.errors import InputError
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.laplacian import feature_weights, local_scales, prediction_weights
-from manifuse.kernels.sphere import is_constant, standardise
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Edges from new rows to their nearest fitted rows: indices and feature weights, both (q, N)."""
-
-    indices: IndexArray
-    weights: FloatArray
+from manifuse.kernels.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +29,7 @@ class Extension:
     bridges : Bridges
     references : tuple of Observations
     rounds : tuple of Round
+    presmoothing : Presmoothing or None
     smoothing : float
     anchored : bool
     """
@@ -46,6 +37,7 @@ class Extension:
     bridges: Bridges
     references: tuple[Observations, ...]
     rounds: tuple[Round, ...]
+    presmoothing: Presmoothing | None
     smoothing: float
     anchored: bool
 
@@ -65,9 +57,10 @@ class Extension:
             If the new rows have other features than the fitted ones.
         """
         problem = self.bridges.problem
-        own = (new.scores - problem.offset) / problem.scale
-        edges = None if self.bridges.graph is None else self._connect(new)
-        current: FloatArray = own
+        scores = new.scores if self.presmoothing is None else self.presmoothing.extend(new)
+        own: FloatArray = (scores - problem.offset) / problem.scale
+        edges = self._connect(new)
+        current = own
         row_sums: FloatArray = np.zeros((len(new), len(problem.references)))
         for turn in self.rounds:
             affinity = None if edges is None else self._affinity(turn, current, edges)
@@ -83,26 +76,13 @@ class Extension:
             )
         return current, row_sums
 
-    def _connect(self, new: Observations) -> Edges:
-        """Find the nearest fitted rows of every new row."""
-        graph, searched, main = self.bridges.graph, self.bridges.tables.main, self.bridges.problem.main
-        assert graph is not None, "asked for only where there is a graph"
-        assert searched is not None, "a graph is made of neighbours"
-        assert main.table is not None, "a graph is made of features"
-        if new.table is None or new.table.shape[1] != main.table.shape[1]:
-            came = 0 if new.table is None else new.table.shape[1]
-            raise InputError(
-                f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
-                "give the same columns."
-            )
-        table: FloatArray = new.table - main.table.mean(axis=0)
-        if searched.standardised:
-            table = table / np.where(is_constant(main.table), np.inf, main.table.std(axis=0))
-        count = min(self.bridges.setting.neighbours, len(main))
-        search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(searched.features)
-        distances, indices = search.kneighbors(table)
-        squares = distances**2
-        return Edges(indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
+    def _connect(self, new: Observations) -> Edges | None:
+        """Find the nearest fitted rows of every new row; None where there is no graph."""
+        bridges = self.bridges
+        if bridges.graph is None:
+            return None
+        assert bridges.tables.main is not None, "a graph is made of neighbours"
+        return Edges.of(new, bridges.problem.main, bridges.tables.main, bridges.graph, bridges.setting.neighbours)
 
     def _arrive(
         self, new: Observations, turn: Round, affinity: FloatArray | None, edges: Edges | None
@@ -136,19 +116,12 @@ class Extension:
 
     def _affinity(self, turn: Round, current: FloatArray, edges: Edges) -> FloatArray:
         """Normalised affinity (eq. 14) of new rows to their fitted neighbours, shape (q, N)."""
-        graph, scale = self.bridges.graph, self.bridges.setting.score_scale
-        assert graph is not None, "there are edges only where there is a graph"
         # On the sphere a standardised score is the score times the root of n.
-        differences = (current[:, None] - turn.start[edges.indices]) * np.sqrt(len(turn.start))
-        weights = edges.weights * prediction_weights(differences, scale)
-        own = weights.sum(axis=1, keepdims=True)
-        theirs = graph.degrees(standardise(turn.start), scale)[edges.indices]
-        roots = np.sqrt(own * theirs)
-        return np.asarray(np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0))
+        root = np.sqrt(len(turn.start))
+        return edges.affinity(current * root, turn.start * root, self.bridges.setting.score_scale)
 
 
 def _average(transport: Transport, affinity: FloatArray, edges: Edges) -> tuple[FloatArray, FloatArray]:
     """What neighbours hold, before division by row sums, and their row sums, averaged by affinity."""
-    masses = transport.values * transport.row_sums
-    carried = np.einsum("qN,qNm->qm", affinity, masses[edges.indices])
-    return carried, np.einsum("qN,qNm->qm", affinity, transport.row_sums[edges.indices])
+    carried = edges.carry(affinity, transport.values * transport.row_sums)
+    return carried, edges.carry(affinity, transport.row_sums)

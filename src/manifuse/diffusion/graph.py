@@ -13,6 +13,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import (
     edge_ends,
     edge_pattern,
+    edge_values,
     feature_weights,
     local_scales,
     normalised_affinity,
@@ -38,6 +39,8 @@ class Neighbours:
         The features as distances see them, centred, and standardised or not.
     indices : (n, N) array
         Other rows, nearest first, so that the first columns are the table of a smaller N.
+    distances : (n, N) array
+        Squared distances to them.
     recall : float
         Share of the true neighbours found, 1 for exact search, else measured on a sample.
     standardised : bool
@@ -45,6 +48,7 @@ class Neighbours:
 
     features: FloatArray
     indices: IndexArray
+    distances: FloatArray
     recall: float
     standardised: bool
 
@@ -92,7 +96,7 @@ class Neighbours:
         table = standardise(features) if standardised else centre(features)
         count = min(count, len(table) - 1)
         if search == "exact" or (search == "auto" and exact_is_affordable(table)):
-            return cls(table, exact_neighbours(table, count), 1.0, standardised)
+            return cls._measured(table, exact_neighbours(table, count), 1.0, standardised)
         faiss = require("faiss", extra="neighbours", purpose=f"Approximate neighbour search over {len(table):,} rows")
         indices, recall = approximate_neighbours(table, count, faiss=faiss, rng=rng)
         if recall < LEAST_RECALL:
@@ -102,7 +106,13 @@ class Neighbours:
                 ManifuseWarning,
                 stacklevel=2,
             )
-        return cls(table, indices, recall, standardised)
+        return cls._measured(table, indices, recall, standardised)
+
+    @classmethod
+    def _measured(cls, table: FloatArray, indices: IndexArray, recall: float, standardised: bool) -> Neighbours:
+        start = np.repeat(np.arange(len(table)), indices.shape[1])
+        distances = squared_distances(table, start, indices.ravel()).reshape(indices.shape)
+        return cls(table, indices, distances, recall, standardised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +135,11 @@ class FeatureGraph:
     @classmethod
     def of(cls, neighbours: Neighbours, count: int) -> FeatureGraph:
         """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
-        features, indices = neighbours.features, neighbours.indices[:, :count]
-        n = len(features)
-        start = np.repeat(np.arange(n), indices.shape[1])
-        scales = local_scales(squared_distances(features, start, indices.ravel()).reshape(n, -1))
+        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
+        scales = local_scales(distances)
         pattern = edge_pattern(indices)
         start, stop = edge_ends(pattern)
-        weights = feature_weights(squared_distances(features, start, stop), scales[start], scales[stop])
+        weights = feature_weights(edge_values(pattern, indices, distances), scales[start], scales[stop])
         return cls(pattern, weights, scales)
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseMatrix:

@@ -63,6 +63,9 @@ class JointDiffusion:
         Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
         Keep the main predictor as it came among the references, so that rounds cannot drift away from it.
+    presmoothed : bool
+        With labels and features of the main table, start from the main predictor smoothed over its own graph,
+        in the way and as far as the labels say.
     smoothing : float
         Step size with which the current prediction is smoothed over its own graph, to join the references;
         0 leaves it out, as does a main table without a graph.
@@ -111,6 +114,7 @@ class JointDiffusion:
     steps: int = 20
     settled: float = 3e-4
     anchored: bool = True
+    presmoothed: bool = True
     smoothing: float = 10.0
     ignore_chance: bool = True
     selection: Literal["held-out", "alignment"] = "held-out"
@@ -161,6 +165,7 @@ class JointDiffusion:
             score_scale=(0.1, 0.3, 1.0),
             bridge=tuple(ExplicitEuler(keep=keep) for keep in (5, 10, 20)),
             anchored=False,
+            presmoothed=False,
             smoothing=0.0,
             ignore_chance=False,
             selection="alignment",

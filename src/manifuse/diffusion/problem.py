@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Problem:
     main : Observations
     references : tuple of Reference
     start : (n,) array
-        The main predictor on the manifold, ``unit(f(0))``.
+        The main predictor on the manifold, ``unit(f(0))``, presmoothed or as it came.
     offset, scale : float
         What `restore` puts back.
     """
@@ -104,6 +104,10 @@ class Problem:
             offset=float(main.scores.mean()),
             scale=scale,
         )
+
+    def starting_from(self, scores: FloatArray) -> Problem:
+        """Return the same problem begun with other scores (n,) of the main rows, of the same mean and spread."""
+        return replace(self, start=unit(scores))
 
     def restore(self, on_sphere: FloatArray) -> FloatArray:
         """Put offset and scale of the main predictor back (section 2.1)."""

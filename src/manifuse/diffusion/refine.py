@@ -8,17 +8,21 @@ from numbers import Integral
 import numpy as np
 
 from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.presmoothing import NEIGHBOURS, Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, weigh_pairs
 from manifuse.diffusion.score import Score
 from manifuse.diffusion.tuning import choose_bridges
 from manifuse.errors import InputError, demand
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import is_constant
 
 
 def refine(
@@ -88,7 +92,10 @@ def refine(
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
-    bridges, folds, trials = choose_bridges(problem, method, seed)
+    presmoothing, mains = _presmooth(main, method, score, seed)
+    if presmoothing is not None:
+        problem = problem.starting_from(presmoothing.stages()[-1])
+    bridges, folds, trials = choose_bridges(problem, method, seed, mains)
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
     path = diffuse(bridges, method, gates, score)
@@ -97,7 +104,7 @@ def refine(
     refusal = None
     if not gates.any():
         refusal = Reason.NO_REFERENCE
-    elif not path.rounds:
+    elif not path.rounds and presmoothing is None:
         refusal = Reason.NOTHING_BETTER
     elif gain is not None and method.safeguarded and not gain.is_certain:
         refusal = Reason.GAIN_UNCERTAIN
@@ -124,6 +131,7 @@ def refine(
             weight_scales=weight_scales,
             surface=path.surface,
             trials=trials,
+            presmoothing=presmoothing,
         ),
         accuracy=None if score is None else _accuracy(score, main.scores, refined),
         gain=gain,
@@ -132,7 +140,7 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(bridges, references, path.rounds, method.smoothing, method.anchored),
+        _extension=Extension(bridges, references, path.rounds, presmoothing, method.smoothing, method.anchored),
     )
 
 
@@ -145,6 +153,28 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(f"rng={rng!r} came, but a whole number or a numpy.random.Generator was expected.")
     return int(np.random.default_rng(rng).integers(2**63))
+
+
+def _presmooth(
+    main: Observations, method: JointDiffusion, score: Score | None, seed: int
+) -> tuple[Presmoothing | None, list[Neighbours]]:
+    """Presmooth the main predictor, where the method asks for it and labels and features allow it.
+
+    Returns
+    -------
+    presmoothing : Presmoothing or None
+    searched : list of Neighbours
+        The searches of the main table that were made for it.
+    """
+    if score is None or not method.presmoothed or main.table is None or bool(is_constant(main.table).all()):
+        return None, []
+    count = max(*choices(method.neighbours), *NEIGHBOURS)
+    rng = generator(seed, Stream.RECALL)
+    searched = [
+        Neighbours.of(main.table, count, name=main.name, standardised=flag, search=method.search, rng=rng)
+        for flag in choices(method.standardised)
+    ]
+    return choose_presmoothing(main, searched, score), searched
 
 
 def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:

@@ -12,6 +12,7 @@ from manifuse.diffusion.extension import Extension
 from manifuse.diffusion.joint import Reason, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import locate
 from manifuse.diffusion.relevance import Relevance
 from manifuse.diffusion.score import Gain
@@ -39,6 +40,8 @@ class Choice:
         Best score of every cell in the first round; None without labels.
     trials : tuple of Trial
         Settings tried, with the criterion of each; empty if none were to be chosen.
+    presmoothing : Presmoothing or None
+        How the main predictor was smoothed before the diffusion began; None if it was not.
     """
 
     setting: Setting
@@ -49,6 +52,7 @@ class Choice:
     weight_scales: tuple[float, ...]
     surface: FloatArray | None
     trials: tuple[Trial, ...]
+    presmoothing: Presmoothing | None
 
 
 @dataclass(frozen=True, eq=False)

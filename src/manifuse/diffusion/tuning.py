@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
+from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
@@ -25,9 +27,17 @@ class Trial:
 
 
 def choose_bridges(
-    problem: Problem, method: JointDiffusion, seed: int
+    problem: Problem, method: JointDiffusion, seed: int, mains: Sequence[Neighbours] = ()
 ) -> tuple[Bridges, list[IndexArray], tuple[Trial, ...]]:
     """Build the bridges of the best setting, the first of equals.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : JointDiffusion
+    seed : int
+    mains : sequence of Neighbours
+        Searches of the main table that were made before, one for each way to scale it.
 
     Returns
     -------
@@ -38,7 +48,7 @@ def choose_bridges(
         Every setting with its criterion; empty if there was nothing to choose.
     """
     folds = assign_folds(problem, method.folds, seed)
-    tables = choose_scaling(problem, method, folds, seed)
+    tables = choose_scaling(problem, method, folds, seed, mains)
     settings = method.settings()
     if len(settings) == 1 or tables.main is None:
         return Bridges.build(problem, settings[0], tables), folds, ()
@@ -49,7 +59,11 @@ def choose_bridges(
 
 
 def choose_scaling(
-    problem: Problem, method: JointDiffusion, folds: Sequence[IndexArray], seed: int
+    problem: Problem,
+    method: JointDiffusion,
+    folds: Sequence[IndexArray],
+    seed: int,
+    mains: Sequence[Neighbours] = (),
 ) -> NeighbourTables:
     """Decide for every table whether its features are standardised, by held-out fidelity.
 
@@ -57,8 +71,8 @@ def choose_scaling(
     served, add up to more. Judged under the first setting.
     """
     searched = [
-        NeighbourTables.search(problem, method, standardised=flag, rng=generator(seed, Stream.RECALL))
-        for flag in choices(method.standardised)
+        NeighbourTables.search(problem, method, main=main, standardised=flag, rng=generator(seed, Stream.RECALL))
+        for flag, main in zip_longest(choices(method.standardised), mains)
     ]
     if len(searched) == 1 or searched[0].main is None:
         return searched[0]

@@ -37,6 +37,9 @@ PUBLISHED = replace(
     JointDiffusion.as_published(), bridge=(ImplicitEuler(1.0), ImplicitEuler(10.0), ImplicitEuler(30.0))
 )
 
+#: Decimal places of weights and accuracy surfaces in the rows, which hold thousands of them.
+DIGITS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -132,6 +135,7 @@ def describe(result: Refinement) -> dict[str, Any]:
     """What a refinement chose, as plain data."""
     choice = result.choice
     bridge = choice.setting.bridge
+    surface = None if choice.surface is None else np.round(choice.surface, DIGITS).tolist()
     return {
         "accepted": result.accepted,
         "rounds": result.history[-1].round,
@@ -141,11 +145,12 @@ def describe(result: Refinement) -> dict[str, Any]:
         "score_scale": choice.setting.score_scale if np.isfinite(choice.setting.score_scale) else "infinite",
         "bridge": {"scheme": type(bridge).__name__, **bridge.parameters()},
         "standardised": list(choice.standardised),
-        "weights": {entry.name: entry.weight for entry in result.relevance},
+        "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
+        "weights": {entry.name: round(entry.weight, DIGITS) for entry in result.relevance},
         "gain": None if result.gain is None else asdict(result.gain),
         "step_sizes": list(choice.step_sizes),
         "weight_scales": list(choice.weight_scales),
-        "surface": None if choice.surface is None else choice.surface.tolist(),
+        "surface": surface,
     }
 
 
@@ -187,7 +192,8 @@ def _diffusion(method: JointDiffusion, *, labelled: bool) -> Callable[[Case], Re
 
 def _oracle(case: Case) -> Refinement:
     references = case.trial.coupled_references(case.task)
-    return refine(case.main, references, case.labels, JointDiffusion(safeguarded=False), rng=case.seed)
+    method = JointDiffusion(safeguarded=False, presmoothed=False)
+    return refine(case.main, references, case.labels, method, rng=case.seed)
 
 
 def _tpc(*, closed_form: bool) -> Callable[[Case], tuple[FloatArray, Mapping[str, Any]]]:
@@ -256,7 +262,7 @@ def _impute_and_stack(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
 
 def _smooth(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
     score = case.problem.score(case.labels, regression=False)
-    return self_smoothing(case.main, score, np.random.default_rng(case.seed)), {}
+    return self_smoothing(case.main, score, np.random.default_rng(case.seed))
 
 
 METHODS: Mapping[str, Method] = {
@@ -264,6 +270,7 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method("Ind", _ind, _always),
         Method("JMD", _diffusion(JointDiffusion(), labelled=True), _always),
+        Method("JMD, references alone", _diffusion(JointDiffusion(presmoothed=False), labelled=True), _always),
         Method("JMD, no labels", _diffusion(JointDiffusion(), labelled=False), _always),
         Method("JMD, as published", _diffusion(PUBLISHED, labelled=True), _always),
         Method("TPC, iterative", _tpc(closed_form=False), _coupled_only),

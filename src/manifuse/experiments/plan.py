@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from pathlib import Path
 
-from manifuse.errors import InputError
+from manifuse.datasets.catalogue import CATALOGUE
+from manifuse.errors import look_up
 from manifuse.experiments.methods import METHODS
 from manifuse.experiments.protocol import Protocol
 
@@ -76,7 +77,7 @@ def experiments_named(names: Iterable[str]) -> list[Experiment]:
         If one is unknown; the sentence says which is nearest.
     """
     wanted = list(dict.fromkeys(names)) or list(EXPERIMENTS)
-    return [EXPERIMENTS[_known(name, EXPERIMENTS, "data set")] for name in wanted]
+    return [look_up(name, EXPERIMENTS, kind="data set") for name in wanted]
 
 
 def methods_named(names: Iterable[str]) -> list[str]:
@@ -87,12 +88,16 @@ def methods_named(names: Iterable[str]) -> list[str]:
     InputError
         If one is unknown; the sentence says which is nearest.
     """
-    wanted = {_known(name, METHODS, "method") for name in names} or set(METHODS)
+    wanted = {look_up(name, METHODS, kind="method").name for name in names} or set(METHODS)
     return [name for name in METHODS if name in wanted]
 
 
-def _known(name: str, there: Mapping[str, object], kind: str) -> str:
-    if name in there:
-        return name
-    nearest = get_close_matches(name, there, n=1, cutoff=0.0)
-    raise InputError(f"There is no {kind} {name!r}; the nearest is {nearest[0]!r}, and all are: {', '.join(there)}.")
+def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
+    """How data and protocol of these experiments differ from the paper's, as far as the data are there to say so."""
+    sentences = {}
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        entry = CATALOGUE[experiment.dataset]
+        of_data = entry.loader(folder).deviations if entry.is_there(folder) else ()
+        sentences[name] = [*of_data, *experiment.deviations]
+    return sentences

@@ -217,14 +217,18 @@ class Trial:
         for task in dataset.tasks:
             trained[task] = train_rankers(dataset, roles, task, deep=deep)
             tick()
-        return cls.of(dataset, protocol, seed, trained)
+        return cls.of(dataset, protocol, seed, roles, trained)
 
     @classmethod
     def of(
-        cls, dataset: Dataset, protocol: Protocol, seed: int, trained: Mapping[str, tuple[Trained, Trained]]
+        cls,
+        dataset: Dataset,
+        protocol: Protocol,
+        seed: int,
+        roles: Roles,
+        trained: Mapping[str, tuple[Trained, Trained]],
     ) -> Trial:
         """Put rankers together that were trained apart."""
-        roles = Roles.draw(dataset, protocol, seed)
         main = {task: pair[0] for task, pair in trained.items()}
         return cls(dataset, protocol, seed, roles, main, {task: pair[1] for task, pair in trained.items()})
 

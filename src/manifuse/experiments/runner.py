@@ -65,13 +65,10 @@ class Progress:
         With the number of steps that the run will take.
     step : callable
         After each of them, with what was done.
-    note : callable
-        With a sentence that the user should read.
     """
 
     total: Callable[[int], None] = lambda total: None
     step: Callable[[str], None] = lambda what: None
-    note: Callable[[str], None] = lambda sentence: None
 
 
 @dataclass
@@ -211,7 +208,8 @@ def _measure(
     with _one_thread():
         dataset = _load(job.experiment.dataset, job.folder)
         ordered = {task: trained[task] for task in dataset.tasks}
-        trial = Trial.of(dataset, job.experiment.protocol, job.seed, ordered)
+        roles = Roles.draw(dataset, job.experiment.protocol, job.seed)
+        trial = Trial.of(dataset, job.experiment.protocol, job.seed, roles, ordered)
         about = {**about, "data": data_digest(dataset)}
         return [_measured(job, name, trial, about) for name in job.methods], _peak()
 

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import cg
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 
-#: Rows whose edges are handled at once, so that edge features of wide tables are never all in memory.
+#: Numbers handled at once while distances are taken: what a core's cache holds, however wide the table.
 CHUNK = 1 << 16
 
 
@@ -38,11 +38,40 @@ def edge_ends(pattern: SparseMatrix) -> tuple[IndexArray, IndexArray]:
     return rows, np.asarray(pattern.indices)
 
 
+def edge_values(pattern: SparseMatrix, neighbours: IndexArray, values: FloatArray) -> FloatArray:
+    """Bring what is known of every row and its neighbours to the entries of their pattern.
+
+    Parameters
+    ----------
+    pattern : (n, n) CSR array
+        Of ``neighbours``, as `edge_pattern` makes it.
+    neighbours : (n, N) array of int
+    values : (n, N) array
+        The same for both ends where each names the other, as distances are.
+
+    Returns
+    -------
+    (edges,) array
+        In storage order.
+    """
+    n, count = neighbours.shape
+    keys = np.repeat(np.arange(n), count) * n + neighbours.ravel()
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    start, stop = edge_ends(pattern)
+    named = start * n + stop
+    places = np.minimum(np.searchsorted(keys, named), len(keys) - 1)
+    other_way = keys[places] != named
+    places[other_way] = np.searchsorted(keys, (stop * n + start)[other_way])
+    return np.asarray(values.ravel()[order[places]])
+
+
 def squared_distances(features: FloatArray, start: IndexArray, stop: IndexArray) -> FloatArray:
     """Squared distance between rows ``start[e]`` and ``stop[e]``, free of the cancellation of a matrix product."""
     distances = np.empty(len(start))
-    for first in range(0, len(start), CHUNK):
-        part = slice(first, first + CHUNK)
+    edges = max(1, CHUNK // features.shape[1])
+    for first in range(0, len(start), edges):
+        part = slice(first, first + edges)
         difference = features[start[part]] - features[stop[part]]
         distances[part] = np.einsum("ij,ij->i", difference, difference)
     return distances
