@@ -34,6 +34,7 @@ VARIANTS: dict[str, JointDiffusion] = {
     "defaults": BASE,
     "features always standardised": replace(BASE, standardised=True),
     "features never standardised": replace(BASE, standardised=False),
+    "not presmoothed": replace(BASE, presmoothed=False),
     "not anchored": replace(BASE, anchored=False),
     "no smoothing": replace(BASE, smoothing=0.0),
     "references at chance not ignored": replace(BASE, ignore_chance=False),

@@ -1,23 +1,45 @@
-"""Write docs/results.md from the rows in experiments/results.
+"""Write docs/results.md and the README's table from the rows in experiments/results.
 
-Usage: python experiments/tables.py
+Usage: python experiments/tables.py [--data DIR]
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from hw import COMPARED
+
+from manifuse.datasets.dataset import data_folder
+from manifuse.experiments.claims import Evidence, judge_claims
+from manifuse.experiments.comparison import MEAN
+from manifuse.experiments.plan import deviations_of
+from manifuse.experiments.statistics import Summary, summarise
+from manifuse.experiments.store import read_rows
+from manifuse.experiments.tables import results_page
 
 HERE = Path(__file__).parent
-TITLES = {"hw": "HW, UCI handwritten digits (section 3.2.2, F)", "digits": "Optical digits of scikit-learn"}
+
+#: What the README shows of HW.
+SHORT = {
+    "Ind": "the predictor alone",
+    "impute and stack": "own features to their scores, learned on the pairs; all stacked on the labels",
+    "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
+    "JMD, no labels": "**refined, no labels at all**",
+    "JMD": "**refined, 200 labels to tune by**",
+    "coupled oracle": "oracle: every reference known on all rows (features unused)",
+}
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page and the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    folder = data_folder(parser.parse_args().data)
+    summaries = summarise(read_rows(HERE / "results" / "paper"))
+    findings = judge_claims(Evidence(summaries, seconds_of_30475_rows()))
     parts = [
         "# Results",
         "",
@@ -25,17 +47,23 @@ def main() -> None:
         "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
         "for nothing else.",
         "",
+        results_page(summaries, findings, deviations=deviations_of(summaries, folder)),
+        *toy(read("toy")),
+        *ablation(read("ablation")),
     ]
-    for name, title in TITLES.items():
-        parts += decoupled(read(name), title)
-    parts += toy(read("toy"))
-    parts += ablation(read("ablation"))
     (HERE.parent / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
     readme = HERE.parent / "README.md"
     head, _, rest = readme.read_text(encoding="utf-8").partition("<!-- hw -->\n")
     _, _, tail = rest.partition("<!-- /hw -->")
-    short = "\n".join(summary(read("hw")))
-    readme.write_text(f"{head}<!-- hw -->\n{short}\n<!-- /hw -->{tail}", encoding="utf-8")
+    table = "\n".join(short(summaries["hw"]))
+    readme.write_text(f"{head}<!-- hw -->\n{table}\n<!-- /hw -->{tail}", encoding="utf-8")
+
+
+def seconds_of_30475_rows() -> float:
+    """Time of a tuned coupled run, as `make perf` measured it."""
+    with (HERE.parent / "perf" / "results.csv").open(encoding="utf-8") as file:
+        (row,) = [row for row in csv.DictReader(file) if "30,475 rows" in row["work"]]
+    return float(row["ours_seconds"])
 
 
 def read(name: str) -> list[dict[str, str]]:
@@ -44,63 +72,11 @@ def read(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def decoupled(rows: list[dict[str, str]], title: str) -> list[str]:
-    """Accuracy per task and method, and what the method gains over each rival."""
-    accuracy: dict[tuple[str, str], list[float]] = defaultdict(list)
-    seconds: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        accuracy[row["task"], row["method"]].append(float(row["accuracy"]))
-        seconds[row["method"]].append(float(row["seconds"]))
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    splits = len({row["seed"] for row in rows})
-    table = np.array([[accuracy[task, method] for method in COMPARED] for task in tasks])
-    lines = [
-        f"## {title}",
-        "",
-        f"Decoupled protocol, {splits} splits; mean ± standard deviation over splits, in %.",
-        "",
-    ]
-    lines += header("main predictor", COMPARED)
-    for task, values in zip(tasks, table, strict=True):
-        lines.append(line(task, [f"{100 * v.mean():.1f} ± {100 * v.std(ddof=1):.1f}" for v in values]))
-    means = table.mean(axis=0)
-    lines.append(line("**mean**", [f"**{100 * v.mean():.2f}** ± {100 * v.std(ddof=1):.2f}" for v in means]))
-    lines.append(line("seconds", [f"{np.mean(seconds[method]):.2f}" for method in COMPARED]))
-    ours = COMPARED.index("JMD")
-    ind = COMPARED.index("Ind")
-    best = table[:, ind].mean(axis=1).max()
-    above = [task for task, values in zip(tasks, table, strict=True) if values[ours].mean() > best]
-    better = sum(values[ours].mean() > values[ind].mean() for values in table)
-    lines += [
-        "",
-        f"- JMD is better than Ind on {better} of {len(tasks)} tasks in the mean.",
-        f"- Above the best single predictor ({100 * best:.1f} %) with the main predictors: {', '.join(above)}.",
-    ]
-    for method in COMPARED:
-        if method != "JMD":
-            gain = means[ours] - means[COMPARED.index(method)]
-            lines.append(
-                f"- JMD less {method}: {100 * gain.mean():+.2f} points (standard deviation over splits "
-                f"{100 * gain.std(ddof=1):.2f}, least {100 * gain.min():+.2f}); over tasks and splits "
-                f"{wins(table[:, ours], table[:, COMPARED.index(method)])}."
-            )
-    return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
-
-
-def summary(rows: list[dict[str, str]]) -> list[str]:
-    """Mean accuracy over tasks and splits of every method, for the README."""
-    lines = header("HW, decoupled", ("accuracy, %",))
-    names = {
-        "Ind": "the predictor alone",
-        "impute and stack": "own features to their scores, learned on the pairs; all stacked on the labels",
-        "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
-        "JMD, no labels": "**refined, no labels at all**",
-        "JMD": "**refined, 200 labels to tune by**",
-        "coupled oracle": "oracle: every reference known on all rows (features unused)",
-    }
-    for method, name in names.items():
-        accuracy = np.mean([float(row["accuracy"]) for row in rows if row["method"] == method])
-        lines.append(line(name, [f"{100 * accuracy:.1f}"]))
+def short(summary: Summary) -> list[str]:
+    """Mean accuracy over tasks and trials of what a reader of the README asks for first."""
+    lines = header(f"{summary.title}, decoupled", ("accuracy, %",))
+    for method, name in SHORT.items():
+        lines.append(line(name, [f"{100 * summary.spread(method, MEAN).mean:.1f}"]))
     return lines
 
 
@@ -156,11 +132,6 @@ def toy(rows: list[dict[str, str]]) -> list[str]:
         cells += [f"{within.mean():.2f}", f"{elsewhere.mean():.2f}", f"{(within - elsewhere).mean():.2f}"]
         lines.append(line(rule, cells))
     return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
-
-
-def wins(ours: np.ndarray, theirs: np.ndarray) -> str:
-    """Wins, ties and losses."""
-    return f"{np.sum(ours > theirs)} wins, {np.sum(ours == theirs)} ties, {np.sum(ours < theirs)} losses"
 
 
 def versions(row: dict[str, str]) -> str:

@@ -18,6 +18,7 @@ OSR = ["natural", "open", "perspective", "large-objects", "diagonal-plane", "clo
 COUPLED = {
     "Ind": 0.0,
     "JMD": 0.02,
+    "JMD, references alone": 0.018,
     "JMD, no labels": 0.012,
     "JMD, as published": 0.015,
     "TPC, iterative": 0.008,
@@ -31,6 +32,7 @@ COUPLED = {
 DECOUPLED = {
     "Ind": 0.0,
     "JMD": 0.04,
+    "JMD, references alone": 0.035,
     "JMD, no labels": 0.03,
     "JMD, as published": 0.03,
     "TPC, iterative": None,
@@ -100,7 +102,7 @@ def chosen(rng, method: str) -> dict:
     """Hyperparameters as the methods note them."""
     if method == "Ind":
         return {"ranker": str(rng.choice(["linear", "gaussian", "deep"], p=[0.5, 0.4, 0.1]))}
-    if method != "JMD":
+    if method not in ("JMD", "JMD, references alone"):
         return {}
     top = rng.uniform(2, 5, 2)
     steps, scales = np.indices((len(STEP_SIZES), len(WEIGHT_SCALES)))

@@ -11,14 +11,16 @@ from tests.result_rows import NEEDS_COUPLED, draw_rows
 from manifuse.experiments.claims import Evidence, judge_claims
 from manifuse.experiments.comparison import MEAN
 from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, rivals
-from manifuse.experiments.grid import Cell, Grid, as_latex, as_markdown, escape_latex
+from manifuse.experiments.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
 from manifuse.experiments.statistics import summarise
 from manifuse.experiments.surface import surfaces_of
 from manifuse.experiments.tables import (
+    RIVALS,
     accuracy_grid,
     as_csv,
     differences_grid,
     format_seconds,
+    gains_grid,
     missing_grid,
     results_page,
     rivals_grid,
@@ -90,7 +92,8 @@ def test_the_oracle_is_never_the_best(summaries):
     oracle, ours = grid.head.index("coupled oracle"), grid.head.index("JMD")
     for line in (*grid.body, grid.foot[0]):
         assert float(line[oracle].text[:4]) > float(line[ours].text[:4])
-        assert [cell.strong for cell in line].index(True) == ours
+        assert sum(cell.strong for cell in line) == 1
+        assert not line[oracle].strong
 
 
 def test_every_grid_is_a_rectangle(summaries):
@@ -179,3 +182,15 @@ def test_figures_are_the_same_bytes_again(rows):
     assert as_pdf(drawn[0]).startswith(b"%PDF")
     assert b"CreationDate" not in as_pdf(drawn[0])
     assert "matplotlib.org" not in as_svg(drawn[0])
+
+
+def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
+    grid = gains_grid(summaries)
+    lines = {line[0].text: line[1:] for line in grid.body}
+    assert set(lines) == {name for name in RIVALS if any(name in summary.methods for summary in summaries.values())}
+    for place, summary in enumerate(summaries.values()):
+        assert grid.head[place + 1] == summary.title
+        found = summary.compare("JMD", "Ind").mean
+        assert lines["Ind"][place].text.startswith(f"{100 * found.mean:+.2f} [")
+        assert lines["Ind"][place].strong == (found.adjusted < 0.05)
+        assert (lines["self-smoothing"][place].text == ABSENT) == ("self-smoothing" not in summary.methods)

@@ -21,7 +21,7 @@ from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, look_up, require
 from manifuse.experiments import tables
-from manifuse.experiments.claims import TPC_NOTE, TPC_TIME_NOTE, Evidence, Finding, judge_claims
+from manifuse.experiments.claims import PLAIN_NOTE, TPC_NOTE, TPC_TIME_NOTE, Evidence, Finding, judge_claims
 from manifuse.experiments.comparison import MEAN
 from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, draw_toy
 from manifuse.experiments.grid import Grid, as_latex
@@ -178,7 +178,10 @@ def render(
     page: str = template.render(
         style=(templates / "report.css").read_text(encoding="utf-8"),
         lead=lead(summaries, findings),
+        gains=tables.gains_grid(summaries),
+        gains_note=tables.GAINS_NOTE,
         findings=findings,
+        plain_note=PLAIN_NOTE,
         marks=tables.MARKS,
         figures=[(figure.name, as_svg(figure.drawing), figure.caption) for figure in figures],
         sections=[_section(summary) for summary in summaries.values()],

@@ -98,10 +98,9 @@ class Summary:
         """The dataset's name as people write it."""
         return TITLES.get(self.dataset, self.dataset)
 
-    @property
-    def refined(self) -> list[Row]:
-        """The rows of *JMD* that have a result."""
-        return select(self.done, method=OURS)
+    def chosen_by(self, method: str) -> list[Row]:
+        """The rows of a method that have a result; they hold what it chose."""
+        return select(self.done, method=method)
 
     def scores(self, method: str) -> FloatArray:
         """Accuracies of a method, (tasks, trials); all NaN if it has none."""
