@@ -18,7 +18,7 @@ from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, weigh_pairs
-from manifuse.diffusion.score import Score
+from manifuse.diffusion.score import Gain, Score
 from manifuse.diffusion.tuning import choose_bridges
 from manifuse.errors import InputError, demand
 from manifuse.kernels.arrays import FloatArray
@@ -101,13 +101,8 @@ def refine(
     path = diffuse(bridges, method, gates, score)
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
-    refusal = None
-    if not gates.any():
-        refusal = Reason.NO_REFERENCE
-    elif not path.rounds and presmoothing is None:
-        refusal = Reason.NOTHING_BETTER
-    elif gain is not None and method.safeguarded and not gain.is_certain:
-        refusal = Reason.GAIN_UNCERTAIN
+    moved = bool(path.rounds) or presmoothing is not None
+    refusal = _refusal(gates, gain, moved=moved, safeguarded=method.safeguarded)
     refined = refined if refusal is None else main.scores
     transport = bridges.transport(path.predictions)
     weights = np.array(path.history[-1].weights)
@@ -185,6 +180,17 @@ def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance:
             for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )
+
+
+def _refusal(gates: FloatArray, gain: Gain | None, *, moved: bool, safeguarded: bool) -> Reason | None:
+    """Why the main predictor is to come back unchanged; None if the refinement is taken."""
+    if not gates.any():
+        return Reason.NO_REFERENCE
+    if not moved:
+        return Reason.NOTHING_BETTER
+    if gain is not None and safeguarded and not gain.is_certain:
+        return Reason.GAIN_UNCERTAIN
+    return None
 
 
 def _relevance(
