@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy.linalg import solve_sylvester
 
-from manifuse.kernels.chebyshev import moments, resolvent_coefficients, spread
+from manifuse.kernels.chebyshev import moments, resolvent_coefficients, smooth, smoothing_coefficients, spread
 from manifuse.kernels.laplacian import edge_pattern, normalised_affinity
 from manifuse.kernels.neighbours import exact_neighbours
 
@@ -70,3 +70,22 @@ def test_spreading_is_the_adjoint_of_taking_moments(rng):
 def test_one_source_of_degree_zero_stays_where_it_is():
     affinity = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     np.testing.assert_array_equal(spread(affinity, np.array([1]), np.array([[[2.0]]])), [[0.0], [2.0]])
+
+
+def test_smoothing_solves_its_systems_all_steps_at_once(rng):
+    affinity = affinity_of(rng, 80)
+    values = rng.standard_normal((80, 2))
+    steps = (0.01, 1.0, 30.0, 1000.0)
+    for step, smoothed in zip(steps, smooth(affinity, values, steps), strict=True):
+        expected = np.linalg.solve((1 + step) * np.eye(80) - step * affinity.toarray(), values)
+        assert np.all(np.linalg.norm(smoothed - expected, axis=0) <= 1e-8 * np.linalg.norm(expected, axis=0))
+
+
+@pytest.mark.parametrize("step", [0.001, 0.3, 10.0, 300.0])
+def test_what_is_left_out_of_the_smoothing_series_is_small(step):
+    coefficients = smoothing_coefficients(step, tolerance=1e-6)
+    x = np.linspace(-1, 1, 1001)
+    exact = 1.0 / (1.0 + step * (1.0 - x))
+    error = np.abs(chebyshev.chebval(x, coefficients) - exact).max()
+    assert error <= 1e-6 * exact.min()
+    assert np.abs(chebyshev.chebval(x, coefficients[:-1]) - exact).max() > 1e-6 * exact.min() / 30

@@ -10,7 +10,6 @@ from manifuse.kernels.laplacian import (
     local_scales,
     normalised_affinity,
     prediction_weights,
-    smooth,
     squared_distances,
 )
 from manifuse.kernels.neighbours import exact_neighbours
@@ -78,15 +77,6 @@ def test_a_row_whose_weights_vanish_is_isolated_not_divided_by_zero(pattern):
 def test_a_graph_without_edges_is_all_isolated():
     empty = sparse.csr_array((4, 4))
     assert normalised_affinity(empty, np.empty(0)).nnz == 0
-
-
-def test_smoothing_solves_its_system_and_a_zero_step_changes_nothing(pattern, rng):
-    affinity = normalised_affinity(pattern, np.ones(pattern.nnz))
-    values = rng.standard_normal((50, 2))
-    laplacian = np.eye(50) - affinity.toarray()
-    expected = np.linalg.solve(np.eye(50) + 5.0 * laplacian, values)
-    np.testing.assert_allclose(smooth(affinity, values, 5.0), expected, atol=1e-8)
-    np.testing.assert_allclose(smooth(affinity, values, 0.0), values, atol=1e-12)
 
 
 def test_what_neighbours_know_arrives_at_both_ends_of_every_edge(rng):

@@ -13,7 +13,7 @@ from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.laplacian import smooth
+from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
 
 
@@ -109,7 +109,7 @@ class Bridges:
         if self.graph is None or step == 0:
             return None
         block = np.column_stack([predictions, np.ones(len(predictions))])
-        smoothed = smooth(self.affinity(predictions), block, step)
+        (smoothed,) = smooth(self.affinity(predictions), block, [step])
         return Transport.of(smoothed[:, :1], smoothed[:, 1:])
 
     def transport(self, predictions: FloatArray) -> Transport:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +13,7 @@ from manifuse.diffusion.graph import FeatureGraph, Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.score import Score
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.laplacian import smooth
+from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
 
 #: What the labels choose from: neighbours, step sizes, prediction scales, and rounds of re-weighting.
@@ -51,12 +51,28 @@ class Presmoothing:
 
     def stages(self) -> list[FloatArray]:
         """Scores after no round, one, and so on, shape (n,) each, all with the mean and spread of the first."""
-        scores = [self.main.scores]
-        for _ in range(self.rounds):
-            smoothed = self._smooth(scores[-1])
-            averages = smoothed[:, 0] / smoothed[:, 1]
-            scores.append(self._put_back(averages, averages))
-        return scores
+        return [self.main.scores, *self.go_on(self.put_back(self._smooth(self.main.scores)))]
+
+    def go_on(self, scores: FloatArray) -> Iterator[FloatArray]:
+        """Yield the scores (n,) after one round, and those after each further round."""
+        yield scores
+        for _ in range(self.rounds - 1):
+            scores = self.put_back(self._smooth(scores))
+            yield scores
+
+    def put_back(self, smoothed: FloatArray, block: FloatArray | None = None) -> FloatArray:
+        """Divide smoothed scores by the smoothed constant, and bring them to the mean and spread of the first.
+
+        Parameters
+        ----------
+        smoothed : (n, 2) array
+            Of the fitted rows; they settle offset and scale.
+        block : (q, 2) array, optional
+            Of the rows to be put back, if these are not the fitted ones.
+        """
+        fitted, scores = smoothed[:, 0] / smoothed[:, 1], self.main.scores
+        averages = fitted if block is None else block[:, 0] / block[:, 1]
+        return np.asarray(scores.mean() + scores.std() / fitted.std() * (averages - fitted.mean()))
 
     def hyperparameters(self) -> dict[str, float | int | bool | None]:
         """What was chosen, as plain data; a scale of None is infinite."""
@@ -84,19 +100,13 @@ class Presmoothing:
             affinity = edges.affinity((current - offset) / unit, (fitted - offset) / unit, self.scale)
             carried = edges.carry(affinity, smoothed)
             # A row of (I + step Laplacian) s = f, solved for its own entry; likewise for the constant.
-            averages = (current + self.step * carried[:, 0]) / (1.0 + self.step * carried[:, 1])
-            current = self._put_back(averages, smoothed[:, 0] / smoothed[:, 1])
+            block = np.column_stack([current, np.ones(len(current))]) + self.step * carried
+            current = self.put_back(smoothed, block)
         return current
-
-    def _put_back(self, averages: FloatArray, fitted: FloatArray) -> FloatArray:
-        """Bring ``averages`` to where ``fitted`` would have the mean and spread of the scores as they came."""
-        scores = self.main.scores
-        return np.asarray(scores.mean() + scores.std() / fitted.std() * (averages - fitted.mean()))
 
     def _smooth(self, scores: FloatArray) -> FloatArray:
         """Smooth scores and a constant, shape (n, 2); each row is to be divided by what it makes of the constant."""
-        affinity = self.graph.affinity(standardise(scores), self.scale)
-        return smooth(affinity, np.column_stack([scores, np.ones(len(scores))]), self.step)
+        return np.asarray(_smooth(self.graph, scores, self.scale, [self.step])[0])
 
 
 def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], score: Score) -> Presmoothing | None:
@@ -118,13 +128,21 @@ def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], scor
     best, height = None, _height(score, main.scores)
     for table, count in product(searched, NEIGHBOURS):
         graph = FeatureGraph.of(table, count)
-        for step, scale in product(STEPS, SCALES):
-            stages = Presmoothing(main, table, graph, count, step, scale, ROUNDS).stages()
-            for rounds, scores in enumerate(stages):
-                reached = _height(score, scores)
-                if reached > height:
-                    best, height = Presmoothing(main, table, graph, count, step, scale, rounds), reached
+        for scale in SCALES:
+            # All steps begin on the same graph, and share its products.
+            for step, smoothed in zip(STEPS, _smooth(graph, main.scores, scale, STEPS), strict=True):
+                chosen = Presmoothing(main, table, graph, count, step, scale, ROUNDS)
+                for rounds, scores in enumerate(chosen.go_on(chosen.put_back(smoothed)), start=1):
+                    reached = _height(score, scores)
+                    if reached > height:
+                        best, height = replace(chosen, rounds=rounds), reached
     return best
+
+
+def _smooth(graph: FeatureGraph, scores: FloatArray, scale: float, steps: Sequence[float]) -> FloatArray:
+    """Smooth scores and a constant over the graph that the scores re-weigh, shape (steps, n, 2)."""
+    affinity = graph.affinity(standardise(scores), scale)
+    return smooth(affinity, np.column_stack([scores, np.ones(len(scores))]), steps)
 
 
 def _height(score: Score, scores: FloatArray) -> float:

@@ -1,10 +1,13 @@
-"""The implicit bridge without the bridge (eq. 15-16, corrected).
+"""Functions of an affinity by Chebyshev polynomials: smoothing, and the implicit bridge without the bridge.
 
-``(I + d L_f) V + d V L_k = B(0)`` has the solution ``V = sum_ab c_ab T_a(L_f - I) B(0) T_b(L_k - I)``, where
-``c`` holds the Chebyshev coefficients of ``1 / (1 + d (x + y))`` on [0, 2]². With ``B(0)`` one at each pair and
-zero elsewhere, ``V g`` needs only the moments ``T_b(L_k - I) g`` at the paired rows of the reference and one
-Clenshaw recurrence on the main side. Affinities stand for Laplacians: ``L - I = -S``.
+The bridge (eq. 15-16, corrected): ``(I + d L_f) V + d V L_k = B(0)`` has the solution
+``V = sum_ab c_ab T_a(L_f - I) B(0) T_b(L_k - I)``, where ``c`` holds the Chebyshev coefficients of
+``1 / (1 + d (x + y))`` on [0, 2]². With ``B(0)`` one at each pair and zero elsewhere, ``V g`` needs only the moments
+``T_b(L_k - I) g`` at the paired rows of the reference and one Clenshaw recurrence on the main side. Affinities stand
+for Laplacians: ``L - I = -S``.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,6 +37,56 @@ def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> 
     left_out = np.bincount(shells.ravel(), np.abs(coefficients).ravel())[::-1].cumsum()[::-1]
     degree = int(np.argmax(np.append(left_out[1:], 0.0) <= budget))
     return np.asarray(coefficients[: degree + 1, : degree + 1])
+
+
+def smoothing_coefficients(step: float, *, tolerance: float) -> FloatArray:
+    """Chebyshev coefficients of ``1 / (1 + step (1 - x))`` on [-1, 1], which are geometric.
+
+    Those left out sum to no more than ``tolerance`` times the smallest value of the function.
+    """
+    pole = 1.0 + 1.0 / step
+    root = np.sqrt(pole**2 - 1.0)
+    ratio = 1.0 / (pole + root)
+    front = 2.0 / (step * root)
+    budget = tolerance / (1.0 + 2.0 * step) * (1.0 - ratio) / front
+    degree = max(0, int(np.ceil(np.log(budget) / np.log(ratio))) - 1)
+    coefficients = front * ratio ** np.arange(degree + 1)
+    coefficients[0] /= 2.0
+    return np.asarray(coefficients)
+
+
+def smooth(
+    affinity: SparseMatrix, values: FloatArray, steps: Sequence[float], *, tolerance: float = 1e-8
+) -> FloatArray:
+    """Solve ``(I + step Laplacian) s = v`` for every column of ``values`` (n, c) and every step at once.
+
+    The inverse is entrywise non-negative, and its diagonal at least ``1 / (1 + 2 step)``.
+
+    Parameters
+    ----------
+    affinity : (n, n) CSR array
+    values : (n, c) array
+    steps : sequence of float
+        Positive.
+    tolerance : float
+        Of the error of each column in the Euclidean norm, relatively.
+
+    Returns
+    -------
+    (steps, n, c) array
+    """
+    series = [smoothing_coefficients(step, tolerance=tolerance) for step in steps]
+    smoothed = np.zeros((len(steps), *values.shape))
+    previous, current = values, affinity @ values
+    for order in range(max(len(coefficients) for coefficients in series)):
+        for place, coefficients in enumerate(series):
+            if order < len(coefficients):
+                smoothed[place] += coefficients[order] * previous
+        following = affinity @ current
+        following *= 2.0
+        following -= previous
+        previous, current = current, following
+    return smoothed
 
 
 def moments(affinity: SparseMatrix, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:

@@ -6,7 +6,6 @@ whose spectrum lies in [-1, 1].
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import cg
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 
@@ -118,13 +117,3 @@ def normalised_affinity(pattern: SparseMatrix, weights: FloatArray) -> SparseMat
     # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
     values = weights * (inverse_root[rows] * inverse_root[columns])
     return sparse.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-
-def smooth(affinity: SparseMatrix, values: FloatArray, step: float) -> FloatArray:
-    """Solve ``(I + step Laplacian) s = v`` for every column of ``values`` (n, c).
-
-    The system is positive definite with condition at most ``1 + 2 step``, so conjugate gradients need a few
-    dozen products; its inverse is entrywise non-negative with a positive diagonal.
-    """
-    system = ((1.0 + step) * sparse.eye_array(len(values)) - step * affinity).tocsr()
-    return np.column_stack([cg(system, column, rtol=1e-10)[0] for column in values.T])
