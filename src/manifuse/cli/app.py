@@ -128,6 +128,9 @@ def reproduce_command(
     trials: Annotated[int, typer.Option(help="Random splits of each.", min=1)] = 10,
     method: Annotated[list[str] | None, typer.Option(help="Only this method; give one or more.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes to work with; 0 for one per core.", min=0)] = 0,
+    engine: Annotated[
+        str, typer.Option(help="processes, dask for a cluster of this machine, or dask://HOST:PORT of one that runs.")
+    ] = "processes",
     out: Annotated[Path, typer.Option(help="The results folder; a run in it is gone on with.")] = Path("results"),
     data: Annotated[Path | None, typer.Option(help="The data folder; else MANIFUSE_DATA.")] = None,
 ) -> None:
@@ -137,7 +140,7 @@ def reproduce_command(
     """
     from manifuse.cli.reproduce import run_reproduce
 
-    failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1)
+    failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1, engine=engine)
     if failed:
         people.print("manifuse: some methods failed; the rows with status 'failed' say how.", style="red")
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ from manifuse import __version__
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.errors import InputError, require
+from manifuse.experiments.engine import PROCESSES
 from manifuse.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.experiments.runner import Plan, Progress, run
 from manifuse.experiments.store import Store
@@ -21,7 +22,14 @@ people = Console(stderr=True)
 
 
 def run_reproduce(
-    names: Sequence[str], methods: Sequence[str], out: Path, data: Path | None, *, trials: int, jobs: int
+    names: Sequence[str],
+    methods: Sequence[str],
+    out: Path,
+    data: Path | None,
+    *,
+    trials: int,
+    jobs: int,
+    engine: str = PROCESSES,
 ) -> int:
     """Run what the store lacks of the experiments named, or of all whose data are there.
 
@@ -40,7 +48,7 @@ def run_reproduce(
     require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
     folder = data_folder(data)
     wanted = [experiment for experiment in experiments_named(names) if _is_there(experiment, folder, bool(names))]
-    plan = Plan(wanted, methods_named(methods), trials, folder, jobs)
+    plan = Plan(wanted, methods_named(methods), trials, folder.absolute(), jobs, engine)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

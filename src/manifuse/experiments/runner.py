@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from manifuse.datasets.catalogue import load
 from manifuse.datasets.dataset import Dataset
 from manifuse.errors import require
+from manifuse.experiments.engine import PROCESSES, Each, workers
 from manifuse.experiments.methods import METHODS, Case
 from manifuse.experiments.plan import FIRST_SEED, Experiment
 from manifuse.experiments.protocol import Roles, Trained, Trial, train_rankers
@@ -46,6 +46,9 @@ class Plan:
     folder : Path
         The data folder.
     jobs : int
+        Processes; -1 for one per core.
+    engine : str
+        As `workers` has it.
     """
 
     experiments: Sequence[Experiment]
@@ -53,6 +56,7 @@ class Plan:
     trials: int
     folder: Path
     jobs: int
+    engine: str = PROCESSES
 
 
 @dataclass
@@ -133,9 +137,9 @@ def run(plan: Plan, store: Store, progress: Progress | None = None) -> Totals:
     start, totals = time.perf_counter(), Totals()
     groups = [group for experiment in plan.experiments for group in _missing(experiment, plan, store)]
     watch.total(2 * sum(len(jobs) + len(others) for jobs, others in groups))
-    with Parallel(n_jobs=plan.jobs, return_as="generator") as parallel:
+    with workers(plan.engine, plan.jobs) as each:
         for jobs, others in groups:
-            for rows in _run_trial(parallel, jobs, others, watch, totals):
+            for rows in _run_trial(each, jobs, others, watch, totals):
                 store.append(rows)
                 totals.rows += len(rows)
                 totals.failed += sum(row.status == "failed" for row in rows)
@@ -163,15 +167,13 @@ def _missing(experiment: Experiment, plan: Plan, store: Store) -> Iterator[tuple
 
 
 def _run_trial(
-    parallel: Any, jobs: list[_Job], others: list[_Job], watch: Progress, totals: Totals
+    each: Each, jobs: list[_Job], others: list[_Job], watch: Progress, totals: Totals
 ) -> Iterator[list[Row]]:
     """Train all rankers of one trial, run what its tasks lack, and yield their rows, task by task."""
     label = f"{jobs[0].experiment.name}, trial {jobs[0].trial + 1}"
     trained: dict[str, tuple[Trained, Trained]] = {}
     reason = ""
-    for job, (pair, failure, peak) in zip(
-        [*jobs, *others], parallel(delayed(_train)(job) for job in [*jobs, *others]), strict=True
-    ):
+    for job, (pair, failure, peak) in zip([*jobs, *others], each(_train, [*jobs, *others]), strict=True):
         totals.peaks.update(peak)
         watch.step(f"{label}: rankers")
         reason = reason or failure
@@ -182,7 +184,7 @@ def _run_trial(
         # Without all rankers of a trial there is no reference to run a method with.
         yield from ([_row(job, name, about, status="failed", reason=reason) for name in job.methods] for job in jobs)
         return
-    for rows, peak in parallel(delayed(_measure)(job, trained, about) for job in jobs):
+    for rows, peak in each(_measure, jobs, trained, about):
         totals.peaks.update(peak)
         watch.step(f"{label}: methods")
         yield rows

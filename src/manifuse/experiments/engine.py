@@ -1,0 +1,96 @@
+"""Where the jobs of a run are worked on: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from manifuse.errors import InputError, OutputError, require
+
+#: ``each(function, jobs, *shared)`` yields ``function(job, *shared)`` in the order of the jobs, as they come; what is
+#: shared goes to every worker once.
+Each = Callable[..., Iterator[Any]]
+
+#: What ``--engine`` may be: processes here, a Dask cluster of this machine, or one that runs already.
+PROCESSES, DASK, ADDRESS = "processes", "dask", "dask://"
+
+#: Seconds to wait for the scheduler of a cluster that is said to run.
+PATIENCE = 10
+
+
+@contextmanager
+def workers(engine: str, jobs: int) -> Iterator[Each]:
+    """Yield what runs jobs.
+
+    Parameters
+    ----------
+    engine : str
+        ``"processes"``, ``"dask"``, or ``"dask://HOST:PORT"``. Jobs of a Dask worker that dies are given to another.
+        The workers of a cluster elsewhere need this package, and the data folder where it is here.
+    jobs : int
+        Processes; -1 for one per core. A cluster that runs already has its own number.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or no cluster at the address.
+    MissingExtraError
+        If Dask is asked for and not installed.
+    OutputError
+        From the results, if a job takes every worker down that it is given to.
+    """
+    if engine == PROCESSES:
+        with Parallel(n_jobs=jobs, return_as="generator") as parallel:
+            yield lambda function, tasks, *shared: parallel(delayed(function)(task, *shared) for task in tasks)
+        return
+    if engine != DASK and not engine.startswith(ADDRESS):
+        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
+    distributed = require("distributed", extra="dask", purpose=f"The engine {engine!r}")
+    dask = require("dask", extra="dask", purpose=f"The engine {engine!r}")
+    # What is shared is large, once a trial, and meant to be.
+    large = {"distributed.admin.large-graph-warning-threshold": "4GB"}
+    with dask.config.set(large), _client(distributed, engine, jobs) as client:
+
+        def each(function: Callable[..., Any], tasks: Iterable[Any], *shared: Any) -> Iterator[Any]:
+            # As the result of a task it travels once, and is made anew should the workers that hold it die.
+            held = [client.submit(_itself, value, pure=False) for value in shared]
+            futures = [client.submit(function, task, *held, pure=False) for task in tasks]
+            for future in futures:
+                try:
+                    yield future.result()
+                except distributed.KilledWorker as error:
+                    raise OutputError(
+                        f"A job took every worker down that it was given to ({error}); give the workers more memory, "
+                        "and run the same command again."
+                    ) from error
+
+        yield each
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+@contextmanager
+def _client(distributed: Any, engine: str, jobs: int) -> Iterator[Any]:
+    """Connect to the cluster at an address, or to one made for this run."""
+    if engine == DASK:
+        count = len(os.sched_getaffinity(0)) if jobs == -1 else jobs
+        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            yield client
+        return
+    address = f"tcp://{engine.removeprefix(ADDRESS)}"
+    try:
+        client = distributed.Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"No Dask scheduler answers at {address} ({type(error).__name__}); start one with 'dask scheduler', or "
+            f"use --engine {DASK}."
+        ) from None
+    with client:
+        yield client
