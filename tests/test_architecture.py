@@ -15,11 +15,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "manifuse"
 MAY_IMPORT = {
     "kernels": set(),
     "errors": set(),
+    "files": {"errors"},
     "diffusion": {"kernels", "errors"},
-    "combiner": {"diffusion", "kernels", "errors"},
+    "persistence": {"diffusion", "files", "errors"},
+    "combiner": {"persistence", "diffusion", "kernels", "errors"},
     "ranking": {"diffusion", "kernels", "errors"},
     "baselines": {"ranking", "diffusion", "kernels", "errors"},
-    "datasets": {"diffusion", "kernels", "errors"},
+    "datasets": {"diffusion", "kernels", "files", "errors"},
     "experiments": {"baselines", "datasets", "ranking", "combiner", "diffusion", "kernels", "errors"},
     "cli": {
         "experiments",
@@ -27,8 +29,10 @@ MAY_IMPORT = {
         "baselines",
         "ranking",
         "combiner",
+        "persistence",
         "diffusion",
         "kernels",
+        "files",
         "errors",
         "manifuse",
     },
@@ -74,10 +78,10 @@ def test_the_core_does_not_import(module):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_below_the_experiments_nothing_touches_files_or_the_clock():
+def test_where_numbers_are_made_nothing_touches_files_or_the_clock():
     forbidden = {"pathlib", "time", "datetime", "os", "io", "matplotlib", "subprocess"}
     for path in MODULES:
-        if path.relative_to(SOURCE).parts[0].removesuffix(".py") in ("kernels", "diffusion", "combiner", "ranking"):
+        if path.relative_to(SOURCE).parts[0].removesuffix(".py") in ("kernels", "diffusion", "ranking"):
             tree = ast.parse(path.read_text())
             names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
             names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

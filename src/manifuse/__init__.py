@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from manifuse.diffusion.refine import refine
     from manifuse.diffusion.refinement import Refinement
     from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
+    from manifuse.persistence import load, save
 
 __version__ = version("manifuse")
 
@@ -34,7 +35,9 @@ __all__ = [
     "RankLabels",
     "Refinement",
     "__version__",
+    "load",
     "refine",
+    "save",
 ]
 
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
@@ -50,7 +53,9 @@ _HOMES = {
     "PredictorCombiner": "combiner",
     "RankLabels": "diffusion.labels",
     "Refinement": "diffusion.refinement",
+    "load": "persistence",
     "refine": "diffusion.refine",
+    "save": "persistence",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,6 +15,7 @@ from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.errors import InputError
+from manifuse.persistence import load, save
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,6 +78,19 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Refined predictions of the rows of ``X``, fitted or new; see `Refinement.apply`."""
         check_is_fitted(self)
         return self.refinement_.apply(X)
+
+    def save(self, path: Path | str) -> None:
+        """Keep what was fitted, without pickling; see `save`."""
+        check_is_fitted(self)
+        save(self.refinement_, path)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Get a fitted combiner back, to transform with; the references are not in it; see `load`."""
+        refinement = load(path)
+        combiner = cls(method=refinement.method, random_state=refinement.seed)
+        combiner.refinement_ = refinement
+        return combiner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, the hyperparameters as ``method__*``."""

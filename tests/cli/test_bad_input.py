@@ -197,7 +197,7 @@ def test_few_pairs_and_a_constant_reference_warn_and_go_on(folder):
 
 
 def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(folder):
-    from manifuse.cli.tables import write_whole
+    from manifuse.files import write_whole
 
     (folder / "out.csv").write_text("precious")
 

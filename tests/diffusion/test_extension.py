@@ -108,11 +108,11 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     case = draw(0, references=1)
     method = mf.JointDiffusion(rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    bridges, turn = result._extension.bridges, result._extension.rounds[0]
-    graph, start, n = bridges.graph, turn.start, len(case.main)
+    fit, turn = result._extension, result._extension.rounds[0]
+    graph, start, n = fit.graph, turn.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])
-    own = (score - bridges.problem.offset) / bridges.problem.scale
+    own = (score - fit.offset) / fit.scale
 
     squares = np.sum((case.main.table - features) ** 2, axis=1)
     near = np.argsort(squares)[:6]
@@ -131,4 +131,4 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
         turn.smoothed.values - turn.smoothed.values.mean()
     )
     expected = np.array([own, arrived[0], smoothed[0], own]) @ turn.coefficients
-    assert result.apply(new)[0] == pytest.approx(bridges.problem.restore(expected), rel=1e-9)
+    assert result.apply(new)[0] == pytest.approx(fit.offset + fit.scale * expected, rel=1e-9)

@@ -18,7 +18,7 @@ def searched(main, count=20):
 
 def presmoothing(main, *, scale=np.inf, rounds=2):
     table = searched(main)
-    return Presmoothing(main, table, FeatureGraph.of(table, 5), 5, 10.0, scale, rounds)
+    return Presmoothing(main, FeatureGraph.of(table, 5), 10.0, scale, rounds)
 
 
 def graded(case):
@@ -53,7 +53,7 @@ def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
     reached = score.evaluate(chosen.stages()[-1][score.rows, None])[0]
     assert reached > score.evaluate(case.main.scores[score.rows, None])[0]
     for count, step, scale in ((5, 1.0, 0.1), (10, 10.0, 0.3), (20, 30.0, np.inf)):
-        other = Presmoothing(case.main, table, FeatureGraph.of(table, count), count, step, scale, 3)
+        other = Presmoothing(case.main, FeatureGraph.of(table, count), step, scale, 3)
         assert all(reached >= score.evaluate(scores[score.rows, None])[0] for scores in other.stages())
 
 

@@ -57,6 +57,7 @@ def refine_command(
     seed: Annotated[int, typer.Option(help="Gives the same result again.", min=0)] = 0,
     drop_invalid: Annotated[bool, typer.Option(help="Drop rows with NaN or infinite values.")] = False,
     safeguard: Annotated[bool, typer.Option(help="Keep the scores unless the gain is certain.")] = True,
+    save: Annotated[Path | None, typer.Option(help="Where to keep the refinement (.npz), for manifuse apply.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
     """Refine the scores of MAIN by those of the references, and write id, score, original and support.
@@ -78,12 +79,41 @@ def refine_command(
         method=JointDiffusion(task="regression" if task == "regression" else "ranking", safeguarded=safeguard),
         seed=seed,
         drop_invalid=drop_invalid,
+        save=save,
     )
     with people.status("Refining ..."):
         _, summary = run_refine(request)
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     _print_summary(summary, out)
+
+
+@app.command("apply")
+def apply_command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What refine --save wrote.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="A table like MAIN: id, score, features.")],
+    out: Annotated[Path, typer.Option(help="Where the refined table goes.")],
+    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
+    drop_invalid: Annotated[bool, typer.Option(help="Drop rows with NaN or infinite values.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Refine rows that came later, and write id, score, original and support.
+
+    Rows that were in the fit get their fitted scores.
+    """
+    from manifuse.cli.apply import ApplyRequest, run_apply
+
+    summary = run_apply(ApplyRequest(model, new, out, features, drop_invalid))
+    if as_json:
+        typer.echo(json.dumps(summary, allow_nan=False))
+    people.print(
+        f"{summary['rows']} rows written to {out}: {summary['fitted']} of them were in the fit, "
+        f"{summary['little_support']} have hardly any evidence behind them."
+        + ("" if summary["accepted"] else f" They are unchanged: {summary['reason']}"),
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 @app.command("demo")

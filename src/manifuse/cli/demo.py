@@ -15,7 +15,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from manifuse import __version__
-from manifuse.cli.tables import write_whole
 from manifuse.datasets.dataset import Dataset, data_folder
 from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
@@ -25,6 +24,7 @@ from manifuse.experiments.figures import as_svg, draw_methods, draw_relevance, d
 from manifuse.experiments.methods import METHODS, Case
 from manifuse.experiments.plan import EXPERIMENTS
 from manifuse.experiments.protocol import Trial
+from manifuse.files import write_whole
 from manifuse.kernels.arrays import FloatArray
 
 #: What is shown, and under which heading: the predictor as it is, the control, the method without and with labels, the

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
-from manifuse.cli.tables import Table, check_output, read_columns, read_table, write_table
+from manifuse.cli.tables import Table, check_output, observe, read_columns, read_table, write_table
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
+from manifuse.persistence import check_model, save
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class RefineRequest:
     method : JointDiffusion
     seed : int
     drop_invalid : bool
+    save : Path or None
+        Where the refinement is kept, for ``manifuse apply``.
     """
 
     main: str
@@ -45,6 +47,7 @@ class RefineRequest:
     method: JointDiffusion
     seed: int
     drop_invalid: bool
+    save: Path | None = None
 
 
 def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
@@ -58,6 +61,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     """
     start = time.perf_counter()
     check_output(request.out)
+    if request.save is not None:
+        check_model(request.save)
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
     if len({other.name for other in others}) < len(set(request.references)):
@@ -65,7 +70,7 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
     if request.pairs is not None:
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
-    main, *references = (_observe(each, drop=request.drop_invalid) for each in (table, *others))
+    main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
     labels = None if request.labels is None else read_labels(request.labels)
     result = refine(main, references, labels=labels, method=request.method, rng=request.seed)
     columns = {
@@ -74,6 +79,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         "original": main.scores,
         "support": result.support,
     }
+    if request.save is not None:
+        save(result, request.save)
     write_table(request.out, columns)
     return result, summarise(result, seconds=time.perf_counter() - start)
 
@@ -141,6 +148,7 @@ def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
             "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
             "step_size": choice.step_size,
             "weight_scale": choice.weight_scale,
+            "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
             "rounds": result.history[-1].round,
         },
         "rows": len(result.main),
@@ -148,9 +156,3 @@ def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
         "version": __version__,
         "seed": result.seed,
     }
-
-
-def _observe(table: Table, *, drop: bool) -> Observations:
-    return Observations(
-        table.scores, table.features, ids=table.ids, name=table.name, invalid="drop" if drop else "refuse"
-    )

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from manifuse import __version__
-from manifuse.cli.tables import write_whole
 from manifuse.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
@@ -30,6 +29,7 @@ from manifuse.experiments.statistics import BASELINE, OURS, Summary, summarise
 from manifuse.experiments.store import Row, read_rows
 from manifuse.experiments.surface import Surface, roughness, surfaces_of
 from manifuse.experiments.toy import estimate_metrics
+from manifuse.files import write_whole
 
 #: The paper's figure of the hyperparameters is of attribute 3 of OSR.
 PAPER_SURFACE = "osr/perspective"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.datasets.archive import read_archive
 from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
+from manifuse.files import read_archive, write_whole
 
 Columns = dict[str, NDArray[Any]]
 
@@ -80,6 +79,13 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     return Table(path.stem, ids, scores, table)
 
 
+def observe(table: Table, *, drop: bool) -> Observations:
+    """Check a table; rows with values that are not finite are dropped or refused."""
+    return Observations(
+        table.scores, table.features, ids=table.ids, name=table.name, invalid="drop" if drop else "refuse"
+    )
+
+
 def read_columns(path: Path) -> Columns:
     """Read every column of a table; ids stay the text they are."""
     polars = require("polars", extra="tables", purpose=f"Reading {path}")
@@ -139,31 +145,6 @@ def check_output(path: Path) -> None:
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write a table whole or not at all."""
     write_whole(path, lambda temporary: _write(temporary, path.suffix.lower(), columns))
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it into place.
-
-    Raises
-    ------
-    InputError
-        If the system refuses.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            write(temporary)
-            # mkstemp makes files that only their owner may read; the result gets the usual rights.
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); write elsewhere.") from None
 
 
 def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.datasets.archive import read_archive
 from manifuse.datasets.checks import class_indices, demand_names
 from manifuse.datasets.dataset import Dataset, checksum
 from manifuse.datasets.files import checksums, complete
 from manifuse.errors import InputError
+from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 COMPACT_WIDTHS = {"surf": 2000, "sift": 2000, "phog": 252, "lss": 2000, "rgsift": 2000}

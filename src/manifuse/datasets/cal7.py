@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.datasets.archive import read_archive
 from manifuse.datasets.checks import class_indices, demand_names, table
 from manifuse.datasets.dataset import Dataset
 from manifuse.datasets.files import checksums, complete
 from manifuse.datasets.views import read_views
 from manifuse.errors import InputError
+from manifuse.files import read_archive
 
 COMPACT = ("cal7/cal7.npz",)
 PUBLISHED = ("cal7/Caltech101-7.mat",)

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.datasets.archive import read_archive
 from manifuse.datasets.checks import class_indices, demand_names, table
 from manifuse.datasets.dataset import Dataset
 from manifuse.datasets.files import checksums, complete
 from manifuse.datasets.text import read_text_table
 from manifuse.errors import InputError
+from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 VIEWS = {"fou": 76, "fac": 216, "kar": 64, "pix": 240, "zer": 47, "mor": 6}

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.datasets.archive import read_archive
 from manifuse.datasets.checks import class_indices, demand_names, table
 from manifuse.datasets.matlab import read_matlab, texts
 from manifuse.errors import InputError
+from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.graph import FeatureGraph, scaled
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, local_scales, prediction_weights
-from manifuse.kernels.sphere import is_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Edges:
     weights: FloatArray
 
     @classmethod
-    def of(cls, new: Observations, main: Observations, searched: Neighbours, graph: FeatureGraph, count: int) -> Edges:
+    def of(cls, new: Observations, main: Observations, graph: FeatureGraph) -> Edges:
         """Find the nearest fitted rows of every new row.
 
         Raises
@@ -49,11 +48,9 @@ class Edges:
                 f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
                 "give the same columns."
             )
-        table: FloatArray = new.table - main.table.mean(axis=0)
-        if searched.standardised:
-            table = table / np.where(is_constant(main.table), np.inf, main.table.std(axis=0))
-        search = NearestNeighbors(n_neighbors=min(count, len(main)), algorithm="brute").fit(searched.features)
-        distances, indices = search.kneighbors(table)
+        fitted = scaled(main.table, standardised=graph.standardised)
+        search = NearestNeighbors(n_neighbors=graph.neighbours, algorithm="brute").fit(fitted)
+        distances, indices = search.kneighbors(scaled(new.table, standardised=graph.standardised, like=main.table))
         squares = distances**2
         return cls(graph, indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.diffusion.bridge import REACHED, Transport
-from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges
+from manifuse.diffusion.graph import FeatureGraph
 from manifuse.diffusion.joint import Round, columns_of
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import locate
 from manifuse.kernels.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A coupled reference: keys (n_k,) and standardised scores (n_k,)."""
+
+    keys: NDArray[np.str_]
+    scores: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +35,27 @@ class Extension:
 
     Attributes
     ----------
-    bridges : Bridges
-    references : tuple of Observations
+    main : Observations
+    graph : FeatureGraph or None
+        Of the main rows; None where every reference was coupled.
+    score_scale : float
+        ``sigma_f^2``.
+    offset, scale : float
+        What the sphere is left by.
+    lookups : tuple of Lookup or None
+        For every reference; None where a bridge carries it.
     rounds : tuple of Round
     presmoothing : Presmoothing or None
     smoothing : float
     anchored : bool
     """
 
-    bridges: Bridges
-    references: tuple[Observations, ...]
+    main: Observations
+    graph: FeatureGraph | None
+    score_scale: float
+    offset: float
+    scale: float
+    lookups: tuple[Lookup | None, ...]
     rounds: tuple[Round, ...]
     presmoothing: Presmoothing | None
     smoothing: float
@@ -47,7 +67,7 @@ class Extension:
         Returns
         -------
         predictions : (q,) array
-            On the sphere of the fit.
+            In units of the main predictor.
         row_sums : (q, m) array
             Pair evidence that arrives at each row.
 
@@ -56,12 +76,11 @@ class Extension:
         InputError
             If the new rows have other features than the fitted ones.
         """
-        problem = self.bridges.problem
         scores = new.scores if self.presmoothing is None else self.presmoothing.extend(new)
-        own: FloatArray = (scores - problem.offset) / problem.scale
-        edges = self._connect(new)
+        own: FloatArray = (scores - self.offset) / self.scale
+        edges = None if self.graph is None else Edges.of(new, self.main, self.graph)
         current = own
-        row_sums: FloatArray = np.zeros((len(new), len(problem.references)))
+        row_sums: FloatArray = np.zeros((len(new), len(self.lookups)))
         for turn in self.rounds:
             affinity = None if edges is None else self._affinity(turn, current, edges)
             references, row_sums = self._arrive(new, turn, affinity, edges)
@@ -74,15 +93,7 @@ class Extension:
                 )
                 @ turn.coefficients
             )
-        return current, row_sums
-
-    def _connect(self, new: Observations) -> Edges | None:
-        """Find the nearest fitted rows of every new row; None where there is no graph."""
-        bridges = self.bridges
-        if bridges.graph is None:
-            return None
-        assert bridges.tables.main is not None, "a graph is made of neighbours"
-        return Edges.of(new, bridges.problem.main, bridges.tables.main, bridges.graph, bridges.setting.neighbours)
+        return self.offset + self.scale * current, row_sums
 
     def _arrive(
         self, new: Observations, turn: Round, affinity: FloatArray | None, edges: Edges | None
@@ -94,11 +105,11 @@ class Extension:
         row_sums: FloatArray = np.zeros((len(new), len(neutral)))
         if affinity is not None and edges is not None:
             carried, row_sums = _average(transport, affinity, edges)
-        for place, reference in enumerate(self.bridges.problem.references):
-            if reference.is_coupled:
-                rows, known = locate(new.keys, self.references[place].keys)
+        for place, lookup in enumerate(self.lookups):
+            if lookup is not None:
+                rows, known = locate(new.keys, lookup.keys)
                 row_sums[:, place] = known
-                carried[:, place] = np.where(known, reference.scores[rows], 0.0)
+                carried[:, place] = np.where(known, lookup.scores[rows], 0.0)
         reached = (row_sums > 0) & (row_sums >= REACHED * transport.row_sums.max(axis=0))
         values = np.where(reached, carried / np.where(reached, row_sums, 1.0), neutral)
         return transport.project(values), np.where(reached, row_sums, 0.0)
@@ -118,7 +129,7 @@ class Extension:
         """Normalised affinity (eq. 14) of new rows to their fitted neighbours, shape (q, N)."""
         # On the sphere a standardised score is the score times the root of n.
         root = np.sqrt(len(turn.start))
-        return edges.affinity(current * root, turn.start * root, self.bridges.setting.score_scale)
+        return edges.affinity(current * root, turn.start * root, self.score_scale)
 
 
 def _average(transport: Transport, affinity: FloatArray, edges: Edges) -> tuple[FloatArray, FloatArray]:

@@ -92,8 +92,7 @@ class Neighbours:
                 f"All feature rows of {name} are equal, so they say nothing about which rows are alike; "
                 "give other features, or none if all ids are common."
             )
-        # Centred even where it is not scaled: distances stay, and the search does not lose them to an offset.
-        table = standardise(features) if standardised else centre(features)
+        table = scaled(features, standardised=standardised)
         count = min(count, len(table) - 1)
         if search == "exact" or (search == "auto" and exact_is_affordable(table)):
             return cls._measured(table, exact_neighbours(table, count), 1.0, standardised)
@@ -126,11 +125,17 @@ class FeatureGraph:
         ``W^x`` in the storage order of ``pattern``.
     scales : (n,) array
         Local scales, twice the mean squared distance to the neighbours.
+    neighbours : int
+        Of every row (N).
+    standardised : bool
+        Whether the features were, before distances were taken.
     """
 
     pattern: SparseMatrix
     weights: FloatArray
     scales: FloatArray
+    neighbours: int
+    standardised: bool
 
     @classmethod
     def of(cls, neighbours: Neighbours, count: int) -> FeatureGraph:
@@ -140,7 +145,7 @@ class FeatureGraph:
         pattern = edge_pattern(indices)
         start, stop = edge_ends(pattern)
         weights = feature_weights(edge_values(pattern, indices, distances), scales[start], scales[stop])
-        return cls(pattern, weights, scales)
+        return cls(pattern, weights, scales, indices.shape[1], neighbours.standardised)
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseMatrix:
         """Normalised affinity ``I - Laplacian`` under the weights ``W^x * W^f`` (eq. 14).
@@ -164,3 +169,19 @@ class FeatureGraph:
         """``W^x * W^f`` per edge."""
         start, stop = edge_ends(self.pattern)
         return np.asarray(self.weights * prediction_weights(predictions[start] - predictions[stop], scale))
+
+
+def scaled(features: FloatArray, *, standardised: bool, like: FloatArray | None = None) -> FloatArray:
+    """Features as distances see them: centred, even where they are not standardised, so that no offset costs digits.
+
+    Parameters
+    ----------
+    features : (q, d) array
+    standardised : bool
+    like : (n, d) array, optional
+        Whose means and deviations are taken, if not their own.
+    """
+    if like is None:
+        return standardise(features) if standardised else centre(features)
+    table: FloatArray = features - like.mean(axis=0)
+    return table / np.where(is_constant(like), np.inf, like.std(axis=0)) if standardised else table

@@ -30,10 +30,7 @@ class Presmoothing:
     Attributes
     ----------
     main : Observations
-    searched : Neighbours
     graph : FeatureGraph
-    neighbours : int
-        Of every row in the graph (N).
     step : float
         Step size of the smoothing.
     scale : float
@@ -42,9 +39,7 @@ class Presmoothing:
     """
 
     main: Observations
-    searched: Neighbours
     graph: FeatureGraph
-    neighbours: int
     step: float
     scale: float
     rounds: int
@@ -77,8 +72,8 @@ class Presmoothing:
     def hyperparameters(self) -> dict[str, float | int | bool | None]:
         """What was chosen, as plain data; a scale of None is infinite."""
         return {
-            "neighbours": self.neighbours,
-            "standardised": self.searched.standardised,
+            "neighbours": self.graph.neighbours,
+            "standardised": self.graph.standardised,
             "step": self.step,
             "scale": self.scale if np.isfinite(self.scale) else None,
             "rounds": self.rounds,
@@ -92,7 +87,7 @@ class Presmoothing:
         InputError
             If the new rows have other features than the fitted ones.
         """
-        edges = Edges.of(new, self.main, self.searched, self.graph, self.neighbours)
+        edges = Edges.of(new, self.main, self.graph)
         current: FloatArray = new.scores
         offset, unit = self.main.scores.mean(), self.main.scores.std()
         for fitted in self.stages()[:-1]:
@@ -131,7 +126,7 @@ def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], scor
         for scale in SCALES:
             # All steps begin on the same graph, and share its products.
             for step, smoothed in zip(STEPS, _smooth(graph, main.scores, scale, STEPS), strict=True):
-                chosen = Presmoothing(main, table, graph, count, step, scale, ROUNDS)
+                chosen = Presmoothing(main, graph, step, scale, ROUNDS)
                 for rounds, scores in enumerate(chosen.go_on(chosen.put_back(smoothed)), start=1):
                     reached = _height(score, scores)
                     if reached > height:

@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.extension import Extension, Lookup
 from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
@@ -135,7 +135,21 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(bridges, references, path.rounds, presmoothing, method.smoothing, method.anchored),
+        _extension=Extension(
+            main=main,
+            graph=bridges.graph,
+            score_scale=bridges.setting.score_scale,
+            offset=problem.offset,
+            scale=problem.scale,
+            lookups=tuple(
+                Lookup(table.keys, reference.scores) if reference.is_coupled else None
+                for table, reference in zip(references, problem.references, strict=True)
+            ),
+            rounds=path.rounds,
+            presmoothing=presmoothing,
+            smoothing=method.smoothing,
+            anchored=method.anchored,
+        ),
     )
 
 

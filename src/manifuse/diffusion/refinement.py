@@ -125,23 +125,23 @@ class Refinement:
         InputError
             If the features are not those of the fit.
         """
-        predictions, _ = self._apply(new)
-        return new.like_predictions(predictions)
+        return self.apply_with_support(new)[0]
 
     def support_of(self, new: Observations) -> FloatArray:
         """Support of rows that came later, shape (q,), in [0, 1]; see ``support``."""
-        return self._apply(new)[1]
+        return self.apply_with_support(new)[1]
 
-    def _apply(self, new: Observations) -> tuple[FloatArray, FloatArray]:
+    def apply_with_support(self, new: Observations) -> tuple[Any, FloatArray]:
+        """Return what `apply` and `support_of` do, at the cost of one of them."""
         demand(Observations, new)
         rows, known = locate(new.keys, self.main.keys)
         predictions: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))
         if self.accepted:
-            on_sphere, row_sums = self._extension.extend(new)
-            predictions = self._extension.bridges.problem.restore(on_sphere)
+            predictions, row_sums = self._extension.extend(new)
             support = support_of_rows(row_sums, self._typical, self.weights)
-        return np.where(known, self._refined[rows], predictions), np.where(known, self.support[rows], support)
+        refined = new.like_predictions(np.where(known, self._refined[rows], predictions))
+        return refined, np.where(known, self.support[rows], support)
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"

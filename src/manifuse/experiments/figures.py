@@ -35,7 +35,7 @@ def draw_methods(accuracies: Mapping[str, Mapping[str, float]], *, title: str) -
     Parameters
     ----------
     accuracies : mapping of method to mapping of task to accuracy
-        With the methods of `manifuse.experiments.decoupled.METHODS`.
+        With the methods of `manifuse.experiments.methods.METHODS`.
     """
     figure, axes = _figure(8.0, 0.52 * len(accuracies["Ind"]) + 1.5)
     tasks = list(accuracies["Ind"])

@@ -1,0 +1,257 @@
+"""Saved refinements: a NumPy archive of plain arrays and one JSON text, without any code in it (docs/saved.md)."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
+from manifuse.diffusion.extension import Extension, Lookup
+from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.joint import Reason, Round, Step
+from manifuse.diffusion.method import JointDiffusion, Setting
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.refinement import Choice, Refinement
+from manifuse.diffusion.relevance import Relevance
+from manifuse.diffusion.score import Gain
+from manifuse.diffusion.tuning import Trial
+from manifuse.errors import InputError, demand
+from manifuse.files import read_archive, write_whole
+
+#: Of the layout; raised when older versions could no longer read what is written.
+FORMAT = 1
+
+#: What may be made on loading, by the name that the file gives; nothing else is.
+VALUES = {
+    kind.__name__: kind
+    for kind in (
+        *(Refinement, Relevance, Step, Choice, Setting, Trial, Gain, JointDiffusion, ImplicitEuler, ExplicitEuler),
+        *(Presmoothing, FeatureGraph, Extension, Lookup, Round, Transport),
+    )
+}
+
+
+def save(result: Refinement, path: Path | str) -> None:
+    """Keep a refinement, to be applied to rows that come later, in another process or another year.
+
+    Parameters
+    ----------
+    result : Refinement
+    path : path-like
+        Ends in ``.npz``. Written whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If it is no refinement, or cannot be written there.
+
+    See Also
+    --------
+    load : Get it back.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> import manifuse as mf
+    >>> noise = np.random.default_rng(0)
+    >>> ours = mf.Observations(np.arange(20.0) + 6 * noise.standard_normal(20), ids=range(20), name="ours")
+    >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
+    >>> result = mf.refine(ours, [other], rng=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mf.save(result, f"{folder}/ours.npz")
+    ...     again = mf.load(f"{folder}/ours.npz")
+    >>> bool(np.all(again.apply(ours) == result.apply(ours)))
+    True
+    """
+    demand(Refinement, result)
+    path = Path(path)
+    check_model(path)
+    arrays: dict[str, NDArray[Any]] = {}
+    tree = _plain(result, arrays)
+    text = json.dumps({"format": FORMAT, "refinement": tree}, allow_nan=False)
+    content = {"json": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **content)  # type: ignore[arg-type]
+
+    write_whole(path, write)
+
+
+def check_model(path: Path) -> None:
+    """Refuse a name under which nothing could be saved, before any work is done."""
+    if path.suffix != ".npz":
+        raise InputError(f"{path} ends in {path.suffix!r}, but saved refinements end in .npz; name it so.")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {path.parent} is not there; make it, or save elsewhere.")
+
+
+def load(path: Path | str) -> Refinement:
+    """Get a saved refinement back.
+
+    Nothing in the file can make anything run: it holds numbers and text, and only values of this package's own
+    kinds are made from them. Predictions come back as NumPy arrays, whatever they were.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Refinement
+
+    Raises
+    ------
+    InputError
+        If it is no saved refinement, damaged, or of a later version's format.
+    """
+    path = Path(path)
+    arrays = read_archive(path)
+    try:
+        content = json.loads(bytes(arrays.pop("json")))
+        written, tree = content["format"], content["refinement"]
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise InputError(f"{path} is no saved refinement; give a file that manifuse saved.") from None
+    if written != FORMAT:
+        raise InputError(
+            f"{path} is of format {written!r}, but this version reads {FORMAT}; use the version that wrote it."
+        )
+    try:
+        result = _value(tree, arrays)
+        if not isinstance(result, Refinement):
+            raise TypeError("it holds no refinement")
+        _check(result)
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError, InputError) as error:
+        raise InputError(f"{path} is damaged ({error}); save the refinement again.") from None
+    return result
+
+
+def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Describe a value as JSON; arrays go to ``arrays`` under the name that stands for them."""
+    if isinstance(value, Reason):
+        return {"reason": value.name}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"number": str(value)}
+    if isinstance(value, np.ndarray):
+        name = f"array{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, sparse.csr_array):
+        parts = {name: _plain(getattr(value, name), arrays) for name in ("data", "indices", "indptr")}
+        return {"sparse": parts, "rows": value.shape[0], "columns": value.shape[1]}
+    if isinstance(value, Observations):
+        return {"table": {name: _plain(getattr(value, name), arrays) for name in ("name", "scores", "table", "keys")}}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(entry, arrays) for entry in value]}
+    if isinstance(value, Mapping):
+        return {"mapping": {name: _plain(entry, arrays) for name, entry in value.items()}}
+    if is_dataclass(value) and type(value).__name__ in VALUES:
+        named = {field.name: _plain(getattr(value, field.name), arrays) for field in fields(value) if _is_kept(field)}
+        return {"value": type(value).__name__, "fields": named}
+    raise TypeError(f"a {type(value).__name__} cannot be saved")
+
+
+def _is_kept(field: Any) -> bool:
+    """Whether a field is saved; predictions are, under another name, and their container is not."""
+    return bool(field.name != "predictions")
+
+
+def _value(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Make what `_plain` described."""
+    if not isinstance(tree, dict):
+        return tree
+    match tree:
+        case {"reason": name}:
+            return Reason[name]
+        case {"number": text}:
+            return float(text)
+        case {"array": name}:
+            return arrays[name]
+        case {"sparse": parts, "rows": rows, "columns": columns}:
+            triple = (_value(parts[name], arrays) for name in ("data", "indices", "indptr"))
+            matrix = sparse.csr_array(tuple(triple), shape=(rows, columns))
+            matrix.check_format(full_check=True)
+            return matrix
+        case {"table": parts}:
+            scores, table, keys = (_value(parts[name], arrays) for name in ("scores", "table", "keys"))
+            return Observations(scores, table, ids=keys, name=parts["name"])
+        case {"tuple": entries}:
+            return tuple(_value(entry, arrays) for entry in entries)
+        case {"mapping": entries}:
+            return {name: _value(entry, arrays) for name, entry in entries.items()}
+        case {"value": name, "fields": named}:
+            made = {key: _value(entry, arrays) for key, entry in named.items()}
+            if name == Refinement.__name__:
+                made["predictions"] = made["_refined"]
+            _demand_kinds(VALUES[name], made)
+            return VALUES[name](**made)
+    raise ValueError(f"{sorted(tree)} is nothing that is saved")
+
+
+def _demand_kinds(kind: type, made: Mapping[str, Any]) -> None:
+    """Refuse fields that are missing, unknown, or of another type than their annotation."""
+    hints = typing.get_type_hints(kind)
+    names = {field.name for field in fields(kind)}
+    if names != made.keys():
+        raise ValueError(f"{kind.__name__} has other fields than {', '.join(sorted(made))}")
+    for name, value in made.items():
+        if not _is_of(value, hints[name]):
+            raise TypeError(f"{name} of {kind.__name__} is a {type(value).__name__}")
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Whether a value is what an annotation says, as far as its outermost type goes, and into tuples."""
+    if hint is Any or isinstance(hint, typing.TypeVar):
+        return True
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, argument) for argument in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if origin is tuple:
+        entries = arguments[0] if arguments[1:] == (Ellipsis,) else None
+        if not isinstance(value, tuple):
+            return False
+        return entries is None or all(_is_of(entry, entries) for entry in value)
+    if origin is np.ndarray or hint is np.ndarray:
+        return isinstance(value, np.ndarray)
+    if hint is float:
+        return isinstance(value, float | int) and not isinstance(value, bool)
+    kind = origin or hint
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _check(result: Refinement) -> None:
+    """Refuse parts that do not fit together, so that nothing of it fails when rows come."""
+    rows, references, fit = len(result.main), len(result.relevance), result._extension
+    if len(fit.main) != rows or len(fit.lookups) != references:
+        raise ValueError("its parts are of different sizes")
+    for vector, size in (
+        (result._refined, rows),
+        (result.support, rows),
+        (result.weights, references),
+        (result._typical, references),
+    ):
+        if vector.shape != (size,):
+            raise ValueError("its parts are of different sizes")
+    smoothing = fit.presmoothing
+    for graph in (fit.graph, None if smoothing is None else smoothing.graph):
+        if graph is not None and not graph.pattern.shape == (rows, rows) == (len(graph.scales),) * 2:
+            raise ValueError("its graph is of another size")
+    for turn in fit.rounds:
+        if turn.start.shape != (rows,) or turn.transport.values.shape != (rows, references):
+            raise ValueError("its rounds are of different sizes")

@@ -1,0 +1,88 @@
+"""``manifuse apply``: what refine saved, on rows that came later."""
+
+import json
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app
+from manifuse.cli.tables import write_table
+
+
+def columns(table, rows, names):
+    features = {f"x{k}": column for k, column in enumerate(table.table[rows].T)}
+    return {"id": np.array(names), "score": table.scores[rows], **features}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A main table, a reference, labels, and later rows of which two were in the fit."""
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, references=1)
+    every = np.arange(len(case.main))
+    write_table(tmp_path / "main.csv", columns(case.main, every, case.main.keys))
+    other = case.references[0]
+    write_table(tmp_path / "theirs.csv", columns(other, np.arange(len(other)), other.keys))
+    pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_csv("known.csv")
+    names = [*case.main.keys[:2], *(f"later {row}" for row in range(8))]
+    write_table(tmp_path / "new.csv", columns(case.main, every[:10], names))
+    return tmp_path
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *arguments])
+    try:
+        app.main()
+    except SystemExit as leave:
+        return int(leave.code or 0), capsys.readouterr()
+    return 0, capsys.readouterr()
+
+
+def fit(capsys, monkeypatch):
+    done, said = run(
+        capsys,
+        monkeypatch,
+        *("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--seed", "0"),
+        *("--out", "refined.csv", "--save", "model.npz"),
+    )
+    assert done == 0, said.err
+
+
+def test_later_rows_come_out_as_the_library_has_them(folder, capsys, monkeypatch):
+    fit(capsys, monkeypatch)
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "new.csv", "--out", "out.csv", "--json")
+    assert done == 0, said.err
+    summary = json.loads(said.out)
+    assert (summary["rows"], summary["fitted"]) == (10, 2)
+    out, refined = pl.read_csv("out.csv"), pl.read_csv("refined.csv")
+    assert out.columns == ["id", "score", "original", "support"]
+    np.testing.assert_allclose(out["score"][:2], refined["score"][:2], rtol=1e-12)
+    table = pl.read_csv("new.csv")
+    new = mf.Observations(table["score"], table.drop("id", "score"), ids=table["id"])
+    np.testing.assert_allclose(out["score"], mf.load("model.npz").apply(new).to_numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (("apply", "nowhere.npz", "new.csv", "--out", "out.csv"), "nowhere.npz cannot be read"),
+        (("apply", "main.csv", "new.csv", "--out", "out.csv"), "main.csv cannot be read"),
+        (("apply", "model.npz", "nowhere.csv", "--out", "out.csv"), "nowhere.csv is not there"),
+        (("apply", "model.npz", "known.csv", "--out", "out.csv"), "has no 'score'"),
+        (("apply", "model.npz", "new.csv", "--out", "out.txt"), "ends in '.txt'"),
+        (("apply", "model.npz", "new.csv", "--features", "x[01]$", "--out", "out.csv"), "came with 2 features"),
+        (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "m.pkl"), "end in .npz"),
+        (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "no/m.npz"), "is not there"),
+    ],
+)
+def test_what_cannot_be_applied_is_refused_and_nothing_written(arguments, says, folder, capsys, monkeypatch):
+    fit(capsys, monkeypatch)
+    before = sorted(path.name for path in folder.iterdir())
+    done, said = run(capsys, monkeypatch, *arguments)
+    assert done == 2
+    assert says in said.err
+    assert sorted(path.name for path in folder.iterdir()) == before
