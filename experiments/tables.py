@@ -85,8 +85,8 @@ def ablation(rows: list[dict[str, str]]) -> list[str]:
     lines = [
         "## One choice changed at a time",
         "",
-        "Seeds 0 to 4, on which the defaults were chosen; the tables above are on other splits. Mean accuracy over "
-        "tasks and splits, in %, and mean number of rounds.",
+        "Of JMD without presmoothing, on seeds 0 to 4, on which the defaults were chosen; the tables above are on other "
+        "splits. Mean accuracy over tasks and splits, in %, and mean number of rounds.",
         "",
         *header("variant", ("HW, labels", "rounds", "HW, none", "digits, labels", "rounds", "digits, none")),
     ]
