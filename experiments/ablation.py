@@ -32,7 +32,7 @@ CANDIDATES = {
     "bridge": (ImplicitEuler(3.0), ImplicitEuler(10.0), ImplicitEuler(30.0)),
 }
 VARIANTS: dict[str, JointDiffusion] = {
-    "defaults": BASE,
+    "base": BASE,
     "features always standardised": replace(BASE, standardised=True),
     "features never standardised": replace(BASE, standardised=False),
     "not anchored": replace(BASE, anchored=False),

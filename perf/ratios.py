@@ -23,8 +23,11 @@ from scipy.linalg import solve_sylvester
 from sklearn.svm import LinearSVC
 
 from manifuse.diffusion.bridge import ImplicitEuler
-from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.prediction import diffuse_prediction
+from manifuse.diffusion.refine import refine
 from manifuse.diffusion.score import GradedRanking
 from manifuse.experiments.provenance import provenance, write_rows
 from manifuse.kernels.laplacian import edge_pattern, normalised_affinity
@@ -45,6 +48,7 @@ def main() -> None:
         return
     repetitions = 1 if options.quick else 3
     rows = [coupled_run(repetitions), implicit_bridge(repetitions), rank_svm(repetitions)]
+    rows.append(whole_coupled_run(repetitions))
     if not options.quick:
         rows.append(large_run())
     machine = {"machine": f"{platform.processor() or platform.machine()}, {cores()} cores"}
@@ -95,6 +99,33 @@ def coupled_run(repetitions: int) -> dict[str, object]:
 
     difference = float(np.abs(ours() - plain()).max())
     return row("coupled tuned run, 30,475 rows, m = 4", "one SVD per step", ours, plain, repetitions, 50, difference)
+
+
+def whole_coupled_run(repetitions: int) -> dict[str, object]:
+    """Everything that `refine` does with 30,475 coupled rows, as published: checking, pairing, all rounds."""
+    rng = np.random.default_rng(0)
+    n, m, labelled = 30_475, 4, 200
+    truth = rng.standard_normal(n)
+    scores = truth[:, None] + rng.uniform(0.5, 1.5, m + 1) * rng.standard_normal((n, m + 1))
+    main, *references = (Observations(column, ids=range(n), name=f"{k}") for k, column in enumerate(scores.T))
+    grades = np.searchsorted(np.quantile(truth, np.linspace(0.1, 0.9, 9)), truth)[:labelled]
+    labels = RankLabels(range(labelled), grades)
+
+    def ours() -> object:
+        return refine(main, references, labels, JointDiffusion.as_published(), rng=0)
+
+    ours()
+    seconds = float(np.median([timed(ours) for _ in range(repetitions)]))
+    return {
+        "work": "refine as published, 30,475 coupled rows, m = 4",
+        "against": "0.2 s of the paper",
+        "ours_seconds": round(seconds, 3),
+        "plain_seconds": "",
+        "ratio": "",
+        "target": "at most 0.2 s",
+        "reached": seconds <= 0.2,
+        "difference": "",
+    }
 
 
 def implicit_bridge(repetitions: int) -> dict[str, object]:
@@ -214,7 +245,7 @@ def row(
     }
 
 
-def timed(call: Callable[[], np.ndarray]) -> float:
+def timed(call: Callable[[], object]) -> float:
     """Seconds that a call takes."""
     start = time.perf_counter()
     call()

@@ -18,9 +18,9 @@ OSR = ["natural", "open", "perspective", "large-objects", "diagonal-plane", "clo
 COUPLED = {
     "Ind": 0.0,
     "JMD": 0.02,
-    "JMD, references alone": 0.018,
+    "JMD, not presmoothed": 0.018,
     "JMD, no labels": 0.012,
-    "JMD, as published": 0.015,
+    "JMD, as published": 0.02,
     "TPC, iterative": 0.008,
     "TPC, closed form": 0.009,
     "MTL1": 0.01,
@@ -32,9 +32,9 @@ COUPLED = {
 DECOUPLED = {
     "Ind": 0.0,
     "JMD": 0.04,
-    "JMD, references alone": 0.035,
+    "JMD, not presmoothed": 0.035,
     "JMD, no labels": 0.03,
-    "JMD, as published": 0.03,
+    "JMD, as published": 0.04,
     "TPC, iterative": None,
     "MTL1": None,
     "impute and average": 0.015,
@@ -102,7 +102,7 @@ def chosen(rng, method: str) -> dict:
     """Hyperparameters as the methods note them."""
     if method == "Ind":
         return {"ranker": str(rng.choice(["linear", "gaussian", "deep"], p=[0.5, 0.4, 0.1]))}
-    if method not in ("JMD", "JMD, references alone"):
+    if method not in ("JMD", "JMD, as published"):
         return {}
     top = rng.uniform(2, 5, 2)
     steps, scales = np.indices((len(STEP_SIZES), len(WEIGHT_SCALES)))

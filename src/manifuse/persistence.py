@@ -252,6 +252,6 @@ def _check(result: Refinement) -> None:
     for graph in (fit.graph, None if smoothing is None else smoothing.graph):
         if graph is not None and not graph.pattern.shape == (rows, rows) == (len(graph.scales),) * 2:
             raise ValueError("its graph is of another size")
-    for turn in fit.rounds:
+    for turn in (*fit.rounds, fit.end):
         if turn.start.shape != (rows,) or turn.transport.values.shape != (rows, references):
             raise ValueError("its rounds are of different sizes")

@@ -12,6 +12,7 @@ from manifuse.cli import app
     [
         (["hww"], "did you mean 'hw'"),
         (["digits", "--method", "JDM"], "There is no method 'JDM'"),
+        (["digits", "--engine", "ray"], "engine='ray' came"),
         (["hw", "--data", "nowhere"], "hw/mfeat.npz"),
         (["--data", "nowhere"], "data folder nowhere is not there"),
     ],

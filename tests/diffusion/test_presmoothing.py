@@ -5,7 +5,9 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.diffusion import graph as graph_module
 from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.joint import Reason
 from manifuse.diffusion.presmoothing import Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.sphere import standardise
@@ -25,15 +27,16 @@ def graded(case):
     return Problem.of(case.main, case.references).score(case.labels(), regression=False)
 
 
-def test_every_round_brings_neighbours_together_and_keeps_mean_and_spread(rng):
+def test_every_round_brings_neighbours_together_and_mean_and_spread_are_put_back(rng):
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
     chosen = presmoothing(main)
     stages = chosen.stages()
     start, stop = chosen.graph.pattern.nonzero()
     roughness = [np.mean((scores[start] - scores[stop]) ** 2) for scores in stages]
     assert roughness[0] > roughness[1] > roughness[2]
-    np.testing.assert_allclose([scores.mean() for scores in stages], main.scores.mean())
-    np.testing.assert_allclose([scores.std() for scores in stages], main.scores.std())
+    final = chosen.scores()
+    assert (final.mean(), final.std()) == pytest.approx((main.scores.mean(), main.scores.std()))
+    np.testing.assert_allclose(standardise(final), stages[2], atol=1e-12)
 
 
 def test_one_round_is_the_solution_of_the_linear_system(rng):
@@ -42,7 +45,7 @@ def test_one_round_is_the_solution_of_the_linear_system(rng):
     affinity = chosen.graph.affinity(np.zeros(60), np.inf).toarray()
     solved = np.linalg.solve(11.0 * np.eye(60) - 10.0 * affinity, np.column_stack([main.scores, np.ones(60)]))
     averages = solved[:, 0] / solved[:, 1]
-    np.testing.assert_allclose(standardise(chosen.stages()[1]), standardise(averages), atol=1e-7)
+    np.testing.assert_allclose(chosen.stages()[1], standardise(averages), atol=1e-7)
 
 
 def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
@@ -63,11 +66,81 @@ def test_scores_that_no_smoothing_betters_are_left_alone():
     assert choose_presmoothing(perfect, [searched(perfect)], graded(case)) is None
 
 
-def test_rows_that_were_there_come_out_nearly_as_they_did():
-    case = draw(1, rows=300)
-    chosen = presmoothing(case.main, scale=0.3)
-    new = remade(case.main, ids=[f"new {row}" for row in range(300)])
-    assert np.corrcoef(chosen.extend(new), chosen.stages()[-1])[0, 1] > 0.99
+def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng):
+    """Two rounds by hand, from dense matrices."""
+    main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
+    table = searched(main)
+    chosen = Presmoothing(main, FeatureGraph.of(table, 5), 10.0, 0.3, 2)
+    features, score = rng.standard_normal(2), 0.4
+    scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
+    squares = np.sum((table.features - scaled) ** 2, axis=1)
+    near = np.argsort(squares)[:5]
+    own = (score - main.scores.mean()) / main.scores.std()
+    fitted = standardise(main.scores)
+    for _ in range(2):
+        affinity = chosen.graph.affinity(fitted, 0.3).toarray()
+        inverse = np.linalg.inv(11.0 * np.eye(60) - 10.0 * affinity)
+        smoothed, constant = inverse @ fitted, inverse @ np.ones(60)
+        widths = np.sqrt(2 * squares[near].mean() * chosen.graph.scales[near])
+        weights = np.exp(-squares[near] / widths) * np.exp(-((own - fitted[near]) ** 2) / 0.3)
+        weights /= np.sqrt(weights.sum() * chosen.graph.degrees(fitted, 0.3)[near])
+        own = (own + 10.0 * weights @ smoothed[near]) / (1.0 + 10.0 * weights @ constant[near])
+        averages = smoothed / constant
+        own, fitted = (own - averages.mean()) / averages.std(), standardise(averages)
+    new = mf.Observations([score], features[None], ids=["new"])
+    assert chosen.extend(new)[0] == pytest.approx(own, abs=1e-6)
+
+
+def test_scores_of_any_size_are_smoothed_alike():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    for size in (1e-165, 1e150):
+        other = remade(case.main, predictions=size * case.main.scores)
+        again = mf.refine(other, case.references, case.labels(), rng=0)
+        np.testing.assert_allclose(np.asarray(again.predictions) / size, result.predictions, rtol=1e-6, atol=1e-9)
+
+
+def test_where_smoothing_alone_was_best_no_reference_is_credited():
+    case = draw(0)
+    method = mf.JointDiffusion(rounds=1, standardised=True)
+    result = mf.refine(case.main, case.references, case.labels(), method, rng=0)
+    assert result.accepted
+    assert result.reason is Reason.SMOOTHED_ONLY
+    assert not result.weights.any()
+    assert not any(entry.weight for entry in result.relevance)
+    # A later row has the support of the fitted rows about it.
+    new = remade(case.main, ids=[f"new {row}" for row in range(len(case.main))])
+    assert np.corrcoef(result.support_of(new), result.support)[0, 1] > 0.5
+    assert result.support_of(new).mean() == pytest.approx(result.support.mean(), abs=0.1)
+
+
+def test_what_is_said_of_the_pairs_is_of_the_scores_as_they_came():
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(presmoothed=False), rng=0)
+    again = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert again.choice.presmoothing is not None
+    for one, other in zip(again.relevance, plain.relevance, strict=True):
+        assert one.held_out_alignment == other.held_out_alignment
+        assert one.chance_alignment == other.chance_alignment
+
+
+def test_with_no_reference_that_is_any_good_the_main_predictor_stays_as_it_is():
+    case = draw(0)
+    noise = [
+        remade(r, predictions=np.random.default_rng(k).standard_normal(len(r))) for k, r in enumerate(case.references)
+    ]
+    result = mf.refine(case.main, noise, case.labels(), rng=0)
+    assert result.reason is Reason.NO_REFERENCE
+    np.testing.assert_array_equal(result.predictions, case.main.scores)
+
+
+def test_a_coupled_run_goes_on_without_the_library_for_large_tables(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    monkeypatch.setattr(graph_module, "exact_is_affordable", lambda table: False)
+    case = draw(0, rows=120, pairs=120)
+    with pytest.warns(mf.ManifuseWarning, match="main is not presmoothed: Approximate neighbour search"):
+        result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.choice.presmoothing is None
 
 
 def test_without_labels_nothing_is_presmoothed():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.result_rows import draw_rows, flipped
 
-from manifuse.experiments.claims import CLAIMS, PLAIN, Condition, Evidence, Finding, judge_claims
+from manifuse.experiments.claims import CLAIMS, PUBLISHED, Condition, Evidence, Finding, judge_claims
 from manifuse.experiments.statistics import summarise
 
 
@@ -36,8 +36,10 @@ def test_every_claim_has_a_statement_and_a_criterion(rows):
 
 def test_claims_turn_when_gains_become_losses(rows):
     before, after = verdicts(rows), verdicts(flipped(rows))
-    for letter in "acf":
+    for letter in "ac":
         assert (before[letter], after[letter]) == ("reproduced", "not reproduced"), letter
+    # No drawn row tells of MTL on decoupled PubFig.
+    assert (before["f"], after["f"]) == ("reproduced as far as tested", "not reproduced")
     # The gains of the drawn AWA rows are real, but no large margin.
     assert (before["d"], after["d"]) == ("partly", "not reproduced")
     assert (before["e"], after["e"]) == ("partly", "not reproduced")
@@ -51,16 +53,17 @@ def test_without_rows_nothing_is_tested():
 
 def test_one_loss_beyond_half_a_point_is_a_task_that_is_worse(rows):
     hurt = [
-        replace(row, accuracy=row.accuracy - 0.05) if (row.task, row.method) == ("pix", PLAIN) else row for row in rows
+        replace(row, accuracy=row.accuracy - 0.05) if (row.task, row.method) == ("pix", PUBLISHED) else row
+        for row in rows
     ]
     (finding, *_) = judge_claims(Evidence(summarise(hurt)))
     assert finding.verdict == "partly"
-    assert "Worse on 1 of 45 tasks (HW, pix: -1.53 points" in finding.conditions[0].sentence
+    assert "Worse on 1 of 45 tasks (HW, pix: -1.07 points" in finding.conditions[0].sentence
     assert "Significantly better on 44 of 45 tasks" in finding.conditions[1].sentence
 
 
 def test_on_par_everywhere_is_half_of_the_first_claim(rows):
-    assert verdicts(moved(rows, PLAIN, 0.0))["a"] == "partly"
+    assert verdicts(moved(rows, PUBLISHED, 0.0))["a"] == "partly"
 
 
 @pytest.mark.parametrize(
@@ -75,23 +78,23 @@ def test_on_par_everywhere_is_half_of_the_first_claim(rows):
 )
 def test_almost_identical_on_osr(rows, by, verdict):
     rows = [row for row in rows if row.dataset == "osr"]
-    assert verdicts(moved(rows, PLAIN, by, start="TPC, iterative"))["b"] == verdict
+    assert verdicts(moved(rows, PUBLISHED, by, start="TPC, iterative"))["b"] == verdict
 
 
 @pytest.mark.parametrize("by, verdict", [(0.03, "reproduced"), (0.01, "partly")])
 def test_a_large_margin_on_awa(rows, by, verdict):
     rows = [row for row in rows if row.dataset == "awa"]
-    assert verdicts(moved(rows, PLAIN, by, start="TPC, iterative"))["d"] == verdict
+    assert verdicts(moved(rows, PUBLISHED, by, start="TPC, iterative"))["d"] == verdict
 
 
 def test_the_best_single_predictor_is_that_of_ind(rows):
-    level = {"Ind": (0.8, 0.0), PLAIN: (0.85, 0.001)}
+    level = {"Ind": (0.8, 0.0), PUBLISHED: (0.85, 0.001)}
     even = [
         replace(row, accuracy=level[row.method][0] + level[row.method][1] * row.trial)
         for row in rows
         if row.dataset == "hw" and row.method in level
     ]
-    assert verdicts(even)["e"] == "reproduced"
+    assert verdicts(even)["e"] == "reproduced as far as tested"
     best = [replace(row, accuracy=0.9) if (row.task, row.method) == ("mor", "Ind") else row for row in even]
     finding = judge_claims(Evidence(summarise(best)))[4]
     assert finding.verdict == "not reproduced"
@@ -136,12 +139,12 @@ def test_a_loss_that_is_too_wild_to_be_significant_is_still_a_loss(rows):
     alone = {(row.task, row.trial): row.accuracy for row in rows if (row.dataset, row.method) == ("hw", "Ind")}
     wild = [
         replace(row, accuracy=alone[row.task, row.trial] + (0.05 if row.trial % 2 else -0.0654) + 1e-4 * row.trial)
-        if (row.dataset, row.task, row.method) == ("hw", "pix", PLAIN)
+        if (row.dataset, row.task, row.method) == ("hw", "pix", PUBLISHED)
         else row
         for row in rows
     ]
     summary = summarise(wild)["hw"]
-    task = next(task for task in summary.compare(PLAIN).tasks if task.task == "pix")
+    task = next(task for task in summary.compare(PUBLISHED).tasks if task.task == "pix")
     assert task.verdict == 0
     assert task.mean < -0.005
     assert "Worse on 1 of 45 tasks" in judge_claims(Evidence(summarise(wild)))[0].conditions[0].sentence
@@ -149,7 +152,8 @@ def test_a_loss_that_is_too_wild_to_be_significant_is_still_a_loss(rows):
 
 def with_choice(rows, **values):
     return [
-        replace(row, hyperparameters={**row.hyperparameters, **values}) if row.method == PLAIN else row for row in rows
+        replace(row, hyperparameters={**row.hyperparameters, **values}) if row.method == PUBLISHED else row
+        for row in rows
     ]
 
 
@@ -161,7 +165,7 @@ def test_rounds_that_go_on_and_surfaces_that_are_rough(rows, rng):
 def test_some_long_runs_are_part_of_the_claim(rows):
     long = [
         replace(row, hyperparameters={**row.hyperparameters, "rounds": 20})
-        if row.method == PLAIN and row.trial < 2
+        if row.method == PUBLISHED and row.trial < 2
         else row
         for row in rows
     ]
@@ -174,7 +178,7 @@ def test_some_long_runs_are_part_of_the_claim(rows):
     "held, verdict",
     [
         ([True, True], "reproduced"),
-        ([True, None], "reproduced"),
+        ([True, None], "reproduced as far as tested"),
         ([True, False], "partly"),
         ([False, None], "not reproduced"),
         ([None], "not tested"),
@@ -183,12 +187,30 @@ def test_some_long_runs_are_part_of_the_claim(rows):
 )
 def test_the_verdict_is_made_of_conditions(held, verdict):
     conditions = tuple(Condition("", holds) for holds in held)
-    assert Finding("x", "", "", conditions, "").verdict == verdict
+    finding = Finding("x", "", "", conditions, (Condition("", False),), "")
+    assert (finding.verdict, finding.shipped_verdict) == (verdict, "not reproduced")
+
+
+def test_each_claim_is_judged_of_the_method_as_published_and_as_it_ships(rows):
+    worse = [
+        row if row.method != "JMD" else replace(row, accuracy=row.accuracy and row.accuracy - 0.2) for row in rows
+    ]
+    findings = {finding.letter: finding for finding in judge_claims(Evidence(summarise(worse)))}
+    assert (findings["a"].verdict, findings["a"].shipped_verdict) == ("reproduced", "not reproduced")
+    assert "JMD, as published" in findings["f"].conditions[-2].sentence
+    assert "PubFig: JMD less MTL1" in findings["f"].shipped[-4].sentence
+
+
+def test_a_claim_of_which_only_a_part_has_rows_is_not_reproduced_outright(rows):
+    no_tpc = [row for row in rows if not row.method.startswith("TPC")]
+    finding = judge_claims(Evidence(summarise(no_tpc), seconds_of_30475_rows=0.1))[6]
+    assert finding.verdict == "reproduced as far as tested"
+    assert [condition.holds for condition in finding.conditions] == [None, None, None, True]
 
 
 def test_a_single_trial_proves_no_difference(rows):
     once = verdicts([row for row in rows if row.trial == 0])
-    assert {once[letter] for letter in "abcdf"} == {"not tested"}
+    assert {once[letter] for letter in "abcdef"} == {"not tested"}
 
 
 def test_the_first_claim_waits_for_trials_enough(rows):

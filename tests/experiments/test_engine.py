@@ -81,3 +81,8 @@ def test_without_dask_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'manifuse\[dask\]'"), workers("dask", 1):
         pass
+
+
+def test_a_process_that_is_killed_ends_in_one_sentence(tmp_path):
+    with workers("processes", 2) as each, pytest.raises(mf.ManifuseError, match="A process was killed"):
+        list(each(work, [Job(0), Job(1, tmp_path / "marker", leaves_marker=False)], 0))

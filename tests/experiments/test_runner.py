@@ -84,6 +84,13 @@ def test_a_method_that_fails_is_a_row_and_the_run_goes_on(plan, tmp_path, monkey
     failed = [row for row in read_rows(tmp_path / "out") if row.status == "failed"]
     assert [row.reason for row in failed] == ["ZeroDivisionError: by design"] * 2
     assert all(row.accuracy is None for row in failed)
+    monkeypatch.setattr(runner, "METHODS", METHODS)
+    with Store(tmp_path / "out", version="1") as store:
+        again = run(plan, store)
+    assert (again.rows, again.failed) == (2, 0)
+    rows = read_rows(tmp_path / "out")
+    assert len(rows) == len({row.key for row in rows}) == 2 * 3
+    assert not [row for row in rows if row.status == "failed"]
 
 
 def test_rankers_that_cannot_be_trained_fail_their_trial(plan, tmp_path):

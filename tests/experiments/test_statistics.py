@@ -187,6 +187,6 @@ def test_roughness_ignores_shift_scale_and_gaps(rng):
 
 def test_surfaces_are_of_rows_that_hold_one(rows):
     found = surfaces_of(rows)
-    assert len(found) == sum(row.method in ("JMD", "JMD, references alone") for row in rows)
+    assert len(found) == sum(row.method in ("JMD", "JMD, as published") for row in rows)
     holed = replace(rows[1], hyperparameters={**rows[1].hyperparameters, "surface": [[0.5, None]]})
     np.testing.assert_array_equal(surfaces_of([holed])[0].values, [[0.5, np.nan]])

@@ -47,4 +47,4 @@ def self_smoothing(
         for standardised in (True, False)
     ]
     chosen = choose_presmoothing(main, searched, score)
-    return (main.scores, {}) if chosen is None else (chosen.stages()[-1], chosen.hyperparameters())
+    return (main.scores, {}) if chosen is None else (chosen.scores(), chosen.hyperparameters())

@@ -20,7 +20,7 @@ from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, look_up, require
 from manifuse.experiments import tables
-from manifuse.experiments.claims import PLAIN_NOTE, TPC_NOTE, TPC_TIME_NOTE, Evidence, Finding, judge_claims
+from manifuse.experiments.claims import CLAIMS_NOTE, TPC_NOTE, TPC_TIME_NOTE, VERDICTS, Evidence, Finding, judge_claims
 from manifuse.experiments.comparison import MEAN
 from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, draw_toy
 from manifuse.experiments.grid import Grid, as_latex
@@ -77,7 +77,6 @@ def write_report(
     surfaces: Sequence[str] = (),
     files: Path | None = None,
     data: Path,
-    seconds_of_30475_rows: float | None = None,
 ) -> None:
     """Write the page, and what else is asked for; each file whole or not at all.
 
@@ -95,8 +94,6 @@ def write_report(
         A folder for figures as SVG and PDF and tables as CSV and LaTeX; made if its parent is there.
     data : Path
         The data folder: what is there says how it differs from the paper's.
-    seconds_of_30475_rows : float, optional
-        Measured time of a tuned coupled run, for the paper's claim.
 
     Raises
     ------
@@ -113,7 +110,7 @@ def write_report(
         raise InputError(f"{folder} holds {len(read)} rows, but none with a result; run 'manifuse reproduce' first.")
     shown = choose_surfaces(read, surfaces)
     summaries = summarise(read)
-    findings = judge_claims(Evidence(summaries, seconds_of_30475_rows))
+    findings = judge_claims(Evidence(summaries))
     figures = draw_figures(summaries, shown)
     page = render(summaries, findings, figures, deviations_of(summaries, data))
     _write(out, page.encode())
@@ -181,7 +178,7 @@ def render(
         gains=tables.gains_grid(summaries),
         gains_note=tables.GAINS_NOTE,
         findings=findings,
-        plain_note=PLAIN_NOTE,
+        claims_note=CLAIMS_NOTE,
         marks=tables.MARKS,
         figures=[(figure.name, as_svg(figure.drawing), figure.caption) for figure in figures],
         sections=[_section(summary) for summary in summaries.values()],
@@ -200,12 +197,13 @@ def render(
 
 def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[str]:
     """Say the main numbers in plain sentences."""
-    compared = [summary.compare(OURS) for summary in summaries.values()]
+    known = [summary for summary in summaries.values() if summary.compare(OURS).mean.trials]
+    compared = [summary.compare(OURS) for summary in known]
     tasks = [task for found in compared for task in found.tasks if task.trials]
-    known = [summary for summary, found in zip(summaries.values(), compared, strict=True) if found.mean.trials]
     sentences = []
     if known:
-        before, after = (np.mean([each.spread(name, MEAN).mean for each in known]) for name in (BASELINE, OURS))
+        before = np.mean([summary.spread(BASELINE, MEAN).mean for summary in known])
+        after = before + np.mean([found.mean.mean for found in compared])
         better, worse = (sum(task.verdict == sign for task in tasks) for sign in (1, -1))
         number = f"{len(known)} experiment{'s' * (len(known) > 1)} with {len(tasks)} tasks"
         sentences += [
@@ -215,7 +213,7 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
             f"{worse}.",
         ]
     verdicts = [finding.verdict for finding in findings]
-    counts = (f"{verdicts.count(name)} {name}" for name in ("reproduced", "partly", "not reproduced", "not tested"))
+    counts = (f"{verdicts.count(name)} {name}" for name in VERDICTS if name in verdicts)
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
 
 

@@ -13,7 +13,7 @@ from manifuse import __version__
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.errors import InputError, require
-from manifuse.experiments.engine import PROCESSES
+from manifuse.experiments.engine import PROCESSES, check_engine
 from manifuse.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.experiments.runner import Plan, Progress, run
 from manifuse.experiments.store import Store
@@ -46,6 +46,7 @@ def run_reproduce(
         If the disk is full.
     """
     require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
+    check_engine(engine)
     folder = data_folder(data)
     wanted = [experiment for experiment in experiments_named(names) if _is_there(experiment, folder, bool(names))]
     plan = Plan(wanted, methods_named(methods), trials, folder.absolute(), jobs, engine)

@@ -45,6 +45,8 @@ class Extension:
     lookups : tuple of Lookup or None
         For every reference; None where a bridge carries it.
     rounds : tuple of Round
+    end : Round
+        What a further round would have begun with; tells how much evidence arrives where.
     presmoothing : Presmoothing or None
     smoothing : float
     anchored : bool
@@ -57,6 +59,7 @@ class Extension:
     scale: float
     lookups: tuple[Lookup | None, ...]
     rounds: tuple[Round, ...]
+    end: Round
     presmoothing: Presmoothing | None
     smoothing: float
     anchored: bool
@@ -76,14 +79,16 @@ class Extension:
         InputError
             If the new rows have other features than the fitted ones.
         """
-        scores = new.scores if self.presmoothing is None else self.presmoothing.extend(new)
-        own: FloatArray = (scores - self.offset) / self.scale
+        own: FloatArray = (
+            (new.scores - self.offset) / self.scale
+            if self.presmoothing is None
+            else self.presmoothing.extend(new) / np.sqrt(len(self.main))
+        )
         edges = None if self.graph is None else Edges.of(new, self.main, self.graph)
         current = own
-        row_sums: FloatArray = np.zeros((len(new), len(self.lookups)))
         for turn in self.rounds:
             affinity = None if edges is None else self._affinity(turn, current, edges)
-            references, row_sums = self._arrive(new, turn, affinity, edges)
+            references, _ = self._arrive(new, turn, affinity, edges)
             current = (
                 columns_of(
                     current,
@@ -93,7 +98,8 @@ class Extension:
                 )
                 @ turn.coefficients
             )
-        return self.offset + self.scale * current, row_sums
+        affinity = None if edges is None else self._affinity(self.end, current, edges)
+        return self.offset + self.scale * current, self._arrive(new, self.end, affinity, edges)[1]
 
     def _arrive(
         self, new: Observations, turn: Round, affinity: FloatArray | None, edges: Edges | None

@@ -30,6 +30,9 @@ class Reason(StrEnum):
     NOTHING_BETTER = (
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
     )
+    SMOOTHED_ONLY = (
+        "The main predictor smoothed over its own graph scored best on the labels; no reference raised that score."
+    )
     GAIN_UNCERTAIN = (
         "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
         "the main predictor comes back unchanged; give more labels, or set safeguarded=False to take the "
@@ -77,7 +80,7 @@ class Round:
     smoothed : Transport or None
         The prediction smoothed over its own graph.
     coefficients : (m + 1,) to (m + 3,) array
-        The new prediction in ``[start, references..., smoothed, main as it came]``, the last two where
+        The new prediction in ``[start, references..., smoothed, what the first round began with]``, the last two where
         the method has them.
     """
 

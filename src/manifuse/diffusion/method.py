@@ -62,7 +62,7 @@ class JointDiffusion:
     settled : float
         Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
-        Keep the main predictor as it came among the references, so that rounds cannot drift away from it.
+        Keep what the rounds began with, the main predictor, among the references, so that they cannot drift away.
     presmoothed : bool
         With labels and features of the main table, start from the main predictor smoothed over its own graph,
         in the way and as far as the labels say.
@@ -141,6 +141,8 @@ class JointDiffusion:
             value = getattr(self, name)
             if not (is_number(value) and 0 <= value < np.inf):
                 self._refuse(name, "a number of at least 0")
+        if self.smoothing and not 1e-6 <= self.smoothing <= 1e4:
+            self._refuse("smoothing", "0 or a number in [1e-6, 1e4]")
         if any(not isinstance(scheme, BridgeScheme) for scheme in choices(self.bridge)):
             self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
         if any(not isinstance(flag, bool) for flag in choices(self.standardised)):

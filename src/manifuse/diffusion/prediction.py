@@ -55,7 +55,7 @@ def diffuse_prediction(
     columns : (n, m + 1) array
         ``Z``: the current prediction, then the references, all on the sphere.
     origin : (n,) array
-        The main predictor as it came, on the sphere; settles the sign.
+        What the first round began with, on the sphere; settles the sign.
     gates : (m,) array
         1 for references that take part, 0 for the others.
     grid : pair of sequences

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -14,7 +15,7 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
-from manifuse.kernels.sphere import standardise
+from manifuse.kernels.sphere import spread, standardise
 
 #: What the labels choose from: neighbours, step sizes, prediction scales, and rounds of re-weighting.
 NEIGHBOURS = (5, 10, 20)
@@ -45,29 +46,12 @@ class Presmoothing:
     rounds: int
 
     def stages(self) -> list[FloatArray]:
-        """Scores after no round, one, and so on, shape (n,) each, all with the mean and spread of the first."""
-        return [self.main.scores, *self.go_on(self.put_back(self._smooth(self.main.scores)))]
+        """Standardised scores after no round, one, and so on, shape (n,) each."""
+        return [scores for scores, _ in self._course] + [_averages(self._course[-1][1])]
 
-    def go_on(self, scores: FloatArray) -> Iterator[FloatArray]:
-        """Yield the scores (n,) after one round, and those after each further round."""
-        yield scores
-        for _ in range(self.rounds - 1):
-            scores = self.put_back(self._smooth(scores))
-            yield scores
-
-    def put_back(self, smoothed: FloatArray, block: FloatArray | None = None) -> FloatArray:
-        """Divide smoothed scores by the smoothed constant, and bring them to the mean and spread of the first.
-
-        Parameters
-        ----------
-        smoothed : (n, 2) array
-            Of the fitted rows; they settle offset and scale.
-        block : (q, 2) array, optional
-            Of the rows to be put back, if these are not the fitted ones.
-        """
-        fitted, scores = smoothed[:, 0] / smoothed[:, 1], self.main.scores
-        averages = fitted if block is None else block[:, 0] / block[:, 1]
-        return np.asarray(scores.mean() + scores.std() / fitted.std() * (averages - fitted.mean()))
+    def scores(self) -> FloatArray:
+        """Return the scores after the last round, with the mean and spread of those of ``main``, shape (n,)."""
+        return in_units(self.main, self.stages()[-1])
 
     def hyperparameters(self) -> dict[str, float | int | bool | None]:
         """What was chosen, as plain data; a scale of None is infinite."""
@@ -80,7 +64,12 @@ class Presmoothing:
         }
 
     def extend(self, new: Observations) -> FloatArray:
-        """Smooth rows that come later with their nearest fitted rows, round by round, shape (q,).
+        """Smooth rows that come later with their nearest fitted rows, round by round.
+
+        Returns
+        -------
+        (q,) array
+            In the units in which the fitted ones are standardised.
 
         Raises
         ------
@@ -88,20 +77,25 @@ class Presmoothing:
             If the new rows have other features than the fitted ones.
         """
         edges = Edges.of(new, self.main, self.graph)
-        current: FloatArray = new.scores
-        offset, unit = self.main.scores.mean(), self.main.scores.std()
-        for fitted in self.stages()[:-1]:
-            smoothed = self._smooth(fitted)
-            affinity = edges.affinity((current - offset) / unit, (fitted - offset) / unit, self.scale)
-            carried = edges.carry(affinity, smoothed)
+        deviation = float(spread(self.main.scores[:, None])[0]) / np.sqrt(len(self.main))
+        current: FloatArray = (new.scores - self.main.scores.mean()) / deviation
+        for fitted, smoothed in self._course:
+            carried = edges.carry(edges.affinity(current, fitted, self.scale), smoothed)
             # A row of (I + step Laplacian) s = f, solved for its own entry; likewise for the constant.
             block = np.column_stack([current, np.ones(len(current))]) + self.step * carried
-            current = self.put_back(smoothed, block)
+            current = _averages(block, like=smoothed)
         return current
 
-    def _smooth(self, scores: FloatArray) -> FloatArray:
-        """Smooth scores and a constant, shape (n, 2); each row is to be divided by what it makes of the constant."""
-        return np.asarray(_smooth(self.graph, scores, self.scale, [self.step])[0])
+    @cached_property
+    def _course(self) -> list[tuple[FloatArray, FloatArray]]:
+        """For every round, the standardised scores (n,) that it began with, and what smoothing made of it (n, 2)."""
+        course: list[tuple[FloatArray, FloatArray]] = []
+        current = standardise(self.main.scores)
+        for _ in range(self.rounds):
+            (smoothed,) = _smooth(self.graph, current, self.scale, [self.step])
+            course.append((current, smoothed))
+            current = _averages(smoothed)
+        return course
 
 
 def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], score: Score) -> Presmoothing | None:
@@ -120,25 +114,43 @@ def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], scor
     Presmoothing or None
         None if no smoothing scores above the scores as they came.
     """
-    best, height = None, _height(score, main.scores)
+    start = standardise(main.scores)
+
+    def height(scores: FloatArray) -> float:
+        return float(score.evaluate(in_units(main, scores)[score.rows, None])[0])
+
+    best, highest = None, height(start)
     for table, count in product(searched, NEIGHBOURS):
         graph = FeatureGraph.of(table, count)
         for scale in SCALES:
             # All steps begin on the same graph, and share its products.
-            for step, smoothed in zip(STEPS, _smooth(graph, main.scores, scale, STEPS), strict=True):
-                chosen = Presmoothing(main, graph, step, scale, ROUNDS)
-                for rounds, scores in enumerate(chosen.go_on(chosen.put_back(smoothed)), start=1):
-                    reached = _height(score, scores)
-                    if reached > height:
-                        best, height = replace(chosen, rounds=rounds), reached
+            for step, smoothed in zip(STEPS, _smooth(graph, start, scale, STEPS), strict=True):
+                for rounds in range(1, ROUNDS + 1):
+                    scores = _averages(smoothed)
+                    reached = height(scores)
+                    if reached > highest:
+                        best, highest = Presmoothing(main, graph, step, scale, rounds), reached
+                    if rounds < ROUNDS:
+                        (smoothed,) = _smooth(graph, scores, scale, [step])
     return best
 
 
+def in_units(main: Observations, standardised: FloatArray) -> FloatArray:
+    """Give standardised scores (n,) the mean and the spread of those of ``main``."""
+    deviation = float(spread(main.scores[:, None])[0]) / np.sqrt(len(main))
+    return np.asarray(main.scores.mean() + deviation * standardised)
+
+
 def _smooth(graph: FeatureGraph, scores: FloatArray, scale: float, steps: Sequence[float]) -> FloatArray:
-    """Smooth scores and a constant over the graph that the scores re-weigh, shape (steps, n, 2)."""
-    affinity = graph.affinity(standardise(scores), scale)
-    return smooth(affinity, np.column_stack([scores, np.ones(len(scores))]), steps)
+    """Smooth standardised scores (n,) and a constant over the graph that they re-weigh, shape (steps, n, 2)."""
+    return smooth(graph.affinity(scores, scale), np.column_stack([scores, np.ones(len(scores))]), steps)
 
 
-def _height(score: Score, scores: FloatArray) -> float:
-    return float(score.evaluate(scores[score.rows, None])[0])
+def _averages(smoothed: FloatArray, *, like: FloatArray | None = None) -> FloatArray:
+    """Smoothed scores over the smoothed constant, standardised; as those of ``like`` would be, if given."""
+    averages = smoothed[:, 0] / smoothed[:, 1]
+    if like is None:
+        return standardise(averages)
+    fitted = like[:, 0] / like[:, 1]
+    deviation = float(spread(fitted[:, None])[0]) / np.sqrt(len(fitted))
+    return np.asarray((averages - fitted.mean()) / deviation)

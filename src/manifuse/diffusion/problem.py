@@ -106,7 +106,7 @@ class Problem:
         )
 
     def starting_from(self, scores: FloatArray) -> Problem:
-        """Return the same problem begun with other scores (n,) of the main rows, of the same mean and spread."""
+        """Return the same problem, begun with other scores (n,) of the main rows; offset and scale stay."""
         return replace(self, start=unit(scores))
 
     def restore(self, on_sphere: FloatArray) -> FloatArray:

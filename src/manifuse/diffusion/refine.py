@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from manifuse.diffusion.extension import Extension, Lookup
 from manifuse.diffusion.graph import Neighbours
-from manifuse.diffusion.joint import Path, Reason, diffuse
+from manifuse.diffusion.joint import Path, Reason, Round, diffuse
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
@@ -17,10 +18,10 @@ from manifuse.diffusion.presmoothing import NEIGHBOURS, Presmoothing, choose_pre
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
-from manifuse.diffusion.relevance import PairEvidence, Relevance, weigh_pairs
+from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, weigh_pairs
 from manifuse.diffusion.score import Gain, Score
 from manifuse.diffusion.tuning import choose_bridges
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import is_constant
 
@@ -92,7 +93,7 @@ def refine(
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
-    presmoothing, mains = _presmooth(main, method, score, seed)
+    presmoothing, mains = _presmooth(problem, method, score, seed)
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
     bridges, folds, trials = choose_bridges(problem, method, seed, mains)
@@ -101,19 +102,22 @@ def refine(
     path = diffuse(bridges, method, gates, score)
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
-    moved = bool(path.rounds) or presmoothing is not None
-    refusal = _refusal(gates, gain, moved=moved, safeguarded=method.safeguarded)
+    reason = path.reason
+    if not path.rounds:
+        reason = Reason.NOTHING_BETTER if presmoothing is None else Reason.SMOOTHED_ONLY
+    refusal = _refusal(gates, gain, reason, safeguarded=method.safeguarded)
     refined = refined if refusal is None else main.scores
     transport = bridges.transport(path.predictions)
-    weights = np.array(path.history[-1].weights)
+    # Where no round was taken, no reference took part.
+    weights = np.array(path.history[-1].weights) if path.rounds else np.zeros(len(references))
     typical = np.array(
         [np.median(transport.row_sums[r.main_rows, place]) for place, r in enumerate(problem.references)]
     )
     return Refinement(
         predictions=main.like_predictions(refined),
         accepted=refusal is None,
-        reason=path.reason if refusal is None else refusal,
-        relevance=_relevance(problem, path, evidence, transport.reached.mean(axis=0)),
+        reason=reason if refusal is None else refusal,
+        relevance=_relevance(problem, path, evidence, weights, transport.reached.mean(axis=0), seed),
         weights=weights,
         support=support_of_rows(transport.row_sums * transport.reached, typical, weights),
         history=path.history,
@@ -146,6 +150,7 @@ def refine(
                 for table, reference in zip(references, problem.references, strict=True)
             ),
             rounds=path.rounds,
+            end=Round(path.predictions, transport, None, np.zeros(0)),
             presmoothing=presmoothing,
             smoothing=method.smoothing,
             anchored=method.anchored,
@@ -165,7 +170,7 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
 
 
 def _presmooth(
-    main: Observations, method: JointDiffusion, score: Score | None, seed: int
+    problem: Problem, method: JointDiffusion, score: Score | None, seed: int
 ) -> tuple[Presmoothing | None, list[Neighbours]]:
     """Presmooth the main predictor, where the method asks for it and labels and features allow it.
 
@@ -175,14 +180,22 @@ def _presmooth(
     searched : list of Neighbours
         The searches of the main table that were made for it.
     """
+    main = problem.main
     if score is None or not method.presmoothed or main.table is None or bool(is_constant(main.table).all()):
         return None, []
     count = max(*choices(method.neighbours), *NEIGHBOURS)
     rng = generator(seed, Stream.RECALL)
-    searched = [
-        Neighbours.of(main.table, count, name=main.name, standardised=flag, search=method.search, rng=rng)
-        for flag in choices(method.standardised)
-    ]
+    try:
+        searched = [
+            Neighbours.of(main.table, count, name=main.name, standardised=flag, search=method.search, rng=rng)
+            for flag in choices(method.standardised)
+        ]
+    except MissingExtraError as error:
+        if not all(reference.is_coupled for reference in problem.references):
+            raise
+        # Without it a coupled run is as good as ever was.
+        warnings.warn(f"{main.name} is not presmoothed: {error}", ManifuseWarning, stacklevel=3)
+        return None, []
     return choose_presmoothing(main, searched, score), searched
 
 
@@ -196,29 +209,31 @@ def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance:
     )
 
 
-def _refusal(gates: FloatArray, gain: Gain | None, *, moved: bool, safeguarded: bool) -> Reason | None:
+def _refusal(gates: FloatArray, gain: Gain | None, reason: Reason, *, safeguarded: bool) -> Reason | None:
     """Why the main predictor is to come back unchanged; None if the refinement is taken."""
     if not gates.any():
         return Reason.NO_REFERENCE
-    if not moved:
-        return Reason.NOTHING_BETTER
+    if reason is Reason.NOTHING_BETTER:
+        return reason
     if gain is not None and safeguarded and not gain.is_certain:
         return Reason.GAIN_UNCERTAIN
     return None
 
 
 def _relevance(
-    problem: Problem, path: Path, evidence: Sequence[PairEvidence], reached: FloatArray
+    problem: Problem, path: Path, evidence: Sequence[PairEvidence], weights: FloatArray, reached: FloatArray, seed: int
 ) -> tuple[Relevance, ...]:
     last = path.history[-1]
+    # Of the scores as they came: those that the labels had smoothed lean to the good side.
+    aligned = [align_pairs(problem.main.scores, reference, seed) for reference in problem.references]
     return tuple(
         Relevance(
             name=reference.name,
             alignment=last.alignments[place],
-            held_out_alignment=seen.alignment,
-            chance_alignment=seen.chance,
+            held_out_alignment=aligned[place][0],
+            chance_alignment=aligned[place][1],
             fidelity=seen.fidelity,
-            weight=last.weights[place],
+            weight=float(weights[place]),
             reached=float(reached[place]),
             pairs=len(reference.main_rows),
         )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
@@ -28,7 +28,8 @@ class PairEvidence:
     Attributes
     ----------
     alignment : float
-        Of main and reference scores at the pairs themselves, no bridge between (eq. 8), in [-1, 1].
+        Of the scores that the diffusion begins with and the reference's at the pairs themselves, no bridge between
+        (eq. 8), in [-1, 1].
     fidelity : float
         Alignment of the reference's own scores at the pairs with what a bridge built without them
         brings there (k folds), in [-1, 1]; 1 for the identity bridge.
@@ -57,7 +58,7 @@ class Relevance:
         Of the refined predictions with the reference, carried over the last bridge (eq. 11), in [-1, 1].
         Optimistic: the bridge leans on the main predictor's own scores.
     held_out_alignment : float
-        Of the main predictor with the reference at the pairs, no bridge between; unbiased.
+        Of the main predictor, as it came, with the reference at the pairs, no bridge between; unbiased.
     chance_alignment : float
         The level that ``|held_out_alignment|`` and ``fidelity`` stay under for permuted pairs, 95 times
         of 100.
@@ -105,10 +106,15 @@ def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], seed: int) -> lis
     problem = bridges.problem
     evidence = []
     for reference, fidelity in zip(problem.references, fidelities(bridges, folds).tolist(), strict=True):
-        ours, theirs = problem.start[reference.main_rows], reference.paired_scores()
-        chance = chance_level(unit(ours), unit(theirs), seed)
-        evidence.append(PairEvidence(_align(ours, theirs), fidelity, chance))
+        alignment, chance = align_pairs(problem.start, reference, seed)
+        evidence.append(PairEvidence(alignment, fidelity, chance))
     return evidence
+
+
+def align_pairs(scores: FloatArray, reference: Reference, seed: int) -> tuple[float, float]:
+    """Alignment of main scores (n,) with a reference at the pairs, and the level that permuted pairs stay under."""
+    ours, theirs = unit(scores[reference.main_rows]), unit(reference.paired_scores())
+    return float(ours @ theirs), chance_level(ours, theirs, seed)
 
 
 def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:

@@ -50,8 +50,9 @@ class Difference:
 
     @property
     def verdict(self) -> int:
-        """1 if significantly better, -1 if significantly worse, else 0."""
-        return int(np.sign(self.mean)) if self.adjusted < SIGNIFICANT else 0
+        """1 if significantly better, -1 if significantly worse, else 0; 0 as well where mean and wins disagree."""
+        agree = np.sign(self.mean) == np.sign(self.wins - self.losses)
+        return int(np.sign(self.mean)) if agree and self.adjusted < SIGNIFICANT else 0
 
 
 @dataclass(frozen=True)

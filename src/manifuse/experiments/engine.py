@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
 from manifuse.errors import InputError, OutputError, require
 
@@ -20,6 +21,23 @@ PROCESSES, DASK, ADDRESS = "processes", "dask", "dask://"
 
 #: Seconds to wait for the scheduler of a cluster that is said to run.
 PATIENCE = 10
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that is none, or that is not installed, before any work is done.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
+    MissingExtraError
+        If Dask is asked for and not installed.
+    """
+    if engine == PROCESSES:
+        return
+    if engine != DASK and not engine.startswith(ADDRESS):
+        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
+    require("distributed", extra="dask", purpose=f"The engine {engine!r}")
 
 
 @contextmanager
@@ -41,14 +59,23 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
     MissingExtraError
         If Dask is asked for and not installed.
     OutputError
-        From the results, if a job takes every worker down that it is given to.
+        From the results, if processes or workers are killed, or the cluster is lost.
     """
+    check_engine(engine)
     if engine == PROCESSES:
         with Parallel(n_jobs=jobs, return_as="generator") as parallel:
-            yield lambda function, tasks, *shared: parallel(delayed(function)(task, *shared) for task in tasks)
+
+            def here(function: Callable[..., Any], tasks: Iterable[Any], *shared: Any) -> Iterator[Any]:
+                try:
+                    yield from parallel(delayed(function)(task, *shared) for task in tasks)
+                except BrokenProcessPool as error:
+                    raise OutputError(
+                        "A process was killed, most likely for want of memory; rows before are whole: run the same "
+                        "command again, with fewer --jobs."
+                    ) from error
+
+            yield here
         return
-    if engine != DASK and not engine.startswith(ADDRESS):
-        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
     distributed = require("distributed", extra="dask", purpose=f"The engine {engine!r}")
     dask = require("dask", extra="dask", purpose=f"The engine {engine!r}")
     # What is shared is large, once a trial, and meant to be.
@@ -67,6 +94,11 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
                         f"A job took every worker down that it was given to ({error}); give the workers more memory, "
                         "and run the same command again."
                     ) from error
+                except (CancelledError, OSError) as error:
+                    raise OutputError(
+                        f"The Dask cluster was lost ({type(error).__name__}); rows before are whole: run the same "
+                        "command again when it is back."
+                    ) from error
 
         yield each
 
@@ -79,7 +111,7 @@ def _itself(value: Any) -> Any:
 def _client(distributed: Any, engine: str, jobs: int) -> Iterator[Any]:
     """Connect to the cluster at an address, or to one made for this run."""
     if engine == DASK:
-        count = len(os.sched_getaffinity(0)) if jobs == -1 else jobs
+        count = cpu_count() if jobs == -1 else jobs
         options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
             yield client

@@ -270,7 +270,7 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method("Ind", _ind, _always),
         Method("JMD", _diffusion(JointDiffusion(), labelled=True), _always),
-        Method("JMD, references alone", _diffusion(JointDiffusion(presmoothed=False), labelled=True), _always),
+        Method("JMD, not presmoothed", _diffusion(JointDiffusion(presmoothed=False), labelled=True), _always),
         Method("JMD, no labels", _diffusion(JointDiffusion(), labelled=False), _always),
         Method("JMD, as published", _diffusion(PUBLISHED, labelled=True), _always),
         Method("TPC, iterative", _tpc(closed_form=False), _coupled_only),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifuse.datasets.catalogue import CATALOGUE
-from manifuse.errors import look_up
+from manifuse.errors import InputError, look_up
 from manifuse.experiments.methods import METHODS
 from manifuse.experiments.protocol import Protocol
 
@@ -96,8 +96,14 @@ def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
     """How data and protocol of these experiments differ from the paper's, as far as the data are there to say so."""
     sentences = {}
     for name in names:
+        if name not in EXPERIMENTS:
+            sentences[name] = ["This version knows no experiment of this name."]
+            continue
         experiment = EXPERIMENTS[name]
         entry = CATALOGUE[experiment.dataset]
-        of_data = entry.loader(folder).deviations if entry.is_there(folder) else ()
+        try:
+            of_data = entry.loader(folder).deviations if entry.is_there(folder) else ()
+        except InputError as error:
+            of_data = (f"What the data say of themselves could not be read: {error}",)
         sentences[name] = [*of_data, *experiment.deviations]
     return sentences

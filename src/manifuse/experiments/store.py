@@ -2,7 +2,7 @@
 
 ``rows.jsonl`` holds one row a line and is only ever appended to, all rows of a task in one write that is on the
 disk before the next begins. A line that a killed run left half written is cut off when the folder is opened
-again; its task is then run anew.
+again; its task is then run anew. So is what failed; of two rows of one kind the later stands.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Store:
         try:
             self.was_cut = _cut_half_row(self._file.fileno())
             _mark(folder, version, is_empty=os.fstat(self._file.fileno()).st_size == 0)
-            self.keys = {row.key for row in read_rows(folder)}
+            self.keys = {row.key for row in read_rows(folder) if row.status != "failed"}
         except BaseException:
             self._file.close()
             raise
@@ -163,7 +163,9 @@ def read_rows(folder: Path) -> list[Row]:
     _demand_format(folder)
     lines = path.read_bytes().split(b"\n")
     # The last piece is empty, or the half row of a run that was killed or still goes on.
-    return [_row(line, path, number) for number, line in enumerate(lines[:-1], start=1)]
+    rows = [_row(line, path, number) for number, line in enumerate(lines[:-1], start=1)]
+    # What failed may have been run again since; the later row stands.
+    return list({row.key: row for row in rows}.values())
 
 
 def select(rows: Sequence[Row], **wanted: object) -> list[Row]:
