@@ -118,7 +118,7 @@ CASES = {
     "features that are no array": ({"f.npy": text("no array")}, "main.csv::f.npy", "cannot be read as a NumPy array"),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
     "no regular expression": ({}, ["--features", "["], "is no regular expression"),
-    "an unknown task": ({}, ["--task", "sorting"], "ranking or regression was expected"),
+    "an unknown task": ({}, ["--task", "sorting"], "'ranking' or 'regression' were expected"),
     "an unknown output ending": ({}, ["--out", "out.docx"], "ends in '.docx'"),
     "an output folder missing": ({}, ["--out", "nowhere/out.csv"], "The folder nowhere is not there"),
     "references of one name": ({}, ["--reference", "reference.csv"], "a name of its own"),
@@ -233,7 +233,9 @@ def test_without_polars_the_sentence_says_how_to_get_it(folder, monkeypatch, cap
 def test_help_and_version_answer(monkeypatch, capsys):
     import manifuse
 
-    assert refuse(["--version"], monkeypatch, capsys) == (0, (f"manifuse {manifuse.__version__}\n", ""))
+    status, (said, _) = refuse(["--version"], monkeypatch, capsys)
+    assert (status, said.partition("\n")[0]) == (0, f"manifuse {manifuse.__version__}")
+    assert f"numpy {np.__version__}" in said.splitlines()
     for command in ("refine", "demo"):
         status, output = refuse([command, "--help"], monkeypatch, capsys)
         assert status == 0

@@ -194,7 +194,7 @@ def test_names_are_names_and_no_patterns(case, folder):
     done = run("main.csv", "--reference", "reference[01].csv", "--out", "out[x]/out.NPZ", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "out[x]/out.NPZ" in done.stderr.replace("\n", "")
-    assert [path.name for path in (folder / "out[x]").iterdir()] == ["out.NPZ"]
+    assert {path.name for path in (folder / "out[x]").iterdir()} == {"out.NPZ", "out.run.toml"}
     with np.load(folder / "out[x]" / "out.NPZ", allow_pickle=False) as archive:
         expected = mf.refine(case.main, case.references[:1], rng=0).predictions
         np.testing.assert_allclose(archive["score"], expected, atol=1e-9)

@@ -21,7 +21,6 @@ app = typer.Typer(
     help="Improve a predictor by the scores of others, even when they were computed on other rows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
 app.add_typer(datasets_app, name="datasets", help="What data sets there are, what is missing, and how to get it.")
@@ -31,21 +30,27 @@ people = Console(stderr=True)
 
 @app.callback(invoke_without_command=True)
 def version_option(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the versions that matter for a bug report, and leave.")
+    ] = False,
 ) -> None:
     """Improve a predictor by the scores of others, even when they were computed on other rows."""
     if version:
-        from manifuse import __version__
+        from manifuse.experiments.provenance import versions
 
-        typer.echo(f"manifuse {__version__}")
+        typer.echo("\n".join(f"{name} {found}" for name, found in versions().items()))
         raise typer.Exit
 
 
 @app.command("refine")
 def refine_command(
-    main: Annotated[str, typer.Argument(metavar="MAIN", help="The table to refine: id, score, features.")],
-    out: Annotated[Path, typer.Option(help="Where the refined table goes.")],
-    reference: Annotated[list[str], typer.Option(help="A table of another predictor; give one or more.")],
+    main: Annotated[
+        str | None, typer.Argument(metavar="MAIN", help="The table to refine: id, score, features.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the refined table goes.")] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A table of another predictor; give one or more.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")
     ] = None,
@@ -53,39 +58,51 @@ def refine_command(
         Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")
     ] = None,
     features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
-    task: Annotated[str, typer.Option(help="What labels measure: ranking or regression.")] = "ranking",
-    seed: Annotated[int, typer.Option(help="Gives the same result again.", min=0)] = 0,
-    drop_invalid: Annotated[bool, typer.Option(help="Drop rows with NaN or infinite values.")] = False,
-    safeguard: Annotated[bool, typer.Option(help="Keep the scores unless the gain is certain.")] = True,
+    task: Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Gives the same result again; 0 by default.", min=0)] = None,
+    drop_invalid: Annotated[
+        bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
+    ] = None,
+    safeguard: Annotated[
+        bool | None, typer.Option(help="Keep the scores unless the gain is certain (the default).")
+    ] = None,
     save: Annotated[Path | None, typer.Option(help="Where to keep the refinement (.npz), for manifuse apply.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file that says the same, and sets hyperparameters; options go before it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
     """Refine the scores of MAIN by those of the references, and write id, score, original and support.
 
-    Tables are CSV, Parquet, Arrow, JSON lines or .npz; rows with equal ids are the same thing.
+    Tables are CSV, Parquet, Arrow, JSON lines or .npz; rows with equal ids are the same thing. What the run used is
+    written beside OUT, as a config that gives the same result again.
     """
-    from manifuse.cli.refine import RefineRequest, run_refine
-    from manifuse.diffusion.method import JointDiffusion
+    from manifuse.cli.config import read_config, request_of, write_config
+    from manifuse.cli.refine import run_refine
 
-    if task not in ("ranking", "regression"):
-        raise InputError(f"--task {task} came, but ranking or regression was expected.")
-    request = RefineRequest(
-        main=main,
-        references=reference,
-        out=out,
-        labels=labels,
-        pairs=pairs,
-        features=features,
-        method=JointDiffusion(task="regression" if task == "regression" else "ranking", safeguarded=safeguard),
-        seed=seed,
-        drop_invalid=drop_invalid,
-        save=save,
+    options: dict[str, Any] = {
+        "main": main,
+        "reference": reference,
+        "out": out,
+        "labels": labels,
+        "pairs": pairs,
+        "features": features,
+        "save": save,
+        "seed": seed,
+        "drop_invalid": drop_invalid,
+    }
+    request = request_of(
+        {} if config is None else read_config(config),
+        {name: value for name, value in options.items() if value is not None},
+        {name: value for name, value in (("task", task), ("safeguarded", safeguard)) if value is not None},
     )
     with people.status("Refining ..."):
         _, summary = run_refine(request)
+    write_config(request.out.with_suffix(".run.toml"), request)
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
-    _print_summary(summary, out)
+    _print_summary(summary, request.out)
 
 
 @app.command("apply")

@@ -147,6 +147,9 @@ class JointDiffusion:
             self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
         if any(not isinstance(flag, bool) for flag in choices(self.standardised)):
             self._refuse("standardised", "True, False or a tuple of them")
+        for name in ("anchored", "presmoothed", "ignore_chance", "safeguarded"):
+            if not isinstance(getattr(self, name), bool):
+                self._refuse(name, "True or False")
         allowed = {
             "selection": ("held-out", "alignment"),
             "search": ("auto", "exact", "approximate"),

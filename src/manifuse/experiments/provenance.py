@@ -18,9 +18,15 @@ from manifuse.datasets.dataset import Dataset
 @cache
 def provenance() -> dict[str, str]:
     """Commit of the code (with ``+`` if files differ from it) and the versions that matter."""
-    names = ("manifuse", "numpy", "scipy", "scikit-learn", "torch")
-    versions = {name: version(name) for name in names if name != "torch" or find_spec("torch") is not None}
-    return {"commit": _commit(), "python": platform.python_version(), **versions}
+    return {"commit": _commit(), **versions()}
+
+
+def versions() -> dict[str, str]:
+    """Versions that results depend on: of this package, Python, and what it computes with."""
+    names = ("numpy", "scipy", "scikit-learn", *(name for name in ("torch",) if find_spec(name) is not None))
+    return {"manifuse": version("manifuse"), "python": platform.python_version()} | {
+        name: version(name) for name in names
+    }
 
 
 def data_digest(dataset: Dataset) -> str:
