@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,15 @@ from manifuse.experiments.store import read_rows
 from manifuse.experiments.tables import results_page
 
 HERE = Path(__file__).parent
+
+#: What the README shows of every data set, the paper's coupled protocol and the decoupled one.
+COLUMNS = {
+    "alone": ("Ind",),
+    "smoothed alone": ("self-smoothing",),
+    "scores stacked": ("stacking, RankSVM", "impute and stack"),
+    "refined, no labels": ("JMD, no labels",),
+    "refined": ("JMD",),
+}
 
 #: What the README shows of HW.
 SHORT = {
@@ -53,10 +63,16 @@ def main() -> None:
     ]
     (HERE.parent / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
     readme = HERE.parent / "README.md"
-    head, _, rest = readme.read_text(encoding="utf-8").partition("<!-- hw -->\n")
-    _, _, tail = rest.partition("<!-- /hw -->")
-    table = "\n".join(short(summaries["hw"]))
-    readme.write_text(f"{head}<!-- hw -->\n{table}\n<!-- /hw -->{tail}", encoding="utf-8")
+    text = readme.read_text(encoding="utf-8")
+    text = replaced(text, "hw", short(summaries["hw"]))
+    readme.write_text(replaced(text, "all", overview(summaries)), encoding="utf-8")
+
+
+def replaced(text: str, mark: str, lines: list[str]) -> str:
+    """Put lines between two marks of a text in place of what stands there."""
+    head, _, rest = text.partition(f"<!-- {mark} -->\n")
+    _, _, tail = rest.partition(f"<!-- /{mark} -->")
+    return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
 
 
 def seconds_of_30475_rows() -> float:
@@ -77,6 +93,19 @@ def short(summary: Summary) -> list[str]:
     lines = header(f"{summary.title}, decoupled", ("accuracy, %",))
     for method, name in SHORT.items():
         lines.append(line(name, [f"{100 * summary.spread(method, MEAN).mean:.1f}"]))
+    return lines
+
+
+def overview(summaries: Mapping[str, Summary]) -> list[str]:
+    """Mean accuracy over tasks and trials of every data set, for the README."""
+    lines = header("accuracy, %", tuple(COLUMNS))
+    for summary in summaries.values():
+        cells = []
+        for methods in COLUMNS.values():
+            (method,) = [method for method in methods if method in summary.methods]
+            cells.append(f"{100 * summary.spread(method, MEAN).mean:.1f}")
+        title = summary.title if "decoupled" in summary.title else f"{summary.title}, {summary.protocol}"
+        lines.append(line(title, cells))
     return lines
 
 

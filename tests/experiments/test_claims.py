@@ -206,6 +206,8 @@ def test_a_claim_of_which_only_a_part_has_rows_is_not_reproduced_outright(rows):
     finding = judge_claims(Evidence(summarise(no_tpc), seconds_of_30475_rows=0.1))[6]
     assert finding.verdict == "reproduced as far as tested"
     assert [condition.holds for condition in finding.conditions] == [None, None, None, True]
+    decoupled = [row for row in rows if row.protocol == "decoupled"]
+    assert verdicts(decoupled, seconds_of_30475_rows=0.1)["g"] == "reproduced as far as tested"
 
 
 def test_a_single_trial_proves_no_difference(rows):
