@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.diffusion.bridge import REACHED, Transport
+from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.graph import FeatureGraph
-from manifuse.diffusion.joint import Round, columns_of
+from manifuse.diffusion.joint import Path, Round, columns_of
+from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import locate
@@ -63,6 +66,47 @@ class Extension:
     presmoothing: Presmoothing | None
     smoothing: float
     anchored: bool
+
+    @classmethod
+    def of(
+        cls,
+        bridges: Bridges,
+        references: Sequence[Observations],
+        path: Path,
+        transport: Transport,
+        presmoothing: Presmoothing | None,
+        method: JointDiffusion,
+    ) -> Extension:
+        """Keep what later rows need of a fit.
+
+        Parameters
+        ----------
+        bridges : Bridges
+        references : sequence of Observations
+            As they came, in the order of the problem.
+        path : Path
+        transport : Transport
+            Of the final predictions.
+        presmoothing : Presmoothing or None
+        method : JointDiffusion
+        """
+        problem = bridges.problem
+        return cls(
+            main=problem.main,
+            graph=bridges.graph,
+            score_scale=bridges.setting.score_scale,
+            offset=problem.offset,
+            scale=problem.scale,
+            lookups=tuple(
+                Lookup(table.keys, reference.scores) if reference.is_coupled else None
+                for table, reference in zip(references, problem.references, strict=True)
+            ),
+            rounds=path.rounds,
+            end=Round(path.predictions, transport, None, np.zeros(0)),
+            presmoothing=presmoothing,
+            smoothing=method.smoothing,
+            anchored=method.anchored,
+        )
 
     def extend(self, new: Observations) -> tuple[FloatArray, FloatArray]:
         """Refine new rows.

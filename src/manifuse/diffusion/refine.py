@@ -8,9 +8,9 @@ from numbers import Integral
 
 import numpy as np
 
-from manifuse.diffusion.extension import Extension, Lookup
+from manifuse.diffusion.extension import Extension
 from manifuse.diffusion.graph import Neighbours
-from manifuse.diffusion.joint import Path, Reason, Round, diffuse
+from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
@@ -139,22 +139,7 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension(
-            main=main,
-            graph=bridges.graph,
-            score_scale=bridges.setting.score_scale,
-            offset=problem.offset,
-            scale=problem.scale,
-            lookups=tuple(
-                Lookup(table.keys, reference.scores) if reference.is_coupled else None
-                for table, reference in zip(references, problem.references, strict=True)
-            ),
-            rounds=path.rounds,
-            end=Round(path.predictions, transport, None, np.zeros(0)),
-            presmoothing=presmoothing,
-            smoothing=method.smoothing,
-            anchored=method.anchored,
-        ),
+        _extension=Extension.of(bridges, references, path, transport, presmoothing, method),
     )
 
 
