@@ -22,6 +22,7 @@ from manifuse.experiments.tables import (
     format_seconds,
     gains_grid,
     missing_grid,
+    notes,
     results_page,
     rivals_grid,
     tasks_grid,
@@ -195,3 +196,10 @@ def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
         assert lines["Ind"][place].text.startswith(f"{100 * found.mean:+.2f} [")
         assert lines["Ind"][place].strong
         assert (lines["self-smoothing"][place].text == ABSENT) == ("self-smoothing" not in summary.methods)
+
+
+def test_methods_of_fewer_trials_are_named():
+    rows = draw_rows(("osr",), trials=4)
+    short = [row for row in rows if not (row.method == "JMD" and row.trial > 1)]
+    assert not any("fewer" in note for note in notes(summarise([r for r in rows if r.method == "JMD"])["osr"], ()))
+    assert "Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3." in notes(summarise(short)["osr"], ())

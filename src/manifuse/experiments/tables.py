@@ -213,6 +213,9 @@ def notes(summary: Summary, deviations: Sequence[str]) -> list[str]:
         f"{missing.reason}"
         for missing in summary.missing
     ]
+    counts = {method: summary.spread(method, MEAN).trials for method in summary.methods}
+    fewer = ", ".join(f"{method} {count}" for method, count in counts.items() if count < len(summary.trials))
+    lines += [f"Trials with all tasks, where these are fewer than {len(summary.trials)}: {fewer}."] * bool(fewer)
     lines += [f"Data: {sentence}" for sentence in deviations]
     if any(method.startswith("TPC") for method in summary.methods):
         lines.append(TPC_TIME_NOTE)
