@@ -103,7 +103,9 @@ def overview(summaries: Mapping[str, Summary]) -> list[str]:
         cells = []
         for methods in COLUMNS.values():
             (method,) = [method for method in methods if method in summary.methods]
-            cells.append(f"{100 * summary.spread(method, MEAN).mean:.1f}")
+            found = summary.spread(method, MEAN)
+            fewer = f" ({found.trials} trials)" if found.trials < len(summary.trials) else ""
+            cells.append(f"{100 * found.mean:.1f}{fewer}")
         title = summary.title if "decoupled" in summary.title else f"{summary.title}, {summary.protocol}"
         lines.append(line(title, cells))
     return lines

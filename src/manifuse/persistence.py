@@ -114,6 +114,19 @@ def load(path: Path | str) -> Refinement:
     ------
     InputError
         If it is no saved refinement, damaged, or of a later version's format.
+
+    See Also
+    --------
+    save : Its example goes both ways.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> try:
+    ...     mf.load("nowhere.npz")
+    ... except mf.InputError as error:
+    ...     print(str(error)[:45])
+    nowhere.npz cannot be read as a NumPy archive
     """
     path = Path(path)
     arrays = read_archive(path)

@@ -167,5 +167,5 @@ def test_merit_by_hand():
 def test_rows_carry_their_provenance(tmp_path):
     write_rows(tmp_path / "rows.csv", [{"task": "fac", **provenance()}])
     head, line = (tmp_path / "rows.csv").read_text().splitlines()
-    assert head.split(",") == ["task", "commit", "python", "manifuse", "numpy", "scipy", "scikit-learn", "torch"]
+    assert head.split(",") == ["task", "commit", "manifuse", "python", "numpy", "scipy", "scikit-learn", "torch"]
     assert line.startswith("fac,")
