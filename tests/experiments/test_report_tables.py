@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,6 +157,17 @@ def test_bars_are_the_means_and_a_panel_is_a_dataset(summaries):
 
 def test_rivals_are_neither_ours_nor_the_papers_nor_the_oracle(summaries):
     assert rivals(list(summaries.values())) == ["stacking, RankSVM", "self-smoothing"]
+
+
+def test_a_rival_that_is_far_below_elsewhere_is_not_drawn():
+    rows = [
+        replace(row, accuracy=row.accuracy and row.accuracy + by)
+        for row in draw_rows(("osr", "awa"), trials=2)
+        for by in [{"awa": 0.2, "osr": -0.2}[row.dataset] if row.method == "mean" else 0.0]
+    ]
+    summaries = list(summarise(rows).values())
+    assert rivals(summaries[1:]) == ["mean"]
+    assert "mean" not in rivals(summaries)
 
 
 def test_a_dataset_without_results_has_no_panel(rows):
