@@ -15,8 +15,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "manifuse"
 MAY_IMPORT = {
     "kernels": set(),
     "errors": set(),
+    "machine": set(),
     "files": {"errors"},
-    "diffusion": {"kernels", "errors"},
+    "diffusion": {"kernels", "machine", "errors"},
     "persistence": {"diffusion", "files", "errors"},
     "combiner": {"persistence", "diffusion", "kernels", "errors"},
     "ranking": {"diffusion", "kernels", "errors"},
@@ -33,6 +34,7 @@ MAY_IMPORT = {
         "diffusion",
         "kernels",
         "files",
+        "machine",
         "errors",
         "manifuse",
     },

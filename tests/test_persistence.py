@@ -83,7 +83,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     "change, says",
     [
-        (lambda content, arrays: content.update(format=99), "format 99, but this version reads 1"),
+        (lambda content, arrays: content.update(format=99), "format 99, but this version reads 2"),
         (lambda content, arrays: content.pop("format"), "no saved refinement"),
         (lambda content, arrays: content.update(refinement=7), "is damaged"),
         (lambda content, arrays: content["refinement"].update(value="Popen"), "is damaged"),
@@ -105,7 +105,7 @@ def test_what_does_not_fit_together_is_refused_in_one_sentence(saved, change, sa
 def test_a_broken_graph_is_refused(saved):
     def lengthen(content, arrays):
         graph = content["refinement"]["fields"]["_extension"]["fields"]["graph"]["fields"]
-        name = graph["pattern"]["sparse"]["indices"]["array"]
+        name = graph["weights"]["sparse"]["indices"]["array"]
         arrays[name] = arrays[name] + 10_000
 
     with pytest.raises(mf.InputError, match="is damaged"):

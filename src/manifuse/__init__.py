@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['ExplicitEuler', 'ImplicitEuler', 'InputError']
+['ExplicitEuler', 'Host', 'ImplicitEuler']
 """
 
 from importlib import import_module
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from manifuse.diffusion.labels import RankLabels
     from manifuse.diffusion.method import JointDiffusion
     from manifuse.diffusion.observations import Observations
+    from manifuse.diffusion.place import Host
     from manifuse.diffusion.refine import refine
     from manifuse.diffusion.refinement import Refinement
+    from manifuse.diffusion.tensors import Torch
     from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
     from manifuse.persistence import load, save
 
@@ -24,6 +26,7 @@ __version__ = version("manifuse")
 
 __all__ = [
     "ExplicitEuler",
+    "Host",
     "ImplicitEuler",
     "InputError",
     "JointDiffusion",
@@ -34,6 +37,7 @@ __all__ = [
     "PredictorCombiner",
     "RankLabels",
     "Refinement",
+    "Torch",
     "__version__",
     "load",
     "refine",
@@ -43,6 +47,7 @@ __all__ = [
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
     "ExplicitEuler": "diffusion.bridge",
+    "Host": "diffusion.place",
     "ImplicitEuler": "diffusion.bridge",
     "InputError": "errors",
     "JointDiffusion": "diffusion.method",
@@ -53,6 +58,7 @@ _HOMES = {
     "PredictorCombiner": "combiner",
     "RankLabels": "diffusion.labels",
     "Refinement": "diffusion.refinement",
+    "Torch": "diffusion.tensors",
     "load": "persistence",
     "refine": "diffusion.refine",
     "save": "persistence",

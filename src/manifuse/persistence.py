@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
 from manifuse.diffusion.extension import Extension, Lookup
-from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.graph import FeatureGraph, HostGraph
 from manifuse.diffusion.joint import Reason, Round, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
@@ -29,14 +29,14 @@ from manifuse.errors import InputError, demand
 from manifuse.files import read_archive, write_whole
 
 #: Of the layout; raised when older versions could no longer read what is written.
-FORMAT = 1
+FORMAT = 2
 
 #: What may be made on loading, by the name that the file gives; nothing else is.
 VALUES = {
     kind.__name__: kind
     for kind in (
         *(Refinement, Relevance, Step, Choice, Setting, Trial, Gain, JointDiffusion, ImplicitEuler, ExplicitEuler),
-        *(Presmoothing, FeatureGraph, Extension, Lookup, Round, Transport),
+        *(Presmoothing, HostGraph, Extension, Lookup, Round, Transport),
     )
 }
 
@@ -168,6 +168,8 @@ def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"sparse": parts, "rows": value.shape[0], "columns": value.shape[1]}
     if isinstance(value, Observations):
         return {"table": {name: _plain(getattr(value, name), arrays) for name in ("name", "scores", "table", "keys")}}
+    if isinstance(value, FeatureGraph):
+        value = value.on_host()
     if isinstance(value, tuple):
         return {"tuple": [_plain(entry, arrays) for entry in value]}
     if isinstance(value, Mapping):
@@ -263,8 +265,13 @@ def _check(result: Refinement) -> None:
             raise ValueError("its parts are of different sizes")
     smoothing = fit.presmoothing
     for graph in (fit.graph, None if smoothing is None else smoothing.graph):
-        if graph is not None and not graph.pattern.shape == (rows, rows) == (len(graph.scales),) * 2:
+        if graph is None:
+            continue
+        if not graph.on_host().weights.shape == (rows, rows) == (len(graph.scales),) * 2:
             raise ValueError("its graph is of another size")
+        order = graph.on_host().order
+        if order is not None and not np.array_equal(np.sort(order), np.arange(rows)):
+            raise ValueError("its graph has no order of rows")
     for turn in (*fit.rounds, fit.end):
         if turn.start.shape != (rows,) or turn.transport.values.shape != (rows, references):
             raise ValueError("its rounds are of different sizes")

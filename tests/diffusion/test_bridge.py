@@ -7,13 +7,15 @@ from scipy.linalg import solve_sylvester
 
 import manifuse as mf
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport, transport
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.graph import HostGraph
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.kernels.affinity import SparseAffinity
 from manifuse.kernels.sphere import standardise
 
 
 def graph_affinity(rng, rows, scale=0.5):
     features = rng.standard_normal((rows, 3))
-    graph = FeatureGraph.of(Neighbours.of(features, 5, name="it", standardised=True, rng=rng), 5)
+    graph = HostGraph.of(Neighbours.of(features, 5, name="it", standardised=True, rng=rng), 5)
     return graph.affinity(standardise(features[:, 0]), scale)
 
 
@@ -39,7 +41,9 @@ def labels_of(sides):
 def test_the_implicit_bridge_equals_the_dense_solution(step, sides, rng):
     main, reference, *_ = sides
     exact = solve_sylvester(
-        np.eye(80) + step * (np.eye(80) - main.toarray()), step * (np.eye(60) - reference.toarray()), labels_of(sides)
+        np.eye(80) + step * (np.eye(80) - main.matrix().toarray()),
+        step * (np.eye(60) - reference.matrix().toarray()),
+        labels_of(sides),
     )
     found = dense_bridge(ImplicitEuler(step), sides, rng.standard_normal(80))
     assert np.linalg.norm(found - exact) <= 1e-6 * np.linalg.norm(exact)
@@ -66,7 +70,7 @@ def test_implicit_and_explicit_agree_as_the_step_shrinks(sides, rng):
     for step in (1e-2, 1e-3, 1e-4):
         implicit = dense_bridge(ImplicitEuler(step, tolerance=1e-10), sides, towards)
         start = sparse.csr_array(labels)
-        explicit = ExplicitEuler(step=step, keep=1000).advance(start, main, reference).toarray()
+        explicit = ExplicitEuler(step=step, keep=1000).advance(start, main.matrix(), reference.matrix()).toarray()
         sums = implicit.sum(axis=1, keepdims=True)
         normalised = implicit / np.where(sums > 0, sums, 1.0)
         paired = sides[2]
@@ -74,7 +78,7 @@ def test_implicit_and_explicit_agree_as_the_step_shrinks(sides, rng):
 
 
 def test_the_explicit_scheme_is_the_plain_loop(sides, rng):
-    main, reference, *_ = sides
+    main, reference = (side.matrix() for side in sides[:2])
     step, keep = 0.3, 4
 
     def top(matrix):
@@ -107,12 +111,12 @@ def test_steps_are_taken_while_the_alignment_rises_and_no_further(scheme, sides)
             B = labels_of(sides)
             if isinstance(scheme, ImplicitEuler):
                 for _ in range(steps):
-                    left = np.eye(80) + 5.0 * (np.eye(80) - main.toarray())
-                    B = solve_sylvester(left, 5.0 * (np.eye(60) - reference.toarray()), B)
+                    left = np.eye(80) + 5.0 * (np.eye(80) - main.matrix().toarray())
+                    B = solve_sylvester(left, 5.0 * (np.eye(60) - reference.matrix().toarray()), B)
             else:
                 current = sparse.csr_array(B)
                 for _ in range(steps):
-                    current = scheme.advance(current, main, reference)
+                    current = scheme.advance(current, main.matrix(), reference.matrix())
                 B = current.toarray()
             return Transport.of((B @ block)[:, :1], (B @ block)[:, 1:]).values[:, 0]
 
@@ -127,7 +131,8 @@ def test_steps_are_taken_while_the_alignment_rises_and_no_further(scheme, sides)
 
 def test_several_implicit_steps_are_powers_of_one(sides, rng):
     main, reference, *_ = sides
-    once = np.kron(np.eye(80) - main.toarray(), np.eye(60)) + np.kron(np.eye(80), np.eye(60) - reference.toarray())
+    here, there = np.eye(80) - main.matrix().toarray(), np.eye(60) - reference.matrix().toarray()
+    once = np.kron(here, np.eye(60)) + np.kron(np.eye(80), there)
     system = np.eye(80 * 60) + 2.0 * once
     twice = np.linalg.solve(system, np.linalg.solve(system, labels_of(sides).ravel())).reshape(80, 60)
     scheme = ImplicitEuler(2.0)
@@ -151,7 +156,7 @@ def test_held_out_pairs_leave_no_trace(scheme, sides, rng):
 @pytest.mark.parametrize("scheme", [ImplicitEuler(10.0), ExplicitEuler()])
 def test_rows_out_of_reach_are_neutral_and_counted(scheme, rng):
     blob = graph_affinity(rng, 40)
-    main = sparse.block_diag([blob, blob], format="csr")
+    main = SparseAffinity(sparse.csr_array(sparse.block_diag([blob.matrix(), blob.matrix()])))
     reference = graph_affinity(rng, 60)
     block = np.column_stack([rng.standard_normal(60), np.ones(60)])
     anchor = scheme.anchor(reference, block, np.arange(10), np.arange(10))

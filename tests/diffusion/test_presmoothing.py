@@ -5,9 +5,10 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import graph as graph_module
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason
+from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.presmoothing import Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.sphere import standardise
@@ -20,7 +21,7 @@ def searched(main, count=20):
 
 def presmoothing(main, *, scale=np.inf, rounds=2):
     table = searched(main)
-    return Presmoothing(main, FeatureGraph.of(table, 5), 10.0, scale, rounds)
+    return Presmoothing(main, HostGraph.of(table, 5), 10.0, scale, rounds)
 
 
 def graded(case):
@@ -31,7 +32,7 @@ def test_every_round_brings_neighbours_together_and_mean_and_spread_are_put_back
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
     chosen = presmoothing(main)
     stages = chosen.stages()
-    start, stop = chosen.graph.pattern.nonzero()
+    start, stop = chosen.graph.weights.nonzero()
     roughness = [np.mean((scores[start] - scores[stop]) ** 2) for scores in stages]
     assert roughness[0] > roughness[1] > roughness[2]
     final = chosen.scores()
@@ -42,7 +43,7 @@ def test_every_round_brings_neighbours_together_and_mean_and_spread_are_put_back
 def test_one_round_is_the_solution_of_the_linear_system(rng):
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     chosen = presmoothing(main, rounds=1)
-    affinity = chosen.graph.affinity(np.zeros(60), np.inf).toarray()
+    affinity = chosen.graph.affinity(np.zeros(60), np.inf).matrix().toarray()
     solved = np.linalg.solve(11.0 * np.eye(60) - 10.0 * affinity, np.column_stack([main.scores, np.ones(60)]))
     averages = solved[:, 0] / solved[:, 1]
     np.testing.assert_allclose(chosen.stages()[1], standardise(averages), atol=1e-7)
@@ -52,33 +53,33 @@ def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
     case = draw(0)
     score = graded(case)
     table = searched(case.main)
-    chosen = choose_presmoothing(case.main, [table], score)
+    chosen = choose_presmoothing(case.main, [table], score, mf.Host())
     reached = score.evaluate(chosen.stages()[-1][score.rows, None])[0]
     assert reached > score.evaluate(case.main.scores[score.rows, None])[0]
     for count, step, scale in ((5, 1.0, 0.1), (10, 10.0, 0.3), (20, 30.0, np.inf)):
-        other = Presmoothing(case.main, FeatureGraph.of(table, count), step, scale, 3)
+        other = Presmoothing(case.main, HostGraph.of(table, count), step, scale, 3)
         assert all(reached >= score.evaluate(scores[score.rows, None])[0] for scores in other.stages())
 
 
 def test_scores_that_no_smoothing_betters_are_left_alone():
     case = draw(0)
     perfect = remade(case.main, predictions=case.truth)
-    assert choose_presmoothing(perfect, [searched(perfect)], graded(case)) is None
+    assert choose_presmoothing(perfect, [searched(perfect)], graded(case), mf.Host()) is None
 
 
 def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng):
     """Two rounds by hand, from dense matrices."""
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     table = searched(main)
-    chosen = Presmoothing(main, FeatureGraph.of(table, 5), 10.0, 0.3, 2)
+    chosen = Presmoothing(main, HostGraph.of(table, 5), 10.0, 0.3, 2)
     features, score = rng.standard_normal(2), 0.4
     scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
-    squares = np.sum((table.features - scaled) ** 2, axis=1)
+    squares = np.sum(((main.table - main.table.mean(axis=0)) / main.table.std(axis=0) - scaled) ** 2, axis=1)
     near = np.argsort(squares)[:5]
     own = (score - main.scores.mean()) / main.scores.std()
     fitted = standardise(main.scores)
     for _ in range(2):
-        affinity = chosen.graph.affinity(fitted, 0.3).toarray()
+        affinity = chosen.graph.affinity(fitted, 0.3).matrix().toarray()
         inverse = np.linalg.inv(11.0 * np.eye(60) - 10.0 * affinity)
         smoothed, constant = inverse @ fitted, inverse @ np.ones(60)
         widths = np.sqrt(2 * squares[near].mean() * chosen.graph.scales[near])
@@ -136,7 +137,7 @@ def test_with_no_reference_that_is_any_good_the_main_predictor_stays_as_it_is():
 
 def test_a_coupled_run_goes_on_without_the_library_for_large_tables(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    monkeypatch.setattr(graph_module, "exact_is_affordable", lambda table: False)
+    monkeypatch.setattr(neighbours_module, "exact_is_affordable", lambda table: False)
     case = draw(0, rows=120, pairs=120)
     with pytest.warns(mf.ManifuseWarning, match="main is not presmoothed: Approximate neighbour search"):
         result = mf.refine(case.main, case.references, case.labels(), rng=0)

@@ -28,7 +28,7 @@ def problem_of(seed=0, **options):
 @pytest.mark.parametrize("selection", ["held-out", "alignment"])
 def test_the_chosen_setting_is_the_best_of_all_tried(selection):
     method = replace(CANDIDATES, selection=selection)
-    bridges, _, trials = choose_bridges(problem_of(), method, 0)
+    bridges, _, trials = choose_bridges(problem_of(), method, 0, mf.Host())
     assert len(trials) == 8
     best = max(trials, key=lambda trial: trial.criterion)
     assert bridges.setting == best.setting
@@ -37,20 +37,20 @@ def test_the_chosen_setting_is_the_best_of_all_tried(selection):
 def test_the_papers_rule_is_the_largest_squared_alignment():
     problem = problem_of()
     method = replace(CANDIDATES, selection="alignment")
-    _, _, trials = choose_bridges(problem, method, 0)
-    tables = NeighbourTables.search(problem, method, standardised=True, rng=np.random.default_rng(0))
+    _, _, trials = choose_bridges(problem, method, 0, mf.Host())
+    tables = NeighbourTables.search(problem, method, mf.Host(), standardised=True, rng=np.random.default_rng(0))
     for trial in trials:
-        arrived = Bridges.build(problem, trial.setting, tables).transport(problem.start).values
+        arrived = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].transport(problem.start).values
         largest = max(np.corrcoef(problem.start, column)[0, 1] ** 2 for column in arrived.T)
         assert trial.criterion == pytest.approx(largest)
 
 
 def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     problem = problem_of()
-    _, folds, trials = choose_bridges(problem, CANDIDATES, 0)
-    tables = NeighbourTables.search(problem, CANDIDATES, standardised=True, rng=np.random.default_rng(0))
+    _, folds, trials = choose_bridges(problem, CANDIDATES, 0, mf.Host())
+    tables = NeighbourTables.search(problem, CANDIDATES, mf.Host(), standardised=True, rng=np.random.default_rng(0))
     for trial in trials:
-        held_out = Bridges.build(problem, trial.setting, tables).predict_held_out(problem.start, folds)
+        held_out = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].predict_held_out(problem.start, folds)
         aligned = [np.corrcoef(held_out[k], r.paired_scores())[0, 1] for k, r in enumerate(problem.references)]
         assert trial.criterion == pytest.approx(np.mean(aligned))
 
@@ -59,7 +59,7 @@ def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
     case = draw(0)
     coupled = mf.Observations(case.main.scores + 0.01 * case.truth, ids=case.main.keys, name="coupled")
     problem = Problem.of(case.main, [coupled, *case.references])
-    _, _, trials = choose_bridges(problem, replace(CANDIDATES, selection="alignment"), 0)
+    _, _, trials = choose_bridges(problem, replace(CANDIDATES, selection="alignment"), 0, mf.Host())
     assert len({trial.criterion for trial in trials}) == len(trials)
 
 
@@ -70,7 +70,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
     for seed in range(4):
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
-        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), 0)
+        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), 0, mf.Host())
         arrived = bridges.transport(problem.start).values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
         evidence = weigh_pairs(bridges, folds, 0)
@@ -87,7 +87,7 @@ def test_the_chance_level_holds_what_it_says():
         case = draw(seed, rows=60, pairs=30, references=1)
         noise = remade(case.references[0], predictions=np.random.default_rng(seed).standard_normal(60))
         problem = Problem.of(case.main, [noise])
-        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), seed)
+        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), seed, mf.Host())
         evidence = weigh_pairs(bridges, folds, seed)[0]
         above += abs(evidence.alignment) > evidence.chance
     assert above <= 8
@@ -96,22 +96,22 @@ def test_the_chance_level_holds_what_it_says():
 def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
     problem = problem_of(references=1)
     method = mf.JointDiffusion()
-    tables = NeighbourTables.search(problem, method, standardised=True, rng=np.random.default_rng(0))
-    bridges = Bridges.build(problem, method.settings()[0], tables)
+    tables = NeighbourTables.search(problem, method, mf.Host(), standardised=True, rng=np.random.default_rng(0))
+    bridges = Bridges.build(problem, method.settings(), tables, mf.Host())[0]
     folds = assign_folds(problem, 4, 0)
     held_out = bridges.predict_held_out(problem.start, folds)[0]
     reference = problem.references[0]
     for fold in range(4):
         out = folds[0] == fold
         kept = replace(reference, main_rows=reference.main_rows[~out], reference_rows=reference.reference_rows[~out])
-        smaller = Bridges.build(replace(problem, references=(kept,)), method.settings()[0], tables)
+        smaller = Bridges.build(replace(problem, references=(kept,)), method.settings(), tables, mf.Host())[0]
         arrived = smaller.transport(problem.start).values[reference.main_rows[out], 0]
         np.testing.assert_allclose(held_out[out], arrived, atol=1e-9)
 
 
 def test_folds_are_of_nearly_equal_size():
     problem = problem_of()
-    bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(folds=7), 0)
+    bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(folds=7), 0, mf.Host())
     for fold in folds:
         sizes = np.bincount(fold)
         assert len(sizes) == 7
@@ -120,7 +120,7 @@ def test_folds_are_of_nearly_equal_size():
 
 
 def test_with_all_ids_common_there_is_nothing_to_choose():
-    bridges, _, trials = choose_bridges(problem_of(features=False), CANDIDATES, 0)
+    bridges, _, trials = choose_bridges(problem_of(features=False), CANDIDATES, 0, mf.Host())
     assert trials == ()
     assert bridges.graph is None
 
@@ -132,9 +132,9 @@ def test_every_table_takes_the_scaling_that_its_pairs_speak_for():
     loud = np.column_stack([case.main.table, 1e3 * rng.standard_normal(160)])
     crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((160, 60))])
     problem = Problem.of(remade(case.main, features=loud), [remade(case.references[0], features=crowd)])
-    bridges, _, _ = choose_bridges(problem, mf.JointDiffusion(), 0)
+    bridges, _, _ = choose_bridges(problem, mf.JointDiffusion(), 0, mf.Host())
     assert bridges.tables.standardised() == (True, False)
-    fixed, _, _ = choose_bridges(problem, mf.JointDiffusion(standardised=True), 0)
+    fixed, _, _ = choose_bridges(problem, mf.JointDiffusion(standardised=True), 0, mf.Host())
     assert fixed.tables.standardised() == (True, True)
 
 

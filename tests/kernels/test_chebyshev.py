@@ -6,16 +6,17 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy.linalg import solve_sylvester
 
+from manifuse.kernels.affinity import SparseAffinity
 from manifuse.kernels.chebyshev import moments, resolvent_coefficients, smooth, smoothing_coefficients, spread
 from manifuse.kernels.laplacian import edge_pattern, normalised_affinity
 from manifuse.kernels.neighbours import exact_neighbours
 
 
 def affinity_of(rng, rows):
-    pattern = edge_pattern(exact_neighbours(rng.standard_normal((rows, 3)), 5))
+    named = edge_pattern(exact_neighbours(rng.standard_normal((rows, 3)), 5)).toarray() > 0
     weights = rng.uniform(0.1, 1.0, (rows, rows))
-    weights = (weights + weights.T)[pattern.nonzero()]
-    return normalised_affinity(pattern, weights)
+    matrix = sparse.csr_array(np.where(named, weights + weights.T, 0.0))
+    return SparseAffinity(normalised_affinity(matrix, matrix.sum(axis=1), threads=1))
 
 
 @given(st.floats(0.01, 100.0), st.integers(1, 3), st.floats(0, 2), st.floats(0, 2))
@@ -38,8 +39,8 @@ def test_the_matrix_free_bridge_solves_the_sylvester_equation(step, rng):
     main_rows, reference_rows = rng.permutation(90)[:20], rng.permutation(70)[:20]
     labels = np.zeros((90, 70))
     labels[main_rows, reference_rows] = 1.0
-    left = np.eye(90) + step * (np.eye(90) - main.toarray())
-    right = step * (np.eye(70) - reference.toarray())
+    left = np.eye(90) + step * (np.eye(90) - main.matrix().toarray())
+    right = step * (np.eye(70) - reference.matrix().toarray())
     exact = solve_sylvester(left, right, labels)
     coefficients = resolvent_coefficients(step, tolerance=1e-6)
     gathered = moments(reference, np.eye(70), reference_rows, len(coefficients))
@@ -52,7 +53,7 @@ def test_the_matrix_free_bridge_solves_the_sylvester_equation(step, rng):
 def test_moments_are_chebyshev_polynomials_of_the_negative_affinity(rng):
     affinity = affinity_of(rng, 40)
     block, rows = rng.standard_normal((40, 2)), np.array([3, 17])
-    values, vectors = np.linalg.eigh(-affinity.toarray())
+    values, vectors = np.linalg.eigh(-affinity.matrix().toarray())
     for order, found in enumerate(moments(affinity, block, rows, 6)):
         polynomial = chebyshev.chebval(values, np.eye(6)[order])
         np.testing.assert_allclose(found, ((vectors * polynomial) @ vectors.T @ block)[rows], atol=1e-12)
@@ -68,7 +69,7 @@ def test_spreading_is_the_adjoint_of_taking_moments(rng):
 
 
 def test_one_source_of_degree_zero_stays_where_it_is():
-    affinity = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    affinity = SparseAffinity(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])))
     np.testing.assert_array_equal(spread(affinity, np.array([1]), np.array([[[2.0]]])), [[0.0], [2.0]])
 
 
@@ -77,7 +78,7 @@ def test_smoothing_solves_its_systems_all_steps_at_once(rng):
     values = rng.standard_normal((80, 2))
     steps = (0.01, 1.0, 30.0, 1000.0)
     for step, smoothed in zip(steps, smooth(affinity, values, steps), strict=True):
-        expected = np.linalg.solve((1 + step) * np.eye(80) - step * affinity.toarray(), values)
+        expected = np.linalg.solve((1 + step) * np.eye(80) - step * affinity.matrix().toarray(), values)
         assert np.all(np.linalg.norm(smoothed - expected, axis=0) <= 1e-8 * np.linalg.norm(expected, axis=0))
 
 

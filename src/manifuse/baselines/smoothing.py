@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.place import Host
 from manifuse.diffusion.presmoothing import NEIGHBOURS, choose_presmoothing
 from manifuse.diffusion.score import Score
 from manifuse.errors import InputError
@@ -42,9 +42,10 @@ def self_smoothing(
     """
     if main.table is None:
         raise InputError(f"{main.name} came without features, so it has no graph to be smoothed over; give them.")
+    place = Host()
     searched = [
-        Neighbours.of(main.table, max(NEIGHBOURS), name=main.name, standardised=standardised, rng=rng)
+        place.search(main.table, max(NEIGHBOURS), name=main.name, standardised=standardised, search="auto", rng=rng)
         for standardised in (True, False)
     ]
-    chosen = choose_presmoothing(main, searched, score)
+    chosen = choose_presmoothing(main, searched, score, place)
     return (main.scores, {}) if chosen is None else (chosen.scores(), chosen.hyperparameters())

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.semi_supervised import LabelSpreading
 
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.graph import HostGraph
+from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -92,7 +93,5 @@ def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: 
 
 
 def _affinity(neighbours: Neighbours, count: int) -> Any:
-    graph = FeatureGraph.of(neighbours, count)
-    affinity = graph.pattern.copy()
-    affinity.data = graph.weights.copy()
-    return affinity
+    weights = HostGraph.of(neighbours, count).weights
+    return weights.copy()

@@ -17,6 +17,7 @@ import scipy.sparse as sparse
 
 from manifuse.errors import InputError
 from manifuse.kernels import chebyshev
+from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.rows import keep_largest, sum_to_one
 from manifuse.kernels.sphere import alignment, is_constant
@@ -77,16 +78,21 @@ class BridgeScheme(ABC, Generic[AnchorType]):
         """Hyperparameters by name."""
         return dict(vars(self))
 
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """How much of the reference side an anchor holds; one of more depth serves schemes of its kind with less."""
+
     @abstractmethod
     def anchor(
-        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+        self, reference: Affinity, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
     ) -> AnchorType:
         """Prepare the reference side.
 
         Parameters
         ----------
-        reference : (n_k, n_k) CSR array
-            The reference's affinity.
+        reference : Affinity
+            The reference's, of n_k rows.
         block : (n_k, c) array
             Right-hand sides, the last one all ones.
         main_rows, reference_rows : (p,) array of int
@@ -94,13 +100,13 @@ class BridgeScheme(ABC, Generic[AnchorType]):
         """
 
     @abstractmethod
-    def carry(self, main: SparseMatrix, anchors: Sequence[AnchorType], towards: FloatArray) -> list[FloatArray]:
+    def carry(self, main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray) -> list[FloatArray]:
         """Compute ``B @ block`` for every anchor, each (n, c).
 
         Parameters
         ----------
-        main : (n, n) CSR array
-            The main table's affinity.
+        main : Affinity
+            The main table's, of n rows.
         anchors : sequence of Anchor
         towards : (n,) array
             The main predictor; further bridge steps are taken while its alignment with the first
@@ -153,14 +159,18 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
                 "are expected."
             )
 
+    @property
+    def depth(self) -> int:
+        """Moments that the step, or the last of several, takes; see `BridgeScheme.depth`."""
+        return max(len(self._coefficients(power)) for power in range(1, self.steps + 1))
+
     def anchor(
-        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+        self, reference: Affinity, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
     ) -> ImplicitAnchor:
         """Take the moments at the paired rows; see `BridgeScheme.anchor`."""
-        count = max(len(self._coefficients(power)) for power in range(1, self.steps + 1))
-        return ImplicitAnchor(main_rows, chebyshev.moments(reference, block, reference_rows, count))
+        return ImplicitAnchor(main_rows, chebyshev.moments(reference, block, reference_rows, self.depth))
 
-    def carry(self, main: SparseMatrix, anchors: Sequence[ImplicitAnchor], towards: FloatArray) -> list[FloatArray]:
+    def carry(self, main: Affinity, anchors: Sequence[ImplicitAnchor], towards: FloatArray) -> list[FloatArray]:
         """Solve for all anchors as columns of one block; see `BridgeScheme.carry`."""
         best = self._solve(main, anchors, power=1)
         heights = [_height(towards, block) for block in best]
@@ -176,7 +186,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     def _coefficients(self, power: int) -> FloatArray:
         return chebyshev.resolvent_coefficients(self.step, power=power, tolerance=self.tolerance)
 
-    def _solve(self, main: SparseMatrix, anchors: Sequence[ImplicitAnchor], *, power: int) -> list[FloatArray]:
+    def _solve(self, main: Affinity, anchors: Sequence[ImplicitAnchor], *, power: int) -> list[FloatArray]:
         coefficients = self._coefficients(power)
         rows = np.unique(np.concatenate([anchor.main_rows for anchor in anchors]))
         widths = [anchor.moments.shape[2] for anchor in anchors]
@@ -233,15 +243,21 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
         if not (0 < self.step <= 1 and _is_count(self.steps) and _is_count(self.keep)):
             raise InputError(f"{self} came, but a step in (0, 1] and whole steps and keep of at least 1 are expected.")
 
+    @property
+    def depth(self) -> int:
+        """None to speak of: the whole reference side is kept as it is."""
+        return 0
+
     def anchor(
-        self, reference: SparseMatrix, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
+        self, reference: Affinity, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
     ) -> ExplicitAnchor:
         """Keep the reference side as it is; see `BridgeScheme.anchor`."""
-        return ExplicitAnchor(reference, block, main_rows, reference_rows)
+        return ExplicitAnchor(reference.matrix(), block, main_rows, reference_rows)
 
-    def carry(self, main: SparseMatrix, anchors: Sequence[ExplicitAnchor], towards: FloatArray) -> list[FloatArray]:
+    def carry(self, main: Affinity, anchors: Sequence[ExplicitAnchor], towards: FloatArray) -> list[FloatArray]:
         """Step every bridge while its alignment rises; see `BridgeScheme.carry`."""
-        return [self._diffuse(main, anchor, towards) for anchor in anchors]
+        matrix = main.matrix()
+        return [self._diffuse(matrix, anchor, towards) for anchor in anchors]
 
     def advance(self, bridge: SparseMatrix, main: SparseMatrix, reference: SparseMatrix) -> SparseMatrix:
         """One step of eq. 17a, then of 17b, each keeping the K largest of every row; rows then sum to 1."""
@@ -263,8 +279,23 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
         return np.asarray(best)
 
 
+def anchors_of(
+    schemes: Sequence[BridgeScheme[AnchorType]],
+    reference: Affinity,
+    block: FloatArray,
+    main_rows: IndexArray,
+    reference_rows: IndexArray,
+) -> dict[BridgeScheme[AnchorType], AnchorType]:
+    """Anchors of several schemes, which share one where they are of a kind; see `BridgeScheme.anchor`."""
+    made: dict[BridgeScheme[AnchorType], AnchorType] = {}
+    for scheme in sorted(schemes, key=lambda scheme: scheme.depth, reverse=True):
+        shared = next((anchor for other, anchor in made.items() if type(other) is type(scheme)), None)
+        made[scheme] = scheme.anchor(reference, block, main_rows, reference_rows) if shared is None else shared
+    return made
+
+
 def transport(
-    scheme: BridgeScheme[AnchorType], main: SparseMatrix, anchors: Sequence[AnchorType], towards: FloatArray
+    scheme: BridgeScheme[AnchorType], main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray
 ) -> Transport:
     """Carry every anchor's first right-hand side to the main rows; the last one gives the row sums."""
     blocks = scheme.carry(main, anchors, towards)

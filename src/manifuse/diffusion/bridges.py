@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.bridge import Anchor, Transport, transport
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.bridge import Anchor, BridgeScheme, Transport, anchors_of, transport
+from manifuse.diffusion.graph import FeatureGraph
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.place import Place
 from manifuse.diffusion.problem import Problem
-from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.affinity import Affinity
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
+
+#: Numbers of a block of right-hand sides while held-out pairs are asked; more columns wait for their turn.
+HELD_OUT_NUMBERS = 1 << 22
+
+
+def neighbours_of(
+    table: Observations,
+    count: int,
+    method: JointDiffusion,
+    place: Place,
+    *,
+    standardised: bool,
+    rng: np.random.Generator,
+) -> Neighbours:
+    """Return the neighbours that a table came with, or search ``count`` of every row by its features."""
+    if table.neighbours is not None:
+        return table.neighbours
+    assert table.table is not None, "a table without any graph is refused before"
+    return place.search(table.table, count, name=table.name, standardised=standardised, search=method.search, rng=rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +56,19 @@ class NeighbourTables:
     references: tuple[Neighbours | None, ...]
 
     def standardised(self) -> tuple[bool | None, ...]:
-        """Whether features were standardised: the main table, then the references; None without a graph."""
+        """Whether features were standardised: the main table, then the references; None where they were not seen."""
         return tuple(None if table is None else table.standardised for table in (self.main, *self.references))
+
+    def recall(self) -> tuple[float | None, ...]:
+        """Share of the true neighbours found: the main table, then the references; None without a graph."""
+        return tuple(None if table is None else table.recall for table in (self.main, *self.references))
 
     @classmethod
     def search(
         cls,
         problem: Problem,
         method: JointDiffusion,
+        place: Place,
         *,
         main: Neighbours | None = None,
         standardised: bool,
@@ -49,15 +77,15 @@ class NeighbourTables:
         """Search every table once; ``main`` is the main table's search, if it was made before."""
         count = max(choices(method.neighbours))
 
-        def search(features: FloatArray | None, name: str) -> Neighbours | None:
-            if features is None:
-                return None
-            return Neighbours.of(features, count, name=name, standardised=standardised, search=method.search, rng=rng)
+        def search(table: Observations) -> Neighbours:
+            return neighbours_of(table, count, method, place, standardised=standardised, rng=rng)
 
-        references = tuple(search(reference.features, reference.name) for reference in problem.references)
+        references = tuple(
+            None if reference.source is None else search(reference.source) for reference in problem.references
+        )
         needed = any(table is not None for table in references)
         if needed and main is None:
-            main = search(problem.main.table, problem.main.name)
+            main = search(problem.main)
         return cls(main if needed else None, references)
 
 
@@ -83,20 +111,45 @@ class Bridges:
     anchors: tuple[tuple[int, Anchor], ...]
 
     @classmethod
-    def build(cls, problem: Problem, setting: Setting, tables: NeighbourTables) -> Bridges:
-        """Build the graphs and the reference sides."""
-        anchors: list[tuple[int, Anchor]] = []
-        for place, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
-            if table is not None:
-                side = FeatureGraph.of(table, setting.neighbours)
+    def build(
+        cls, problem: Problem, settings: Sequence[Setting], tables: NeighbourTables, place: Place
+    ) -> list[Bridges]:
+        """Build the bridges of every setting; graphs and reference sides that settings have in common are shared."""
+        graphs: dict[int, FeatureGraph | None] = {
+            count: None if tables.main is None else place.graph(tables.main, count)
+            for count in {setting.neighbours for setting in settings}
+        }
+        alike: dict[tuple[int, float], list[BridgeScheme[Any]]] = {}
+        for setting in settings:
+            alike.setdefault((setting.neighbours, setting.score_scale), []).append(setting.bridge)
+        sides: dict[tuple[int, float], list[tuple[int, Mapping[BridgeScheme[Any], Anchor]]]] = {
+            key: [] for key in alike
+        }
+        for number, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
+            if table is None:
+                continue
+            for count in graphs:
+                graph = place.graph(table, count)
                 block = np.column_stack([reference.scores, np.ones(len(reference.scores))])
-                affinity = side.affinity(reference.scores, setting.score_scale)
-                anchor = setting.bridge.anchor(affinity, block, reference.main_rows, reference.reference_rows)
-                anchors.append((place, anchor))
-        graph = None if tables.main is None else FeatureGraph.of(tables.main, setting.neighbours)
-        return cls(problem, setting, tables, graph, tuple(anchors))
+                for key, schemes in alike.items():
+                    if key[0] == count:
+                        affinity = graph.affinity(reference.scores, key[1])
+                        pairs = (reference.main_rows, reference.reference_rows)
+                        sides[key].append((number, anchors_of(schemes, affinity, block, *pairs)))
+        return [
+            cls(
+                problem,
+                setting,
+                tables,
+                graphs[setting.neighbours],
+                tuple(
+                    (number, made[setting.bridge]) for number, made in sides[setting.neighbours, setting.score_scale]
+                ),
+            )
+            for setting in settings
+        ]
 
-    def affinity(self, predictions: FloatArray) -> SparseMatrix:
+    def affinity(self, predictions: FloatArray) -> Affinity:
         """Affinity of the main table, re-weighted by ``predictions`` (n,)."""
         assert self.graph is not None, "only decoupled references ask for an affinity"
         return self.graph.affinity(standardise(predictions), self.setting.score_scale)
@@ -140,12 +193,16 @@ class Bridges:
         if not self.anchors:
             return {}
         tasks = [(place, anchor, fold) for place, anchor in self.anchors for fold in np.unique(folds[place])]
-        omitted = [anchor.without(np.flatnonzero(folds[place] == fold)) for place, anchor, fold in tasks]
-        arrived: Any = transport(self.setting.bridge, self.affinity(predictions), omitted, predictions)
+        affinity = self.affinity(predictions)
         held_out: dict[int, FloatArray] = {place: np.zeros(len(folds[place])) for place, _ in self.anchors}
-        for column, (place, _, fold) in enumerate(tasks):
-            here = folds[place] == fold
-            held_out[place][here] = arrived.values[self.problem.references[place].main_rows[here], column]
+        at_once = max(1, HELD_OUT_NUMBERS // (2 * len(predictions)))
+        for first in range(0, len(tasks), at_once):
+            asked = tasks[first : first + at_once]
+            omitted = [anchor.without(np.flatnonzero(folds[place] == fold)) for place, anchor, fold in asked]
+            arrived: Any = transport(self.setting.bridge, affinity, omitted, predictions)
+            for column, (place, _, fold) in enumerate(asked):
+                here = folds[place] == fold
+                held_out[place][here] = arrived.values[self.problem.references[place].main_rows[here], column]
         return held_out
 
     def _carry(self, predictions: FloatArray) -> list[FloatArray]:

@@ -84,7 +84,9 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
     try:
         if is_torch(values):
             tensor = values.detach().cpu()
-            return np.asarray((tensor.double() if tensor.is_floating_point() else tensor).numpy())
+            # NumPy has no short floats of torch's kind.
+            short = tensor.is_floating_point() and tensor.dtype.itemsize < 4
+            return np.asarray((tensor.double() if short else tensor).numpy())
         if isinstance(values, np.ma.MaskedArray):
             entries = np.ma.getdata(values).astype(object)
             entries[np.ma.getmaskarray(values)] = None
@@ -101,7 +103,10 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
 
 
 def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
-    """Numbers as a float64 array with the given number of dimensions; what is missing becomes NaN.
+    """Numbers as an array with the given number of dimensions; what is missing becomes NaN.
+
+    Tables of single or double precision stay what they are, uncopied, be they in memory or on disk; anything else
+    becomes an array of double precision.
 
     Raises
     ------
@@ -118,7 +123,7 @@ def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
         if array.dtype.kind == "O":
             numbers = [np.nan if is_missing(value) else float(value) for value in array.ravel().tolist()]
             return np.array(numbers, dtype=np.float64).reshape(array.shape)
-        return array.astype(np.float64)
+        return array if dimensions == 2 and array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} holds values that are not numbers ({error}); convert or drop them.") from None
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from manifuse.diffusion.graph import FeatureGraph, scaled
+from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.neighbours import Scaling
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -39,18 +40,22 @@ class Edges:
         Raises
         ------
         InputError
-            If the new rows have other features than the fitted ones.
+            If the new rows have other features than the fitted ones, or these had none.
         """
-        assert main.table is not None, "a graph is made of features"
+        if main.table is None:
+            raise InputError(
+                f"{main.name} was fitted on neighbours that were given, so there is nothing to place {new.name} by; "
+                "fit on features to apply to rows that come later."
+            )
         if new.table is None or new.table.shape[1] != main.table.shape[1]:
             came = 0 if new.table is None else new.table.shape[1]
             raise InputError(
                 f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
                 "give the same columns."
             )
-        fitted = scaled(main.table, standardised=graph.standardised)
-        search = NearestNeighbors(n_neighbors=graph.neighbours, algorithm="brute").fit(fitted)
-        distances, indices = search.kneighbors(scaled(new.table, standardised=graph.standardised, like=main.table))
+        scaling = Scaling.of(main.table, standardised=graph.standardised is True, name=main.name)
+        search = NearestNeighbors(n_neighbors=graph.neighbours, algorithm="brute").fit(scaling.apply(main.table))
+        distances, indices = search.kneighbors(scaling.apply(new.table))
         squares = distances**2
         return cls(graph, indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
 

@@ -2,152 +2,43 @@
 
 from __future__ import annotations
 
-import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.kernels.affinity import Affinity, SparseAffinity, inverse_order
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import (
-    edge_ends,
     edge_pattern,
-    edge_values,
-    feature_weights,
     local_scales,
     normalised_affinity,
-    prediction_weights,
-    squared_distances,
+    weigh_by_features,
+    weigh_by_predictions,
 )
-from manifuse.kernels.neighbours import approximate_neighbours, exact_is_affordable, exact_neighbours
-from manifuse.kernels.sphere import centre, is_constant, standardise
-
-Search = Literal["auto", "exact", "approximate"]
-
-#: Recall below which the user is warned that the neighbour search missed too much.
-LEAST_RECALL = 0.95
+from manifuse.machine import threads
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The nearest neighbours of every row of a feature table: searched once, shared by every graph on it.
-
-    Attributes
-    ----------
-    features : (n, d) array
-        The features as distances see them, centred, and standardised or not.
-    indices : (n, N) array
-        Other rows, nearest first, so that the first columns are the table of a smaller N.
-    distances : (n, N) array
-        Squared distances to them.
-    recall : float
-        Share of the true neighbours found, 1 for exact search, else measured on a sample.
-    standardised : bool
-    """
-
-    features: FloatArray
-    indices: IndexArray
-    distances: FloatArray
-    recall: float
-    standardised: bool
-
-    @classmethod
-    def of(
-        cls,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search = "auto",
-        rng: np.random.Generator,
-    ) -> Neighbours:
-        """Search the ``count`` nearest rows of every row (all others where there are fewer).
-
-        Parameters
-        ----------
-        features : (n, d) array
-        count : int
-            At least 1.
-        name : str
-            What the table is called in messages.
-        standardised : bool
-            Bring every column to mean 0 and standard deviation 1 first; constant columns then count
-            nothing.
-        search : {"auto", "exact", "approximate"}
-            ``"auto"`` is exact while n² d stays within 5e11 multiply-adds.
-        rng : numpy.random.Generator
-            Draws the sample on which the recall is measured.
-
-        Raises
-        ------
-        InputError
-            If all rows are the same point, so that there are no neighbours to speak of.
-        MissingExtraError
-            If approximate search is called for and faiss is not installed.
-        """
-        if bool(is_constant(features).all()):
-            raise InputError(
-                f"All feature rows of {name} are equal, so they say nothing about which rows are alike; "
-                "give other features, or none if all ids are common."
-            )
-        table = scaled(features, standardised=standardised)
-        count = min(count, len(table) - 1)
-        if search == "exact" or (search == "auto" and exact_is_affordable(table)):
-            return cls._measured(table, exact_neighbours(table, count), 1.0, standardised)
-        faiss = require("faiss", extra="neighbours", purpose=f"Approximate neighbour search over {len(table):,} rows")
-        indices, recall = approximate_neighbours(table, count, faiss=faiss, rng=rng)
-        if recall < LEAST_RECALL:
-            warnings.warn(
-                f"The neighbour search over {name} found {recall:.0%} of the true neighbours; project the features "
-                "to fewer dimensions, or ask for exact search.",
-                ManifuseWarning,
-                stacklevel=2,
-            )
-        return cls._measured(table, indices, recall, standardised)
-
-    @classmethod
-    def _measured(cls, table: FloatArray, indices: IndexArray, recall: float, standardised: bool) -> Neighbours:
-        start = np.repeat(np.arange(len(table)), indices.shape[1])
-        distances = squared_distances(table, start, indices.ravel()).reshape(indices.shape)
-        return cls(table, indices, distances, recall, standardised)
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureGraph:
+class FeatureGraph(ABC):
     """Neighbour graph with feature weights ``W^x``; predictions re-weight it, the edges stay.
 
     Attributes
     ----------
-    pattern : (n, n) CSR array of ones
-    weights : (edges,) array
-        ``W^x`` in the storage order of ``pattern``.
     scales : (n,) array
         Local scales, twice the mean squared distance to the neighbours.
     neighbours : int
         Of every row (N).
-    standardised : bool
-        Whether the features were, before distances were taken.
+    standardised : bool or None
+        Whether the features were, before distances were taken; None where the neighbours were given.
     """
 
-    pattern: SparseMatrix
-    weights: FloatArray
     scales: FloatArray
     neighbours: int
-    standardised: bool
+    standardised: bool | None
 
-    @classmethod
-    def of(cls, neighbours: Neighbours, count: int) -> FeatureGraph:
-        """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
-        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
-        scales = local_scales(distances)
-        pattern = edge_pattern(indices)
-        start, stop = edge_ends(pattern)
-        weights = feature_weights(edge_values(pattern, indices, distances), scales[start], scales[stop])
-        return cls(pattern, weights, scales, indices.shape[1], neighbours.standardised)
-
-    def affinity(self, predictions: FloatArray, scale: float) -> SparseMatrix:
+    @abstractmethod
+    def affinity(self, predictions: FloatArray, scale: float) -> Affinity:
         """Normalised affinity ``I - Laplacian`` under the weights ``W^x * W^f`` (eq. 14).
 
         Parameters
@@ -157,31 +48,63 @@ class FeatureGraph:
         scale : float
             ``sigma_f^2``, positive; infinity leaves the features alone to weigh.
         """
-        return normalised_affinity(self.pattern, self.joint_weights(predictions, scale))
 
+    @abstractmethod
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of ``W^x * W^f``, the diagonal of ``D`` in eq. 14, shape (n,)."""
-        start, _ = edge_ends(self.pattern)
-        weights = self.joint_weights(predictions, scale)
-        return np.bincount(start, weights, minlength=len(self.scales)).astype(np.float64)
 
-    def joint_weights(self, predictions: FloatArray, scale: float) -> FloatArray:
-        """``W^x * W^f`` per edge."""
-        start, stop = edge_ends(self.pattern)
-        return np.asarray(self.weights * prediction_weights(predictions[start] - predictions[stop], scale))
+    @abstractmethod
+    def on_host(self) -> HostGraph:
+        """Return the same graph in this machine's memory."""
 
 
-def scaled(features: FloatArray, *, standardised: bool, like: FloatArray | None = None) -> FloatArray:
-    """Features as distances see them: centred, even where they are not standardised, so that no offset costs digits.
+@dataclass(frozen=True, eq=False)
+class HostGraph(FeatureGraph):
+    """A graph in this machine's memory.
 
-    Parameters
+    Attributes
     ----------
-    features : (q, d) array
-    standardised : bool
-    like : (n, d) array, optional
-        Whose means and deviations are taken, if not their own.
+    weights : (n, n) CSR array
+        ``W^x``, in the order of ``order``.
+    scales : (n,) array
+    neighbours : int
+    standardised : bool or None
+    order : (n,) array of int or None
+        The table's row of each row of ``weights``; None for the table's own order.
     """
-    if like is None:
-        return standardise(features) if standardised else centre(features)
-    table: FloatArray = features - like.mean(axis=0)
-    return table / np.where(is_constant(like), np.inf, like.std(axis=0)) if standardised else table
+
+    weights: SparseMatrix
+    scales: FloatArray
+    neighbours: int
+    standardised: bool | None
+    order: IndexArray | None
+
+    @classmethod
+    def of(cls, neighbours: Neighbours, count: int) -> HostGraph:
+        """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
+        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
+        scales, order = local_scales(distances), neighbours.order
+        if order is not None:
+            indices, distances = inverse_order(order)[indices[order]], distances[order]
+        pattern = edge_pattern(indices)
+        inside = scales if order is None else scales[order]
+        weights = weigh_by_features(pattern, distances, inside, threads=threads())
+        return cls(weights, scales, indices.shape[1], neighbours.standardised, order)
+
+    def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
+        """Normalised affinity; see `FeatureGraph.affinity`."""
+        weights, degrees = self._weigh(predictions, scale)
+        return SparseAffinity(normalised_affinity(weights, degrees, threads=threads()), self.order, threads=threads())
+
+    def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
+        """Row sums of the weights; see `FeatureGraph.degrees`."""
+        degrees = self._weigh(predictions, scale)[1]
+        return degrees if self.order is None else np.asarray(degrees[inverse_order(self.order)])
+
+    def on_host(self) -> HostGraph:
+        """Return itself."""
+        return self
+
+    def _weigh(self, predictions: FloatArray, scale: float) -> tuple[SparseMatrix, FloatArray]:
+        inside = predictions if self.order is None else predictions[self.order]
+        return weigh_by_predictions(self.weights, inside, scale, threads=threads())

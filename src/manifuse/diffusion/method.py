@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
-from manifuse.diffusion.graph import Search
+from manifuse.diffusion.neighbours import Search
 from manifuse.errors import InputError
 
 Value = TypeVar("Value")

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.diffusion.containers import Origin, name_rows, to_floats, to_keys
+from manifuse.diffusion.neighbours import given_neighbours
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.columns import all_finite
 
 
 class Observations:
@@ -24,6 +26,10 @@ class Observations:
         What describes the rows. Needed wherever not all ids are common.
     ids : (n,) array, series or sequence
         What the rows are called; no id may occur twice.
+    neighbours : (n, n) CSR array, or pair of (n, N) arrays, optional
+        The nearest neighbours of every row, where they are known already, in place of features: distances as
+        scikit-learn's ``KNeighborsTransformer(mode="distance")`` gives them, or distances and row numbers as
+        ``kneighbors`` does. Where rows have different numbers of them, the least number stands for all.
     name : str
         What the table is called in results and messages.
     invalid : {"refuse", "drop"}
@@ -32,7 +38,9 @@ class Observations:
     Attributes
     ----------
     scores : (n,) float64 array
-    table : (n, d) float64 array or None
+    table : (n, d) array or None
+        Of single or double precision; the array that came, where it was one of these already.
+    neighbours : Neighbours or None
     keys : (n,) array of str
     rows : (n,) array of int
         Where the rows stood in the input, which differs from their order here after a drop.
@@ -55,6 +63,7 @@ class Observations:
         features: Any = None,
         *,
         ids: Any,
+        neighbours: Any = None,
         name: str = "table",
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
@@ -63,6 +72,8 @@ class Observations:
         scores = to_floats(predictions, what=f"The scores of {name}", dimensions=1)
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
+        if table is not None and neighbours is not None:
+            raise InputError(f"{name} came with features and with neighbours; give one or the other.")
         if len(scores) == 0:
             raise InputError(f"{name} is empty; a table needs at least three rows.")
         for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
@@ -71,12 +82,23 @@ class Observations:
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
         kept = _valid_rows(scores, table, name=name, drop=invalid == "drop")
+        whole = len(kept) == len(scores)
+        if neighbours is not None and not whole:
+            raise InputError(
+                f"{name} has rows to be dropped, but its neighbours name rows; drop them from both before."
+            )
         self.name = name
         self.scores: FloatArray = scores[kept]
-        self.table: FloatArray | None = None if table is None else table[kept]
+        self.table: FloatArray | None = table if table is None or whole else table[kept]
+        self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
         self._origin = Origin.of(predictions)
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether there is something to make a graph of."""
+        return self.table is not None or self.neighbours is not None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -84,6 +106,8 @@ class Observations:
     def __repr__(self) -> str:
         width = 0 if self.table is None else self.table.shape[1]
         features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
+        if self.neighbours is not None:
+            features = f"{self.neighbours.count} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
     def like_predictions(self, numbers: FloatArray) -> Any:
@@ -95,7 +119,7 @@ def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop
     """Rows all of whose numbers are finite; refuses the others unless they are to be dropped."""
     finite: dict[str, BoolArray] = {"score": np.isfinite(scores)}
     if table is not None:
-        finite["features"] = np.asarray(np.isfinite(table).all(axis=1))
+        finite["features"] = all_finite(table)
     if not drop:
         for what, good in finite.items():
             bad = np.flatnonzero(~good).tolist()

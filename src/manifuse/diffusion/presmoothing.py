@@ -10,8 +10,10 @@ from itertools import product
 import numpy as np
 
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.graph import FeatureGraph, Neighbours
+from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.place import Place
 from manifuse.diffusion.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
@@ -98,16 +100,20 @@ class Presmoothing:
         return course
 
 
-def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], score: Score) -> Presmoothing | None:
+def choose_presmoothing(
+    main: Observations, searched: Sequence[Neighbours], score: Score, place: Place
+) -> Presmoothing | None:
     """Choose by the labels among 3 x 4 x 3 settings with one to three rounds on each of the tables searched.
 
     Parameters
     ----------
     main : Observations
-        With features.
+        With features, or neighbours that were given.
     searched : sequence of Neighbours
         Of its features, for the largest of ``NEIGHBOURS``; one for each way to scale them.
     score : Score
+    place : Place
+        Keeps the graphs.
 
     Returns
     -------
@@ -121,7 +127,7 @@ def choose_presmoothing(main: Observations, searched: Sequence[Neighbours], scor
 
     best, highest = None, height(start)
     for table, count in product(searched, NEIGHBOURS):
-        graph = FeatureGraph.of(table, count)
+        graph = place.graph(table, count)
         for scale in SCALES:
             # All steps begin on the same graph, and share its products.
             for step, smoothed in zip(STEPS, _smooth(graph, start, scale, STEPS), strict=True):

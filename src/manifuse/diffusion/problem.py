@@ -32,8 +32,8 @@ class Reference:
     name : str
     scores : (n_k,) array
         Standardised.
-    features : (n_k, d_k) array or None
-        None where the bridge is the identity.
+    source : Observations or None
+        The table that its graph is made of; None where the bridge is the identity.
     main_rows, reference_rows : (p,) array of int
         The pairs, in the order of their ids.
     is_coupled : bool
@@ -44,7 +44,7 @@ class Reference:
 
     name: str
     scores: FloatArray
-    features: FloatArray | None
+    source: Observations | None
     main_rows: IndexArray
     reference_rows: IndexArray
     is_coupled: bool
@@ -161,7 +161,7 @@ def _pair(main: Observations, reference: Observations) -> Reference:
             ManifuseWarning,
             stacklevel=4,
         )
-    missing = [table.name for table in (main, reference) if table.table is None]
+    missing = [table.name for table in (main, reference) if not table.has_graph]
     if not coupled and missing:
         raise InputError(
             f"{name} shares {len(main_rows)} of {len(main)} ids with {main.name}, so a bridge is needed, but "
@@ -182,7 +182,7 @@ def _pair(main: Observations, reference: Observations) -> Reference:
     return Reference(
         name=name,
         scores=standardise(reference.scores),
-        features=None if coupled else reference.table,
+        source=None if coupled else reference,
         main_rows=main_rows,
         reference_rows=reference_rows,
         is_coupled=coupled,

@@ -8,12 +8,14 @@ from numbers import Integral
 
 import numpy as np
 
+from manifuse.diffusion.bridges import neighbours_of
 from manifuse.diffusion.extension import Extension
-from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, choices
+from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.place import Host, Place
 from manifuse.diffusion.presmoothing import NEIGHBOURS, Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
@@ -23,7 +25,7 @@ from manifuse.diffusion.score import Gain, Score
 from manifuse.diffusion.tuning import choose_bridges
 from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.sphere import is_constant
+from manifuse.kernels.columns import means_and_deviations
 
 
 def refine(
@@ -32,6 +34,8 @@ def refine(
     labels: RankLabels | None = None,
     method: JointDiffusion | None = None,
     rng: np.random.Generator | int | None = None,
+    *,
+    place: Place | None = None,
 ) -> Refinement:
     """Refine a predictor by what others say, even of other rows.
 
@@ -49,6 +53,8 @@ def refine(
         The hyperparameters; the defaults are sound.
     rng : numpy.random.Generator or int, optional
         Draws the folds of held-out pairs and their permutations. The result keeps the seed.
+    place : Place, optional
+        Where neighbours are searched and graphs are kept: this machine, if nothing else is said.
 
     Returns
     -------
@@ -93,10 +99,12 @@ def refine(
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
-    presmoothing, mains = _presmooth(problem, method, score, seed)
+    place = Host() if place is None else place
+    demand(Place, place)
+    presmoothing, mains = _presmooth(problem, method, score, seed, place)
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
-    bridges, folds, trials = choose_bridges(problem, method, seed, mains)
+    bridges, folds, trials = choose_bridges(problem, method, seed, place, mains)
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
     path = diffuse(bridges, method, gates, score)
@@ -124,6 +132,7 @@ def refine(
         choice=Choice(
             setting=bridges.setting,
             standardised=bridges.tables.standardised(),
+            recall=bridges.tables.recall(),
             step_size=path.history[0].step_size,
             weight_scale=path.history[0].weight_scale,
             step_sizes=step_sizes,
@@ -155,7 +164,7 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
 
 
 def _presmooth(
-    problem: Problem, method: JointDiffusion, score: Score | None, seed: int
+    problem: Problem, method: JointDiffusion, score: Score | None, seed: int, place: Place
 ) -> tuple[Presmoothing | None, list[Neighbours]]:
     """Presmooth the main predictor, where the method asks for it and labels and features allow it.
 
@@ -166,22 +175,25 @@ def _presmooth(
         The searches of the main table that were made for it.
     """
     main = problem.main
-    if score is None or not method.presmoothed or main.table is None or bool(is_constant(main.table).all()):
+    if score is None or not method.presmoothed or not main.has_graph:
+        return None, []
+    coupled = all(reference.is_coupled for reference in problem.references)
+    if coupled and main.table is not None and not means_and_deviations(main.table)[1].any():
         return None, []
     count = max(*choices(method.neighbours), *NEIGHBOURS)
     rng = generator(seed, Stream.RECALL)
     try:
         searched = [
-            Neighbours.of(main.table, count, name=main.name, standardised=flag, search=method.search, rng=rng)
+            neighbours_of(main, count, method, place, standardised=flag, rng=rng)
             for flag in choices(method.standardised)
         ]
     except MissingExtraError as error:
-        if not all(reference.is_coupled for reference in problem.references):
+        if not coupled:
             raise
         # Without it a coupled run is as good as ever was.
         warnings.warn(f"{main.name} is not presmoothed: {error}", ManifuseWarning, stacklevel=3)
         return None, []
-    return choose_presmoothing(main, searched, score), searched
+    return choose_presmoothing(main, searched, score, place), searched
 
 
 def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:

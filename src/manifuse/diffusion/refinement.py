@@ -31,7 +31,9 @@ class Choice:
         Of graphs and bridges.
     standardised : tuple of bool or None
         Whether features were standardised: of the main table, then of every reference; None where there
-        was no graph.
+        was no graph or its neighbours were given.
+    recall : tuple of float or None
+        Share of the true neighbours that the search found, likewise; None where there was no graph.
     step_size, weight_scale : float
         Of the f-diffusion, in its first round.
     step_sizes, weight_scales : tuple of float
@@ -46,6 +48,7 @@ class Choice:
 
     setting: Setting
     standardised: tuple[bool | None, ...]
+    recall: tuple[float | None, ...]
     step_size: float
     weight_scale: float
     step_sizes: tuple[float, ...]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.graph import Neighbours
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.place import Place
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.relevance import assign_folds, fidelities
@@ -27,7 +28,7 @@ class Trial:
 
 
 def choose_bridges(
-    problem: Problem, method: JointDiffusion, seed: int, mains: Sequence[Neighbours] = ()
+    problem: Problem, method: JointDiffusion, seed: int, place: Place, mains: Sequence[Neighbours] = ()
 ) -> tuple[Bridges, list[IndexArray], tuple[Trial, ...]]:
     """Build the bridges of the best setting, the first of equals.
 
@@ -36,6 +37,7 @@ def choose_bridges(
     problem : Problem
     method : JointDiffusion
     seed : int
+    place : Place
     mains : sequence of Neighbours
         Searches of the main table that were made before, one for each way to scale it.
 
@@ -48,11 +50,11 @@ def choose_bridges(
         Every setting with its criterion; empty if there was nothing to choose.
     """
     folds = assign_folds(problem, method.folds, seed)
-    tables = choose_scaling(problem, method, folds, seed, mains)
+    first = choose_scaling(problem, method, folds, seed, place, mains)
     settings = method.settings()
-    if len(settings) == 1 or tables.main is None:
-        return Bridges.build(problem, settings[0], tables), folds, ()
-    candidates = [Bridges.build(problem, setting, tables) for setting in settings]
+    if len(settings) == 1 or first.graph is None:
+        return first, folds, ()
+    candidates = Bridges.build(problem, settings, first.tables, place)
     criteria = [_judge(bridges, folds, method) for bridges in candidates]
     trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     return candidates[int(np.argmax(criteria))], folds, trials
@@ -63,33 +65,34 @@ def choose_scaling(
     method: JointDiffusion,
     folds: Sequence[IndexArray],
     seed: int,
+    place: Place,
     mains: Sequence[Neighbours] = (),
-) -> NeighbourTables:
+) -> Bridges:
     """Decide for every table whether its features are standardised, by held-out fidelity.
 
     Each reference takes the better of its own two graphs; the main table the one whose references, so
-    served, add up to more. Judged under the first setting.
+    served, add up to more. Judged under the first setting, whose bridges are returned.
     """
-    searched = [
-        NeighbourTables.search(problem, method, main=main, standardised=flag, rng=generator(seed, Stream.RECALL))
-        for flag, main in zip_longest(choices(method.standardised), mains)
-    ]
-    if len(searched) == 1 or searched[0].main is None:
-        return searched[0]
     setting = method.settings()[0]
+    built = []
+    for flag, main in zip_longest(choices(method.standardised), mains):
+        rng = generator(seed, Stream.RECALL)
+        tables = NeighbourTables.search(problem, method, place, main=main, standardised=flag, rng=rng)
+        built += Bridges.build(problem, [setting], tables, place)
+    if len(built) == 1 or built[0].graph is None:
+        return built[0]
     reached = np.array(
-        [
-            [
-                fidelities(Bridges.build(problem, setting, NeighbourTables(main.main, other.references)), folds)
-                for other in searched
-            ]
-            for main in searched
-        ]
+        [[fidelities(replace(main, anchors=other.anchors), folds) for other in built] for main in built]
     )
     best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
     sides = reached[best].argmax(axis=0)
-    references = tuple(searched[side].references[place] for place, side in enumerate(sides))
-    return NeighbourTables(searched[best].main, references)
+    references = tuple(built[side].tables.references[number] for number, side in enumerate(sides))
+    anchors = [dict(bridges.anchors) for bridges in built]
+    return replace(
+        built[best],
+        tables=replace(built[best].tables, references=references),
+        anchors=tuple((number, anchors[sides[number]][number]) for number, _ in built[best].anchors),
+    )
 
 
 def _judge(bridges: Bridges, folds: Sequence[IndexArray], method: JointDiffusion) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from manifuse.datasets.synthetic import TASKS, ToyTasks, group_of
 from manifuse.diffusion.joint import diffuse
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.place import Host
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.relevance import weigh_pairs
 from manifuse.diffusion.tuning import choose_bridges
@@ -74,7 +75,7 @@ def estimate_metrics(
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
         problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        bridges, folds, _ = choose_bridges(problem, method, seed)
+        bridges, folds, _ = choose_bridges(problem, method, seed, Host())
         evidence = weigh_pairs(bridges, folds, seed)
         gates = np.array([0.0 if method.ignore_chance and seen.is_chance else 1.0 for seen in evidence])
         path = diffuse(bridges, method, gates, None)

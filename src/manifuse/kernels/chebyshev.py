@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.affinity import Affinity
+from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
 def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
@@ -55,16 +56,14 @@ def smoothing_coefficients(step: float, *, tolerance: float) -> FloatArray:
     return np.asarray(coefficients)
 
 
-def smooth(
-    affinity: SparseMatrix, values: FloatArray, steps: Sequence[float], *, tolerance: float = 1e-8
-) -> FloatArray:
+def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, tolerance: float = 1e-8) -> FloatArray:
     """Solve ``(I + step Laplacian) s = v`` for every column of ``values`` (n, c) and every step at once.
 
     The inverse is entrywise non-negative, and its diagonal at least ``1 / (1 + 2 step)``.
 
     Parameters
     ----------
-    affinity : (n, n) CSR array
+    affinity : Affinity
     values : (n, c) array
     steps : sequence of float
         Positive.
@@ -76,35 +75,36 @@ def smooth(
     (steps, n, c) array
     """
     series = [smoothing_coefficients(step, tolerance=tolerance) for step in steps]
-    smoothed = np.zeros((len(steps), *values.shape))
-    previous, current = values, affinity @ values
-    for order in range(max(len(coefficients) for coefficients in series)):
-        for place, coefficients in enumerate(series):
+    previous = affinity.enter(values)
+    smoothed = [coefficients[0] * previous for coefficients in series]
+    current = affinity.recur(previous, affinity.zeros(values.shape[1]), 1.0)
+    for order in range(1, max(len(coefficients) for coefficients in series)):
+        for total, coefficients in zip(smoothed, series, strict=True):
             if order < len(coefficients):
-                smoothed[place] += coefficients[order] * previous
-        following = affinity @ current
-        following *= 2.0
-        following -= previous
-        previous, current = current, following
-    return smoothed
+                total += coefficients[order] * current
+        previous, current = current, affinity.recur(current, previous, 2.0)
+    return np.stack([affinity.leave(total) for total in smoothed])
 
 
-def moments(affinity: SparseMatrix, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
+def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
     """``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
     gathered = np.empty((count, len(rows), block.shape[1]))
-    previous, current = block, -(affinity @ block)
-    for order in range(count):
-        gathered[order] = previous[rows]
-        previous, current = current, -2.0 * (affinity @ current) - previous
+    previous = affinity.enter(block)
+    gathered[0] = affinity.take(previous, rows)
+    current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0)
+    for order in range(1, count):
+        gathered[order] = affinity.take(current, rows)
+        previous, current = current, affinity.recur(current, previous, -2.0)
     return gathered
 
 
-def spread(affinity: SparseMatrix, rows: IndexArray, sources: FloatArray) -> FloatArray:
+def spread(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:
     """``sum_a T_a(-S) E sources[a]`` by Clenshaw's recurrence, with ``E`` placing ``rows``.
 
     Parameters
     ----------
-    affinity : (n, n) CSR array
+    affinity : Affinity
+        Of n rows.
     rows : (p,) array
         Distinct rows at which the sources sit.
     sources : (degree + 1, p, columns) array
@@ -113,14 +113,10 @@ def spread(affinity: SparseMatrix, rows: IndexArray, sources: FloatArray) -> Flo
     -------
     (n, columns) array
     """
-    later = np.zeros((affinity.shape[0], sources.shape[2]))
-    latest = np.zeros_like(later)
+    later, latest = affinity.zeros(sources.shape[2]), affinity.zeros(sources.shape[2])
     for source in sources[:0:-1]:
-        following = affinity @ latest
-        following *= -2.0
-        following -= later
-        following[rows] += source
-        later, latest = latest, following
-    result = -(affinity @ latest) - later
-    result[rows] += sources[0]
-    return np.asarray(result)
+        later, latest = latest, affinity.recur(latest, later, -2.0)
+        affinity.add(latest, rows, source)
+    result = affinity.recur(latest, later, -1.0)
+    affinity.add(result, rows, sources[0])
+    return affinity.leave(result)

@@ -1,13 +1,15 @@
 """Edges of a neighbour graph, their weights, and the normalised affinity (eq. 14).
 
 The Laplacian of eq. 14 is ``I - S`` with the affinity ``S = D^{-1/2} W D^{-1/2}``; the code keeps ``S``,
-whose spectrum lies in [-1, 1].
+whose spectrum lies in [-1, 1]. Weights of edges are sparse matrices by rows, worked on in blocks of rows.
 """
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.blocks import in_blocks
 
 #: Numbers handled at once while distances are taken: what a core's cache holds, however wide the table.
 CHUNK = 1 << 16
@@ -18,60 +20,45 @@ def edge_pattern(neighbours: IndexArray) -> SparseMatrix:
 
     Returns
     -------
-    (n, n) CSR array of ones with sorted indices and an empty diagonal.
+    (n, n) CSR array of int
+        With sorted indices. An entry tells, counted from 1, where in the flat table one of its ends names the
+        other, so that what the table knows of them can be looked up.
     """
     n, count = neighbours.shape
-    start = np.repeat(np.arange(n), count)
-    directed = sparse.csr_array((np.ones(n * count), (start, neighbours.ravel())), shape=(n, n))
-    pattern: SparseMatrix = (directed + directed.T).tocsr()
-    pattern.setdiag(0)
-    pattern.eliminate_zeros()
-    pattern.sort_indices()
-    pattern.data[:] = 1.0
+    whole = np.int32 if n * count < np.iinfo(np.int32).max else np.int64
+    places, stops = np.arange(1, n * count + 1, dtype=whole), np.arange(0, n * count + 1, count, dtype=whole)
+    directed = sparse.csr_array((places, neighbours.ravel().astype(whole), stops), shape=(n, n))
+    directed.sort_indices()
+    pattern: SparseMatrix = directed.maximum(directed.T.tocsr())
     return pattern
 
 
-def edge_ends(pattern: SparseMatrix) -> tuple[IndexArray, IndexArray]:
-    """Row and column of every stored entry, in storage order."""
-    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    return rows, np.asarray(pattern.indices)
+def locality_order(neighbours: IndexArray) -> IndexArray:
+    """Order of rows in which those of a neighbour table (n, N) stand near their neighbours (reverse Cuthill-McKee)."""
+    n, count = neighbours.shape
+    ones = np.ones(n * count, dtype=np.int8)
+    stops = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < np.iinfo(np.int32).max else np.int64)
+    directed = sparse.csr_array((ones, neighbours.ravel().astype(stops.dtype), stops), shape=(n, n))
+    return np.asarray(reverse_cuthill_mckee(directed, symmetric_mode=False), dtype=np.intp)
 
 
-def edge_values(pattern: SparseMatrix, neighbours: IndexArray, values: FloatArray) -> FloatArray:
-    """Bring what is known of every row and its neighbours to the entries of their pattern.
+def squared_distances(
+    features: FloatArray, start: IndexArray, stop: IndexArray, deviations: FloatArray | float = 1.0
+) -> FloatArray:
+    """Squared distance between rows ``start[e]`` and ``stop[e]``, free of the cancellation of a matrix product.
 
     Parameters
     ----------
-    pattern : (n, n) CSR array
-        Of ``neighbours``, as `edge_pattern` makes it.
-    neighbours : (n, N) array of int
-    values : (n, N) array
-        The same for both ends where each names the other, as distances are.
-
-    Returns
-    -------
-    (edges,) array
-        In storage order.
+    features : (n, d) array
+    start, stop : (edges,) array of int
+    deviations : (d,) array, optional
+        What differences are divided by, column by column.
     """
-    n, count = neighbours.shape
-    keys = np.repeat(np.arange(n), count) * n + neighbours.ravel()
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    start, stop = edge_ends(pattern)
-    named = start * n + stop
-    places = np.minimum(np.searchsorted(keys, named), len(keys) - 1)
-    other_way = keys[places] != named
-    places[other_way] = np.searchsorted(keys, (stop * n + start)[other_way])
-    return np.asarray(values.ravel()[order[places]])
-
-
-def squared_distances(features: FloatArray, start: IndexArray, stop: IndexArray) -> FloatArray:
-    """Squared distance between rows ``start[e]`` and ``stop[e]``, free of the cancellation of a matrix product."""
     distances = np.empty(len(start))
     edges = max(1, CHUNK // features.shape[1])
     for first in range(0, len(start), edges):
         part = slice(first, first + edges)
-        difference = features[start[part]] - features[stop[part]]
+        difference = (features[start[part]] - features[stop[part]]) / deviations
         distances[part] = np.einsum("ij,ij->i", difference, difference)
     return distances
 
@@ -103,17 +90,85 @@ def prediction_weights(differences: FloatArray, scale: float) -> FloatArray:
     return np.asarray(np.exp(-(differences**2) / scale))
 
 
-def normalised_affinity(pattern: SparseMatrix, weights: FloatArray) -> SparseMatrix:
-    """``D^{-1/2} W D^{-1/2}`` for edge ``weights`` in the storage order of ``pattern``.
+def weigh_by_features(
+    pattern: SparseMatrix, distances: FloatArray, scales: FloatArray, *, threads: int
+) -> SparseMatrix:
+    """``W^x`` of eq. 14 on the edges of a pattern.
+
+    Parameters
+    ----------
+    pattern : (n, n) CSR array
+        As `edge_pattern` makes it.
+    distances : (n, N) array
+        Squared, of the neighbour table that the pattern was made of.
+    scales : (n,) array
+    threads : int
+    """
+    known = distances.ravel()
+    weights = np.empty(pattern.nnz)
+
+    def weigh(rows: slice) -> None:
+        edges, start = _edges_of(pattern, rows)
+        stop = pattern.indices[edges]
+        weights[edges] = feature_weights(known[pattern.data[edges] - 1], scales[start], scales[stop])
+
+    in_blocks(weigh, pattern.shape[0], threads=threads)
+    return _like(pattern, weights)
+
+
+def weigh_by_predictions(
+    weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int
+) -> tuple[SparseMatrix, FloatArray]:
+    """``W^x * W^f`` of eq. 14 and its row sums.
+
+    Parameters
+    ----------
+    weights : (n, n) CSR array
+        ``W^x``.
+    predictions : (n,) array
+    scale : float
+        ``sigma_f^2``; infinity leaves the features alone to weigh.
+    threads : int
+    """
+    joint, degrees = np.empty(weights.nnz), np.empty(weights.shape[0])
+
+    def weigh(rows: slice) -> None:
+        edges, start = _edges_of(weights, rows)
+        differences = predictions[start] - predictions[weights.indices[edges]]
+        joint[edges] = weights.data[edges] * prediction_weights(differences, scale)
+        bounds = weights.indptr[rows.start : rows.stop + 1]
+        # An empty row would be given the first weight of the next one.
+        sums = np.add.reduceat(np.append(joint[edges], 0.0), bounds[:-1] - edges.start)
+        degrees[rows] = np.where(np.diff(bounds) > 0, sums, 0.0)
+
+    in_blocks(weigh, weights.shape[0], threads=threads)
+    return _like(weights, joint), degrees
+
+
+def normalised_affinity(weights: SparseMatrix, degrees: FloatArray, *, threads: int) -> SparseMatrix:
+    """``D^{-1/2} W D^{-1/2}`` for weights ``W`` and their row sums, in the memory of ``weights``.
 
     A row whose weights are all below rounding is left without edges: its Laplacian row is that of an
     isolated node, and nothing is divided by zero.
     """
-    degrees = np.add.reduceat(np.append(weights, 0.0), pattern.indptr[:-1])
-    degrees[np.diff(pattern.indptr) == 0] = 0.0
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     inverse_root = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
-    rows, columns = edge_ends(pattern)
-    # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
-    values = weights * (inverse_root[rows] * inverse_root[columns])
+
+    def scale(rows: slice) -> None:
+        edges, start = _edges_of(weights, rows)
+        # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
+        weights.data[edges] *= inverse_root[start] * inverse_root[weights.indices[edges]]
+
+    in_blocks(scale, weights.shape[0], threads=threads)
+    return weights
+
+
+def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:
+    """Where the entries of some rows are stored, and the row of each."""
+    bounds = matrix.indptr[rows.start : rows.stop + 1]
+    return slice(int(bounds[0]), int(bounds[-1])), np.repeat(np.arange(rows.start, rows.stop), np.diff(bounds))
+
+
+def _like(pattern: SparseMatrix, values: FloatArray) -> SparseMatrix:
+    """Return a matrix with the pattern of another, and other values."""
     return sparse.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -17,8 +17,14 @@ def centre(vectors: FloatArray) -> FloatArray:
 def is_constant(vectors: FloatArray) -> BoolArray:
     """Whether each column's spread is no more than the rounding of its own entries."""
     # Largest entries and not norms: their squares would leave the range for tiny or huge scores.
-    widest = np.abs(centre(vectors)).max(axis=0)
-    return np.asarray(widest <= 32 * np.finfo(vectors.dtype).eps * np.abs(vectors).max(axis=0))
+    return is_rounding(np.abs(centre(vectors)).max(axis=0), np.abs(vectors).max(axis=0))
+
+
+def is_rounding(widest: FloatArray, largest: FloatArray) -> BoolArray:
+    """Whether deviations of up to ``widest`` are no more than rounding, among entries of up to ``largest``."""
+    precision = np.finfo(largest.dtype)
+    # Below the least normal number, means are not what they should be.
+    return np.asarray(widest <= 32 * precision.eps * largest + precision.tiny)
 
 
 def spread(vectors: FloatArray) -> FloatArray:

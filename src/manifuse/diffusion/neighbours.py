@@ -1,0 +1,221 @@
+"""Neighbours: which rows of a feature table are near each other, searched or given."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.columns import means_and_deviations, rescale
+from manifuse.kernels.laplacian import locality_order, squared_distances
+from manifuse.kernels.neighbours import approximate_neighbours, exact_is_affordable, exact_neighbours
+
+Search = Literal["auto", "exact", "approximate"]
+
+#: Recall below which the user is warned that the neighbour search missed too much.
+LEAST_RECALL = 0.95
+
+#: Rows from which a graph is kept in an order of its own, so that neighbours are near in memory (docs/decisions.md).
+ORDERED_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Features as distances see them: centred, so that no offset costs digits, and standardised or not.
+
+    Attributes
+    ----------
+    means : (d,) array
+    divisors : (d,) array
+        Standard deviations, or ones; infinite for constant columns, which then count nothing.
+    standardised : bool
+    """
+
+    means: FloatArray
+    divisors: FloatArray
+    standardised: bool
+
+    @classmethod
+    def of(cls, features: FloatArray, *, standardised: bool, name: str) -> Scaling:
+        """Look at the columns of ``features`` (n, d).
+
+        Raises
+        ------
+        InputError
+            If all rows are the same point, so that there are no neighbours to speak of.
+        """
+        means, deviations = means_and_deviations(features)
+        if not deviations.any():
+            raise InputError(
+                f"All feature rows of {name} are equal, so they say nothing about which rows are alike; "
+                "give other features, or none if all ids are common."
+            )
+        ones = np.ones(len(means))
+        return cls(means, np.where(deviations > 0, deviations, np.inf) if standardised else ones, standardised)
+
+    def apply(self, features: FloatArray, dtype: type = np.float64) -> FloatArray:
+        """Scale rows (q, d) of the table or of any other with its columns."""
+        return rescale(features, self.means, self.divisors, dtype)
+
+    def squared_distances(self, features: FloatArray, indices: IndexArray) -> FloatArray:
+        """Squared distances of rows of ``features`` (n, d) to others of them (n, N), in double precision."""
+        start = np.repeat(np.arange(len(indices)), indices.shape[1])
+        return squared_distances(features, start, indices.ravel(), self.divisors).reshape(indices.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest neighbours of every row of a feature table: searched once, shared by every graph on it.
+
+    Attributes
+    ----------
+    indices : (n, N) array of int
+        Other rows, nearest first, so that the first columns are the table of a smaller N.
+    distances : (n, N) array
+        Squared distances to them.
+    recall : float
+        Share of the true neighbours found, 1 for exact search, else measured on a sample.
+    standardised : bool or None
+        Whether features were, before distances were taken; None where the neighbours were given.
+    """
+
+    indices: IndexArray
+    distances: FloatArray
+    recall: float
+    standardised: bool | None
+
+    @classmethod
+    def of(
+        cls,
+        features: FloatArray,
+        count: int,
+        *,
+        name: str,
+        standardised: bool,
+        search: Search = "auto",
+        rng: np.random.Generator,
+    ) -> Neighbours:
+        """Search the ``count`` nearest rows of every row (all others where there are fewer).
+
+        Parameters
+        ----------
+        features : (n, d) array
+        count : int
+            At least 1.
+        name : str
+            What the table is called in messages.
+        standardised : bool
+            Bring every column to mean 0 and standard deviation 1 first; constant columns then count
+            nothing.
+        search : {"auto", "exact", "approximate"}
+            ``"auto"`` is exact while n² d stays within 5e11 multiply-adds.
+        rng : numpy.random.Generator
+            Draws the sample on which the recall is measured.
+
+        Raises
+        ------
+        InputError
+            If all rows are the same point, so that there are no neighbours to speak of.
+        MissingExtraError
+            If approximate search is called for and faiss is not installed.
+        """
+        scaling = Scaling.of(features, standardised=standardised, name=name)
+        count = min(count, len(features) - 1)
+        recall = 1.0
+        if is_exact(features, search):
+            indices = exact_neighbours(scaling.apply(features), count)
+        else:
+            purpose = f"Approximate neighbour search over {len(features):,} rows"
+            faiss = require("faiss", extra="neighbours", purpose=purpose)
+            indices, recall = approximate_neighbours(scaling.apply(features, np.float32), count, faiss=faiss, rng=rng)
+            warn_of_recall(recall, name)
+        return cls(indices, scaling.squared_distances(features, indices), recall, standardised)
+
+    @property
+    def count(self) -> int:
+        """Neighbours of every row (N)."""
+        return int(self.indices.shape[1])
+
+    @cached_property
+    def order(self) -> IndexArray | None:
+        """Order of rows (n,) in which neighbours stand near each other; None where the table is small anyway."""
+        return locality_order(self.indices) if len(self.indices) >= ORDERED_ROWS else None
+
+
+def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
+    """Check neighbours that a table of so many rows came with.
+
+    Parameters
+    ----------
+    given : (rows, rows) sparse array of distances, or pair of (rows, N) arrays: distances and row numbers
+    rows : int
+    name : str
+        What the table is called in messages.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind or size, or a row has none.
+    """
+    start, indices, distances = _entries_of(given, rows, name)
+    if indices.dtype.kind not in "iu" or indices.min(initial=0) < 0 or indices.max(initial=0) >= rows:
+        raise InputError(f"The neighbours of {name} name rows that are not there; number them from 0 to {rows - 1}.")
+    if distances.dtype.kind not in "iuf" or not bool(np.all(np.isfinite(distances) & (distances >= 0))):
+        raise InputError(f"The distances of {name}'s neighbours must be finite numbers of at least 0; mend them.")
+    others = indices != start
+    start, indices, distances = start[others], indices[others], distances[others].astype(np.float64)
+    count = int(np.bincount(start, minlength=rows).min())
+    if count == 0:
+        raise InputError(f"Some rows of {name} came without neighbours; each needs at least one that is not itself.")
+    order = np.lexsort((distances, start))
+    first = np.searchsorted(start[order], np.arange(rows))
+    nearest = order[first[:, None] + np.arange(count)]
+    return Neighbours(indices[nearest].astype(np.intp), distances[nearest] ** 2, 1.0, None)
+
+
+def _entries_of(given: Any, rows: int, name: str) -> tuple[IndexArray, NDArray[Any], NDArray[Any]]:
+    """Row, neighbour and distance of everything that was given, row by row."""
+    if sparse.issparse(given):
+        matrix: Any = sparse.csr_array(given)  # type: ignore[call-overload]
+        if matrix.shape != (rows, rows):
+            raise InputError(
+                f"The neighbours of {name} came with shape {matrix.shape}, but ({rows}, {rows}) was expected: a row "
+                "and a column for every row of the table."
+            )
+        return np.repeat(np.arange(rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
+    try:
+        distances, indices = (np.asarray(part) for part in given)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The neighbours of {name} came as {type(given).__name__}, but a sparse array of distances, or a pair of "
+            "distances and row numbers was expected."
+        ) from None
+    if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != rows:
+        raise InputError(
+            f"The neighbours of {name} came with shapes {distances.shape} and {indices.shape}, but two of ({rows}, N) "
+            "were expected: distances and row numbers."
+        )
+    return np.repeat(np.arange(rows), len(indices[0])), indices.ravel(), distances.ravel()
+
+
+def is_exact(features: FloatArray, search: Search) -> bool:
+    """Whether a table is searched exactly."""
+    return search == "exact" or (search == "auto" and exact_is_affordable(features))
+
+
+def warn_of_recall(recall: float, name: str) -> None:
+    """Warn of a search that missed too much."""
+    if recall < LEAST_RECALL:
+        warnings.warn(
+            f"The neighbour search over {name} found {recall:.0%} of the true neighbours; project the features "
+            "to fewer dimensions, or ask for exact search.",
+            ManifuseWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,63 @@
+"""Place: where neighbours are searched and graphs are kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from manifuse.diffusion.graph import FeatureGraph, HostGraph
+from manifuse.diffusion.neighbours import Neighbours, Search
+from manifuse.kernels.arrays import FloatArray
+
+
+class Place(ABC):
+    """Where the work that grows with the edges is done; vectors of the main table stay in this machine's memory."""
+
+    @abstractmethod
+    def search(
+        self,
+        features: FloatArray,
+        count: int,
+        *,
+        name: str,
+        standardised: bool,
+        search: Search,
+        rng: np.random.Generator,
+    ) -> Neighbours:
+        """Search the nearest neighbours of every row; see `Neighbours.of`."""
+
+    @abstractmethod
+    def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
+        """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
+
+
+class Host(Place):
+    """The memory and cores of this machine: SciPy, in threads where tables are large.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.Host()
+    Host()
+    """
+
+    def search(
+        self,
+        features: FloatArray,
+        count: int,
+        *,
+        name: str,
+        standardised: bool,
+        search: Search,
+        rng: np.random.Generator,
+    ) -> Neighbours:
+        """Search exactly or with faiss, by the size of the table; see `Neighbours.of`."""
+        return Neighbours.of(features, count, name=name, standardised=standardised, search=search, rng=rng)
+
+    def graph(self, neighbours: Neighbours, count: int) -> HostGraph:
+        """Build the graph; see `Place.graph`."""
+        return HostGraph.of(neighbours, count)
+
+    def __repr__(self) -> str:
+        return "Host()"

@@ -1,0 +1,143 @@
+"""Torch: the place of graphs on a graphics card, or on the CPU by torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from manifuse.diffusion.graph import FeatureGraph, HostGraph
+from manifuse.diffusion.neighbours import Neighbours, Scaling, Search
+from manifuse.diffusion.place import Place
+from manifuse.errors import InputError, require
+from manifuse.kernels import tensors
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.laplacian import local_scales
+
+
+class Torch(Place):
+    """A torch device: neighbours by matrix products and graphs as torch's sparse tensors, in double precision.
+
+    Neighbours are searched exactly, whatever the size of the table, on features of single precision; distances are
+    then taken in double precision.
+
+    Parameters
+    ----------
+    device : str or torch.device
+        ``"cuda"``, ``"cuda:1"``, ``"cpu"``; anything that torch knows and that has numbers of double precision.
+
+    Raises
+    ------
+    InputError
+        If there is no such device.
+    MissingExtraError
+        If torch is not installed.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.Torch("cpu")
+    Torch('cpu')
+    """
+
+    def __init__(self, device: Any = "cuda") -> None:
+        self._torch = require("torch", extra="deep", purpose="A torch device")
+        try:
+            self._torch.zeros(1, dtype=self._torch.float64, device=device)
+        except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+            sentence = str(error).strip().partition("\n")[0].rstrip(".")
+            raise InputError(
+                f"device={str(device)!r} came, but torch cannot use it ({sentence}); give 'cuda' or 'cpu', or none."
+            ) from None
+        self.device = self._torch.device(device)
+
+    def search(
+        self,
+        features: FloatArray,
+        count: int,
+        *,
+        name: str,
+        standardised: bool,
+        search: Search,
+        rng: np.random.Generator,
+    ) -> Neighbours:
+        """Search exactly, by matrix products; see `Neighbours.of`."""
+        del search, rng
+        scaling = Scaling.of(features, standardised=standardised, name=name)
+        table = self._torch.as_tensor(scaling.apply(features, np.float32), device=self.device)
+        found = tensors.nearest_rows(self._torch, table, min(count, len(features) - 1))
+        distances = tensors.squared_distances(self._torch, table, found)
+        return Neighbours(found.cpu().numpy(), distances.cpu().numpy(), 1.0, standardised)
+
+    def graph(self, neighbours: Neighbours, count: int) -> TensorGraph:
+        """Build the graph on the device; see `Place.graph`."""
+        return TensorGraph.of(self._torch, self.device, neighbours, count)
+
+    def __repr__(self) -> str:
+        return f"Torch({str(self.device)!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class TensorGraph(FeatureGraph):
+    """A graph on a torch device.
+
+    Attributes
+    ----------
+    torch : module
+    starts : (n + 1,) tensor
+        Where each row's edges begin.
+    start, stop : (edges,) tensor
+    weights : (edges,) tensor
+        ``W^x``.
+    scales : (n,) array
+    neighbours : int
+    standardised : bool or None
+    """
+
+    torch: ModuleType
+    starts: Any
+    start: Any
+    stop: Any
+    weights: Any
+    scales: FloatArray
+    neighbours: int
+    standardised: bool | None
+
+    @classmethod
+    def of(cls, torch: ModuleType, device: Any, neighbours: Neighbours, count: int) -> TensorGraph:
+        """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
+        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
+        scales = local_scales(distances)
+        start, stop, values = tensors.symmetric_edges(
+            torch, torch.as_tensor(indices, device=device), torch.as_tensor(distances, device=device)
+        )
+        widths = torch.as_tensor(scales, device=device)
+        weights = torch.exp(-values / torch.sqrt(widths[start] * widths[stop]))
+        starts = tensors.row_starts(torch, start, len(scales))
+        return cls(torch, starts, start, stop, weights, scales, indices.shape[1], neighbours.standardised)
+
+    def affinity(self, predictions: FloatArray, scale: float) -> tensors.TensorAffinity:
+        """Normalised affinity; see `FeatureGraph.affinity`."""
+        weights, degrees = self._weigh(predictions, scale)
+        values = tensors.normalise(self.torch, weights, degrees, self.start, self.stop)
+        return tensors.TensorAffinity(self.torch, self.starts, self.stop, values)
+
+    def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
+        """Row sums of the weights; see `FeatureGraph.degrees`."""
+        return np.asarray(self._weigh(predictions, scale)[1].cpu().numpy())
+
+    def on_host(self) -> HostGraph:
+        """Return the same graph in this machine's memory, in the table's own order."""
+        parts = tuple(part.cpu().numpy() for part in (self.weights, self.stop, self.starts))
+        rows = len(self.scales)
+        weights = sparse.csr_array(parts, shape=(rows, rows))
+        return HostGraph(weights, self.scales, self.neighbours, self.standardised, None)
+
+    def _weigh(self, predictions: FloatArray, scale: float) -> tuple[Any, Any]:
+        inside = self.torch.as_tensor(predictions, device=self.weights.device)
+        differences = inside[self.start] - inside[self.stop]
+        weights = self.weights * self.torch.exp(-(differences**2) / scale)
+        return weights, tensors.row_sums(self.torch, weights, self.starts)

@@ -1,0 +1,135 @@
+"""Affinity: a graph's normalised affinity as the diffusions see it, wherever its edges are kept.
+
+The diffusions hold blocks of columns in the affinity's own order of rows, kind of array and place; vectors of the
+table `enter` and `leave`. What is written for the one works for all: SciPy on this machine, torch on a graphics card,
+workers elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.blocks import in_blocks
+
+#: A block of columns, (n, c), of whatever kind the affinity works with; it knows ``+``, ``*`` and ``+=``.
+Block = Any
+
+
+class Affinity(ABC):
+    """``S = D^{-1/2} W D^{-1/2}`` of shape (n, n), symmetric, spectrum in [-1, 1]."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def enter(self, values: FloatArray) -> Block:
+        """Copy ``values`` (n, c), in the order of the table, to a block."""
+
+    @abstractmethod
+    def leave(self, block: Block) -> FloatArray:
+        """Copy a block back, shape (n, c), in the order of the table."""
+
+    @abstractmethod
+    def zeros(self, columns: int) -> Block:
+        """Return a block of zeros."""
+
+    @abstractmethod
+    def add(self, block: Block, rows: IndexArray, values: FloatArray) -> None:
+        """Add ``values`` (p, c) to distinct ``rows`` (p,) of the table."""
+
+    @abstractmethod
+    def take(self, block: Block, rows: IndexArray) -> FloatArray:
+        """Copy ``rows`` (p,) of the table out of a block, shape (p, c)."""
+
+    @abstractmethod
+    def recur(self, current: Block, previous: Block, factor: float) -> Block:
+        """Compute ``factor * (S @ current) - previous``, in the memory of ``previous``."""
+
+    @abstractmethod
+    def matrix(self) -> SparseMatrix:
+        """Return all entries, in the order of the table."""
+
+
+class SparseAffinity(Affinity):
+    """An affinity in this machine's memory.
+
+    Parameters
+    ----------
+    matrix : (n, n) CSR array
+        In the order of ``order``.
+    order : (n,) array of int, optional
+        The table's row of each row of ``matrix``; the table's own order if not given.
+    threads : int
+        That share the rows of a product.
+    """
+
+    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None, *, threads: int = 1) -> None:
+        self.shape = matrix.shape
+        self._matrix = matrix
+        self._order = order
+        self._inverse = None if order is None else inverse_order(order)
+        self._threads = threads
+
+    def enter(self, values: FloatArray) -> FloatArray:
+        """Copy to a block; see `Affinity.enter`."""
+        return (
+            np.array(values, dtype=np.float64) if self._order is None else np.asarray(values[self._order], np.float64)
+        )
+
+    def leave(self, block: FloatArray) -> FloatArray:
+        """Copy back; see `Affinity.leave`."""
+        return block if self._inverse is None else np.asarray(block[self._inverse])
+
+    def zeros(self, columns: int) -> FloatArray:
+        """Return a block of zeros; see `Affinity.zeros`."""
+        return np.zeros((self.shape[0], columns))
+
+    def add(self, block: FloatArray, rows: IndexArray, values: FloatArray) -> None:
+        """Add to rows; see `Affinity.add`."""
+        block[self._places(rows)] += values
+
+    def take(self, block: FloatArray, rows: IndexArray) -> FloatArray:
+        """Copy rows; see `Affinity.take`."""
+        return np.asarray(block[self._places(rows)])
+
+    def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
+        """Take one step of a three-term recurrence; see `Affinity.recur`."""
+
+        def step(rows: slice) -> None:
+            part = self._matrix if rows == slice(0, self.shape[0]) else row_block(self._matrix, rows)
+            product = part @ current
+            product *= factor
+            np.subtract(product, previous[rows], out=previous[rows])
+
+        in_blocks(step, self.shape[0], threads=self._threads)
+        return previous
+
+    def matrix(self) -> SparseMatrix:
+        """Return all entries; see `Affinity.matrix`."""
+        return self._matrix if self._inverse is None else in_order(self._matrix, self._inverse)
+
+    def _places(self, rows: IndexArray) -> IndexArray:
+        return rows if self._inverse is None else np.asarray(self._inverse[rows])
+
+
+def inverse_order(order: IndexArray) -> IndexArray:
+    """Place of every row in an order, shape (n,)."""
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse
+
+
+def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
+    """Return the matrix whose rows and columns are those of ``matrix`` in another order."""
+    return matrix[order][:, order].tocsr()
+
+
+def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
+    """Rows of a CSR array, on the same memory."""
+    bounds = matrix.indptr[rows.start : rows.stop + 1]
+    edges = slice(int(bounds[0]), int(bounds[-1]))
+    triple = (matrix.data[edges], matrix.indices[edges], bounds - bounds[0])
+    return type(matrix)(triple, shape=(rows.stop - rows.start, matrix.shape[1]))

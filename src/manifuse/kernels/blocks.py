@@ -1,0 +1,19 @@
+"""Rows in blocks: what a core's cache holds at once, and threads to share them."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+#: Rows of a block. Up to here a table is one block, and no thread is started for it.
+ROWS = 1 << 13
+
+
+def in_blocks(function: Callable[[slice], object], rows: int, *, threads: int) -> None:
+    """Call ``function`` on the slices that make up ``rows``, from several threads where there are several slices."""
+    parts = [slice(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    if threads == 1 or len(parts) < 2:
+        for part in parts:
+            function(part)
+        return
+    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+        for _ in pool.map(function, parts):
+            pass

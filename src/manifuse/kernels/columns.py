@@ -1,0 +1,52 @@
+"""Columns of a feature table, in blocks of rows: a table on disk is never in memory whole."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.sphere import is_rounding
+
+#: Numbers of a block.
+NUMBERS = 1 << 22
+
+
+def blocks_of(features: FloatArray) -> Iterator[slice]:
+    """Slices of rows that hold about ``NUMBERS`` numbers each."""
+    rows, columns = features.shape
+    size = max(1, NUMBERS // columns)
+    return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
+
+
+def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and standard deviations (d,) of the columns of ``features`` (n, d).
+
+    The deviation of a column is 0 if its spread is no more than the rounding of its own entries, and in range
+    wherever the entries are.
+    """
+    means = np.sum([_doubled(features, rows).sum(axis=0) for rows in blocks_of(features)], axis=0) / len(features)
+    largest = np.max([np.abs(_doubled(features, rows)).max(axis=0) for rows in blocks_of(features)], axis=0)
+    widest = np.max([np.abs(_doubled(features, rows) - means).max(axis=0) for rows in blocks_of(features)], axis=0)
+    divisor = np.where(widest > 0, widest, 1.0)
+    # Over the largest of them, squares neither overflow nor vanish.
+    squares = np.sum(
+        [np.sum(((_doubled(features, rows) - means) / divisor) ** 2, axis=0) for rows in blocks_of(features)], axis=0
+    )
+    return means, np.where(is_rounding(widest, largest), 0.0, widest * np.sqrt(squares / len(features)))
+
+
+def rescale(features: FloatArray, means: FloatArray, divisors: FloatArray, dtype: type) -> FloatArray:
+    """``(features - means) / divisors`` of another dtype, shape (n, d)."""
+    table: FloatArray = np.empty(features.shape, dtype=dtype)
+    for rows in blocks_of(features):
+        table[rows] = (_doubled(features, rows) - means) / divisors
+    return table
+
+
+def all_finite(features: FloatArray) -> BoolArray:
+    """Whether all numbers of each row are finite, shape (n,) of bool."""
+    return np.concatenate([np.isfinite(features[rows]).all(axis=1) for rows in blocks_of(features)])
+
+
+def _doubled(features: FloatArray, rows: slice) -> FloatArray:
+    return np.asarray(features[rows], dtype=np.float64)

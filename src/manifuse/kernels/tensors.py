@@ -1,0 +1,140 @@
+"""The kernels of graphs on torch tensors, on whatever device these are: search, edges, weights, affinity.
+
+They compute what `neighbours`, `laplacian` and `affinity` compute, and are tested to be equal to them. The module
+``torch`` is an argument, so that nothing here loads it.
+"""
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from manifuse.kernels.affinity import Affinity
+from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+
+Tensor = Any
+
+#: Distances held at once while neighbours are searched, and numbers held at once while edges are measured.
+DISTANCES, NUMBERS = 1 << 28, 1 << 26
+
+
+def nearest_rows(torch: ModuleType, table: Tensor, count: int) -> Tensor:
+    """Find the ``count`` nearest other rows of every row of ``table`` (n, d), nearest first, shape (n, count).
+
+    By matrix products in the precision of ``table``, a block of rows at a time.
+    """
+    rows = len(table)
+    squares = (table * table).sum(dim=1)
+    found = torch.empty((rows, count), dtype=torch.int64, device=table.device)
+    size = max(1, DISTANCES // rows)
+    for first in range(0, rows, size):
+        part = slice(first, min(first + size, rows))
+        # Less the row's own square, which all of its distances share.
+        distances = torch.addmm(squares, table[part], table.T, alpha=-2.0)
+        own = torch.arange(part.start, part.stop, device=table.device)
+        distances[own - part.start, own] = torch.inf
+        found[part] = torch.topk(distances, count, dim=1, largest=False, sorted=True).indices
+    return found
+
+
+def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor) -> Tensor:
+    """Squared distances in double precision of every row to its ``neighbours`` (n, N), nearest first."""
+    distances = torch.empty(neighbours.shape, dtype=torch.float64, device=table.device)
+    size = max(1, NUMBERS // (table.shape[1] * neighbours.shape[1]))
+    for first in range(0, len(table), size):
+        part = slice(first, min(first + size, len(table)))
+        difference = table[part, None].double() - table[neighbours[part]].double()
+        distances[part] = (difference * difference).sum(dim=2)
+    return distances
+
+
+def symmetric_edges(torch: ModuleType, neighbours: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Edges of a neighbour table (n, N): where either end names the other, row by row.
+
+    Returns
+    -------
+    start, stop : (edges,) tensor of int64
+    values : (edges,) tensor
+        Of ``values`` (n, N), which both ends give alike where each names the other.
+    """
+    rows = len(neighbours)
+    start = torch.arange(rows, device=neighbours.device).repeat_interleave(neighbours.shape[1])
+    stop = neighbours.reshape(-1)
+    keys, order = torch.sort(torch.cat([start * rows + stop, stop * rows + start]))
+    first = torch.ones(len(keys), dtype=torch.bool, device=keys.device)
+    first[1:] = keys[1:] != keys[:-1]
+    kept = keys[first]
+    return kept // rows, kept % rows, values.reshape(-1)[order[first] % len(start)]
+
+
+def row_starts(torch: ModuleType, start: Tensor, rows: int) -> Tensor:
+    """Where each row's edges begin, and the last one's end, shape (rows + 1,)."""
+    counts = torch.bincount(start, minlength=rows)
+    return torch.cat([torch.zeros(1, dtype=counts.dtype, device=start.device), counts.cumsum(0)])
+
+
+def row_sums(torch: ModuleType, weights: Tensor, starts: Tensor) -> Tensor:
+    """Sums of the weights of every row's edges; in the same order at every call, unlike atomic additions."""
+    return torch.segment_reduce(weights, "sum", offsets=starts, initial=0.0)
+
+
+def normalise(torch: ModuleType, weights: Tensor, degrees: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+    """Entries of ``D^{-1/2} W D^{-1/2}``; rows whose weights are all below rounding are left without edges."""
+    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
+    inverse_root = torch.where(isolated, 0.0, torch.where(isolated, 1.0, degrees).rsqrt())
+    return weights * (inverse_root[start] * inverse_root[stop])
+
+
+class TensorAffinity(Affinity):
+    """An affinity on a torch device.
+
+    Parameters
+    ----------
+    torch : module
+    starts : (n + 1,) tensor
+        Where each row's entries begin.
+    stop : (edges,) tensor
+        Their columns.
+    values : (edges,) tensor
+    """
+
+    def __init__(self, torch: ModuleType, starts: Tensor, stop: Tensor, values: Tensor) -> None:
+        self.shape = (len(starts) - 1, len(starts) - 1)
+        self._torch = torch
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            self._matrix = torch.sparse_csr_tensor(starts, stop, values, self.shape, check_invariants=False)
+
+    def enter(self, values: FloatArray) -> Tensor:
+        """Copy to a block; see `Affinity.enter`."""
+        return self._torch.tensor(values, dtype=self._matrix.dtype, device=self._matrix.device)
+
+    def leave(self, block: Tensor) -> FloatArray:
+        """Copy back; see `Affinity.leave`."""
+        return np.asarray(block.cpu().numpy())
+
+    def zeros(self, columns: int) -> Tensor:
+        """Return a block of zeros; see `Affinity.zeros`."""
+        return self._torch.zeros((self.shape[0], columns), dtype=self._matrix.dtype, device=self._matrix.device)
+
+    def add(self, block: Tensor, rows: IndexArray, values: FloatArray) -> None:
+        """Add to rows; see `Affinity.add`."""
+        block[self._rows(rows)] += self.enter(values)
+
+    def take(self, block: Tensor, rows: IndexArray) -> FloatArray:
+        """Copy rows; see `Affinity.take`."""
+        return np.asarray(block[self._rows(rows)].cpu().numpy())
+
+    def recur(self, current: Tensor, previous: Tensor, factor: float) -> Tensor:
+        """Take one step of a three-term recurrence; see `Affinity.recur`."""
+        return previous.neg_().add_(self._matrix @ current, alpha=factor)
+
+    def matrix(self) -> SparseMatrix:
+        """Return all entries; see `Affinity.matrix`."""
+        parts = (self._matrix.values(), self._matrix.col_indices(), self._matrix.crow_indices())
+        return sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+
+    def _rows(self, rows: IndexArray) -> Tensor:
+        return self._torch.as_tensor(np.asarray(rows), device=self._matrix.device)

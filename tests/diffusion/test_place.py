@@ -1,0 +1,139 @@
+"""The same problem, on every place, by every way to its neighbours."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.kernels import blocks, columns, tensors
+from manifuse.kernels.sphere import standardise
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def later(case):
+    """Rows that come later, near some that were there."""
+    return mf.Observations(
+        case.main.scores[:20] + 0.1, case.main.table[:20] + 0.01, ids=[f"l{row}" for row in range(20)]
+    )
+
+
+def refined(case, place=None, **options):
+    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, place=place)
+
+
+@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
+def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
+    plain = refined(case, **method)
+    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(blocks, "ROWS", 17)
+    monkeypatch.setattr(columns, "NUMBERS", 100)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    large = refined(case, **method)
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-9)
+    np.testing.assert_allclose(large.support, plain.support, atol=1e-9)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-9)
+
+
+def test_torch_finds_what_the_host_finds(case, later, monkeypatch):
+    monkeypatch.setattr(tensors, "DISTANCES", 7 * len(case.main))
+    monkeypatch.setattr(tensors, "NUMBERS", 100)
+    here, there = refined(case), refined(case, mf.Torch("cpu"))
+    np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
+    assert there.choice.recall == here.choice.recall
+    np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
+
+
+def test_a_refinement_made_by_torch_is_saved_and_applied_without_it(case, later, tmp_path):
+    result = refined(case, mf.Torch("cpu"))
+    mf.save(result, tmp_path / "model.npz")
+    np.testing.assert_allclose(mf.load(tmp_path / "model.npz").apply(later), result.apply(later), atol=1e-10)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(mf.InputError, match="device='mars' came, but torch cannot use it"):
+        mf.Torch("mars")
+
+
+def test_a_place_that_is_none_is_refused(case):
+    with pytest.raises(mf.InputError, match="str came where Place was expected"):
+        refined(case, "cuda")
+
+
+def with_neighbours(table, neighbours):
+    return mf.Observations(table.scores, ids=table.keys, neighbours=neighbours, name=table.name)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
+    def given(table):
+        features = standardise(table.table)
+        if kind == "sparse":
+            # Twenty and the row itself, which counts for nothing.
+            return with_neighbours(table, KNeighborsTransformer(n_neighbors=20).fit_transform(features))
+        return with_neighbours(table, NearestNeighbors(n_neighbors=21).fit(features).kneighbors(features))
+
+    main, references = given(case.main), [given(table) for table in case.references]
+    searched = mf.refine(case.main, case.references, method=mf.JointDiffusion(standardised=True), rng=0)
+    result = mf.refine(main, references, rng=0)
+    np.testing.assert_allclose(result.predictions, searched.predictions, atol=1e-9)
+    assert repr(main).endswith("20 neighbours each)")
+    with pytest.raises(mf.InputError, match="fit on features to apply"):
+        result.apply(later)
+
+
+def test_rows_with_different_numbers_of_neighbours_keep_the_nearest_of_them(rng):
+    distances = np.array([[0.0, 3.0, 1.0, 2.0], [3.0, 0.0, 0.0, 5.0], [1.0, 4.0, 0.0, 0.0], [2.0, 5.0, 0.0, 0.0]])
+    found = mf.Observations(rng.random(4), ids=range(4), neighbours=sparse.csr_array(distances)).neighbours
+    np.testing.assert_array_equal(found.indices, [[2, 3], [0, 3], [0, 1], [0, 1]])
+    np.testing.assert_array_equal(found.distances, [[1.0, 4.0], [9.0, 25.0], [1.0, 16.0], [4.0, 25.0]])
+
+
+EYE = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ((EYE[:, :2], EYE[:3, :2].astype(int)), r"came with shapes \(4, 2\) and \(3, 2\)"),
+        ((EYE[:, :2], np.full((4, 2), 4)), "name rows that are not there"),
+        ((EYE[:, :2], EYE[:, :2]), "name rows that are not there"),
+        ((-EYE[:, :2], np.ones((4, 2), int)), "finite numbers of at least 0"),
+        ((EYE[:, :1], np.arange(4)[:, None]), "without neighbours"),
+        (7, "came as int, but a sparse array"),
+    ],
+)
+def test_neighbours_that_fit_nothing_are_refused(given, says, rng):
+    with pytest.raises(mf.InputError, match=says):
+        mf.Observations(rng.random(4), ids=range(4), neighbours=given, name="ours")
+
+
+def test_neighbours_beside_features_or_dropped_rows_are_refused(rng):
+    neighbours = (np.ones((4, 1)), np.array([[1], [0], [0], [0]]))
+    with pytest.raises(mf.InputError, match="with features and with neighbours"):
+        mf.Observations(rng.random(4), rng.random((4, 2)), ids=range(4), neighbours=neighbours)
+    with pytest.raises(mf.InputError, match="its neighbours name rows"):
+        mf.Observations([1.0, np.nan, 2.0, 3.0], ids=range(4), neighbours=neighbours, invalid="drop")
+
+
+def test_features_of_either_precision_are_not_copied(rng, tmp_path):
+    for dtype in (np.float32, np.float64):
+        features = rng.random((6, 2)).astype(dtype)
+        np.save(tmp_path / "features.npy", features)
+        on_disk = np.load(tmp_path / "features.npy", mmap_mode="r")
+        for given in (features, on_disk):
+            assert np.shares_memory(mf.Observations(range(6), given, ids=range(6)).table, given)
+
+
+def test_the_order_of_rows_is_found_once(rng, monkeypatch):
+    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    found = Neighbours.of(rng.random((30, 2)), 3, name="it", standardised=True, rng=rng)
+    assert found.order is found.order

@@ -1,0 +1,117 @@
+"""Every kind of affinity does what its dense matrix does, and every kind of graph is the same graph."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+import torch
+
+from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion.graph import HostGraph
+from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.tensors import TensorGraph
+from manifuse.kernels import blocks
+from manifuse.kernels.affinity import SparseAffinity, in_order, inverse_order
+from manifuse.kernels.chebyshev import moments, smooth, spread
+from manifuse.kernels.tensors import TensorAffinity
+
+ROWS = 90
+
+
+def plain(matrix):
+    return SparseAffinity(matrix)
+
+
+def ordered(matrix):
+    order = np.random.default_rng(5).permutation(ROWS)
+    return SparseAffinity(in_order(matrix, order), order)
+
+
+def threaded(matrix):
+    order = np.random.default_rng(6).permutation(ROWS)
+    return SparseAffinity(in_order(matrix, order), order, threads=3)
+
+
+def on_torch(matrix):
+    parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data))
+    return TensorAffinity(torch, *parts)
+
+
+@pytest.fixture(params=[plain, ordered, threaded, on_torch])
+def kind(request, monkeypatch):
+    monkeypatch.setattr(blocks, "ROWS", 7)
+    return request.param
+
+
+@pytest.fixture
+def matrix(rng):
+    dense = np.where(rng.random((ROWS, ROWS)) < 0.08, rng.random((ROWS, ROWS)), 0.0)
+    dense = dense + dense.T
+    roots = np.sqrt(np.maximum(dense.sum(axis=1), 1.0))
+    return sparse.csr_array(dense / np.outer(roots, roots))
+
+
+def test_blocks_enter_and_leave_unchanged_and_on_their_own(kind, matrix, rng):
+    values = rng.standard_normal((ROWS, 3))
+    affinity, before = kind(matrix), values.copy()
+    block = affinity.enter(values)
+    np.testing.assert_array_equal(affinity.leave(block), values)
+    block += 1.0
+    np.testing.assert_array_equal(values, before)
+    assert affinity.shape == matrix.shape
+    np.testing.assert_array_equal(affinity.matrix().toarray(), matrix.toarray())
+
+
+def test_a_step_is_the_product_less_what_was_before(kind, matrix, rng):
+    affinity = kind(matrix)
+    current, previous = rng.standard_normal((2, ROWS, 4))
+    found = affinity.leave(affinity.recur(affinity.enter(current), affinity.enter(previous), -2.0))
+    np.testing.assert_allclose(found, -2.0 * matrix.toarray() @ current - previous, atol=1e-13)
+
+
+def test_rows_are_those_of_the_table(kind, matrix, rng):
+    affinity, rows, values = kind(matrix), rng.permutation(ROWS)[:12], rng.standard_normal((12, 2))
+    block = affinity.zeros(2)
+    affinity.add(block, rows, values)
+    np.testing.assert_array_equal(affinity.take(block, rows), values)
+    expected = np.zeros((ROWS, 2))
+    expected[rows] = values
+    np.testing.assert_array_equal(affinity.leave(block), expected)
+
+
+def test_every_recurrence_comes_out_the_same(kind, matrix, rng):
+    other, one = kind(matrix), plain(matrix)
+    values, rows = rng.standard_normal((ROWS, 2)), rng.permutation(ROWS)[:9]
+    sources = rng.standard_normal((6, 9, 2))
+    np.testing.assert_allclose(smooth(other, values, [1.0, 30.0]), smooth(one, values, [1.0, 30.0]), atol=1e-12)
+    np.testing.assert_allclose(moments(other, values, rows, 8), moments(one, values, rows, 8), atol=1e-12)
+    np.testing.assert_allclose(spread(other, rows, sources), spread(one, rows, sources), atol=1e-12)
+
+
+def test_an_inverse_order_undoes_the_order(rng):
+    order = rng.permutation(30)
+    np.testing.assert_array_equal(order[inverse_order(order)], np.arange(30))
+
+
+@pytest.mark.parametrize("scale", [0.1, np.inf])
+def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch):
+    features = rng.integers(0, 4, (120, 2)) + 0.1 * rng.integers(0, 3, (120, 2))  # with copies among the rows
+    predictions = rng.standard_normal(120)
+
+    def searched():
+        return Neighbours.of(features, 6, name="it", standardised=True, rng=np.random.default_rng(0))
+
+    here = HostGraph.of(searched(), 5)
+    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    apart = HostGraph.of(searched(), 5)
+    assert here.order is None
+    assert apart.order is not None
+    tensor = TensorGraph.of(torch, "cpu", searched(), 5)
+    for graph in (apart, tensor, tensor.on_host()):
+        np.testing.assert_allclose(
+            graph.affinity(predictions, scale).matrix().toarray(),
+            here.affinity(predictions, scale).matrix().toarray(),
+            atol=1e-14,
+        )
+        np.testing.assert_allclose(graph.degrees(predictions, scale), here.degrees(predictions, scale), rtol=1e-13)
+        np.testing.assert_array_equal(graph.scales, here.scales)
+        assert (graph.neighbours, graph.standardised) == (5, True)

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from manifuse.kernels import columns
+from manifuse.kernels.columns import all_finite, means_and_deviations, rescale
+
+
+@pytest.fixture(params=[1 << 22, 10])
+def table(request, rng, monkeypatch):
+    """A table with a constant column, an offset and a huge scale, seen whole or three rows at a time."""
+    monkeypatch.setattr(columns, "NUMBERS", request.param)
+    return np.column_stack([rng.standard_normal((31, 2)), np.full(31, 7.0)]) * [1.0, 1e200, 1.0] + [1e6, 0.0, 0.0]
+
+
+def test_means_and_deviations_are_those_of_numpy(table):
+    means, deviations = means_and_deviations(table)
+    np.testing.assert_allclose(means, table.mean(axis=0), rtol=1e-12)
+    expected = np.array([table[:, 0].std(), 1e200 * (table[:, 1] / 1e200).std(), 0.0])
+    np.testing.assert_allclose(deviations, expected, rtol=1e-9)
+
+
+def test_columns_are_brought_to_scale(table):
+    scaled = rescale(table, np.array([1e6, 0.0, 0.0]), np.array([2.0, 1e200, np.inf]), np.float32)
+    assert scaled.dtype == np.float32
+    np.testing.assert_allclose(scaled, (table - [1e6, 0, 0]) / [2.0, 1e200, np.inf], rtol=1e-6)
+
+
+def test_rows_with_a_number_that_is_none_are_found(table):
+    table[[3, 30], [0, 2]] = np.nan, np.inf
+    np.testing.assert_array_equal(np.flatnonzero(~all_finite(table)), [3, 30])
+
+
+def test_short_numbers_are_seen_in_double_precision(rng):
+    table = (1e4 + rng.standard_normal((50, 2))).astype(np.float32)
+    np.testing.assert_array_equal(means_and_deviations(table)[1], means_and_deviations(table.astype(float))[1])
