@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['ExplicitEuler', 'Host', 'ImplicitEuler']
+['Cluster', 'ExplicitEuler', 'Host']
 """
 
 from importlib import import_module
@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from manifuse.cluster import Cluster
     from manifuse.combiner import PredictorCombiner
     from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
     from manifuse.diffusion.labels import RankLabels
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = version("manifuse")
 
 __all__ = [
+    "Cluster",
     "ExplicitEuler",
     "Host",
     "ImplicitEuler",
@@ -46,6 +48,7 @@ __all__ = [
 
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
+    "Cluster": "cluster",
     "ExplicitEuler": "diffusion.bridge",
     "Host": "diffusion.place",
     "ImplicitEuler": "diffusion.bridge",

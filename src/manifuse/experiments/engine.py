@@ -8,19 +8,17 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from joblib import Parallel, cpu_count, delayed
+from joblib import Parallel, delayed
 
+from manifuse.cluster import ADDRESS, DASK, connect
 from manifuse.errors import InputError, OutputError, require
 
 #: ``each(function, jobs, *shared)`` yields ``function(job, *shared)`` in the order of the jobs, as they come; what is
 #: shared goes to every worker once.
 Each = Callable[..., Iterator[Any]]
 
-#: What ``--engine`` may be: processes here, a Dask cluster of this machine, or one that runs already.
-PROCESSES, DASK, ADDRESS = "processes", "dask", "dask://"
-
-#: Seconds to wait for the scheduler of a cluster that is said to run.
-PATIENCE = 10
+#: What ``--engine`` may be besides ``DASK`` and an address: processes here.
+PROCESSES = "processes"
 
 
 def check_engine(engine: str) -> None:
@@ -77,10 +75,7 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
             yield here
         return
     distributed = require("distributed", extra="dask", purpose=f"The engine {engine!r}")
-    dask = require("dask", extra="dask", purpose=f"The engine {engine!r}")
-    # What is shared is large, once a trial, and meant to be.
-    large = {"distributed.admin.large-graph-warning-threshold": "4GB"}
-    with dask.config.set(large), _client(distributed, engine, jobs) as client:
+    with connect(engine, jobs) as client:
 
         def each(function: Callable[..., Any], tasks: Iterable[Any], *shared: Any) -> Iterator[Any]:
             # As the result of a task it travels once, and is made anew should the workers that hold it die.
@@ -105,24 +100,3 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
 
 def _itself(value: Any) -> Any:
     return value
-
-
-@contextmanager
-def _client(distributed: Any, engine: str, jobs: int) -> Iterator[Any]:
-    """Connect to the cluster at an address, or to one made for this run."""
-    if engine == DASK:
-        count = cpu_count() if jobs == -1 else jobs
-        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
-        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-            yield client
-        return
-    address = f"tcp://{engine.removeprefix(ADDRESS)}"
-    try:
-        client = distributed.Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {address} ({type(error).__name__}); start one with 'dask scheduler', or "
-            f"use --engine {DASK}."
-        ) from None
-    with client:
-        yield client

@@ -53,35 +53,28 @@ class Affinity(ABC):
         """Return all entries, in the order of the table."""
 
 
-class SparseAffinity(Affinity):
-    """An affinity in this machine's memory.
+class HostAffinity(Affinity):
+    """An affinity whose blocks of columns are arrays in this machine's memory, wherever its entries are.
 
     Parameters
     ----------
-    matrix : (n, n) CSR array
-        In the order of ``order``.
-    order : (n,) array of int, optional
-        The table's row of each row of ``matrix``; the table's own order if not given.
-    threads : int
-        That share the rows of a product.
+    rows : int
+    order : (n,) array of int or None
+        The table's row of each row of a block; None for the table's own order.
     """
 
-    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None, *, threads: int = 1) -> None:
-        self.shape = matrix.shape
-        self._matrix = matrix
+    def __init__(self, rows: int, order: IndexArray | None) -> None:
+        self.shape = (rows, rows)
         self._order = order
-        self._inverse = None if order is None else inverse_order(order)
-        self._threads = threads
+        self.inverse = None if order is None else inverse_order(order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""
-        return (
-            np.array(values, dtype=np.float64) if self._order is None else np.asarray(values[self._order], np.float64)
-        )
+        return np.array(values if self._order is None else values[self._order], dtype=np.float64)
 
     def leave(self, block: FloatArray) -> FloatArray:
         """Copy back; see `Affinity.leave`."""
-        return block if self._inverse is None else np.asarray(block[self._inverse])
+        return block if self.inverse is None else np.asarray(block[self.inverse])
 
     def zeros(self, columns: int) -> FloatArray:
         """Return a block of zeros; see `Affinity.zeros`."""
@@ -95,12 +88,33 @@ class SparseAffinity(Affinity):
         """Copy rows; see `Affinity.take`."""
         return np.asarray(block[self._places(rows)])
 
+    def _places(self, rows: IndexArray) -> IndexArray:
+        return rows if self.inverse is None else np.asarray(self.inverse[rows])
+
+
+class SparseAffinity(HostAffinity):
+    """An affinity in this machine's memory.
+
+    Parameters
+    ----------
+    matrix : (n, n) CSR array
+        In the order of ``order``.
+    order : (n,) array of int, optional
+        The table's row of each row of ``matrix``; the table's own order if not given.
+    threads : int
+        That share the rows of a product.
+    """
+
+    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None, *, threads: int = 1) -> None:
+        super().__init__(matrix.shape[0], order)
+        self._matrix = matrix
+        self._threads = threads
+
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
 
         def step(rows: slice) -> None:
-            part = self._matrix if rows == slice(0, self.shape[0]) else row_block(self._matrix, rows)
-            product = part @ current
+            product = row_block(self._matrix, rows) @ current
             product *= factor
             np.subtract(product, previous[rows], out=previous[rows])
 
@@ -109,10 +123,7 @@ class SparseAffinity(Affinity):
 
     def matrix(self) -> SparseMatrix:
         """Return all entries; see `Affinity.matrix`."""
-        return self._matrix if self._inverse is None else in_order(self._matrix, self._inverse)
-
-    def _places(self, rows: IndexArray) -> IndexArray:
-        return rows if self._inverse is None else np.asarray(self._inverse[rows])
+        return self._matrix if self.inverse is None else in_order(self._matrix, self.inverse)
 
 
 def inverse_order(order: IndexArray) -> IndexArray:

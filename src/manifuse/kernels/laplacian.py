@@ -117,24 +117,33 @@ def weigh_by_features(
 
 
 def weigh_by_predictions(
-    weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int
+    weights: SparseMatrix,
+    predictions: FloatArray,
+    scale: float,
+    *,
+    others: FloatArray | None = None,
+    threads: int = 1,
 ) -> tuple[SparseMatrix, FloatArray]:
     """``W^x * W^f`` of eq. 14 and its row sums.
 
     Parameters
     ----------
-    weights : (n, n) CSR array
-        ``W^x``.
+    weights : (n, c) CSR array
+        ``W^x``, or some of its rows with the columns that they reach.
     predictions : (n,) array
+        Of the rows.
     scale : float
         ``sigma_f^2``; infinity leaves the features alone to weigh.
+    others : (c,) array, optional
+        Predictions of the columns, where these are not the rows.
     threads : int
     """
+    others = predictions if others is None else others
     joint, degrees = np.empty(weights.nnz), np.empty(weights.shape[0])
 
     def weigh(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
-        differences = predictions[start] - predictions[weights.indices[edges]]
+        differences = predictions[start] - others[weights.indices[edges]]
         joint[edges] = weights.data[edges] * prediction_weights(differences, scale)
         bounds = weights.indptr[rows.start : rows.stop + 1]
         # An empty row would be given the first weight of the next one.
@@ -145,22 +154,39 @@ def weigh_by_predictions(
     return _like(weights, joint), degrees
 
 
-def normalised_affinity(weights: SparseMatrix, degrees: FloatArray, *, threads: int) -> SparseMatrix:
+def normalised_affinity(
+    weights: SparseMatrix, degrees: FloatArray, *, others: FloatArray | None = None, threads: int = 1
+) -> SparseMatrix:
     """``D^{-1/2} W D^{-1/2}`` for weights ``W`` and their row sums, in the memory of ``weights``.
 
     A row whose weights are all below rounding is left without edges: its Laplacian row is that of an
     isolated node, and nothing is divided by zero.
+
+    Parameters
+    ----------
+    weights : (n, c) CSR array
+        All of them, or some rows with the columns that they reach.
+    degrees : (n,) array
+        Of the rows.
+    others : (c,) array, optional
+        Degrees of the columns, where these are not the rows.
+    threads : int
     """
-    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
-    inverse_root = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
+    roots = _inverse_roots(degrees)
+    other_roots = roots if others is None else _inverse_roots(others)
 
     def scale(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
         # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
-        weights.data[edges] *= inverse_root[start] * inverse_root[weights.indices[edges]]
+        weights.data[edges] *= roots[start] * other_roots[weights.indices[edges]]
 
     in_blocks(scale, weights.shape[0], threads=threads)
     return weights
+
+
+def _inverse_roots(degrees: FloatArray) -> FloatArray:
+    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
+    return np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
 
 
 def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:

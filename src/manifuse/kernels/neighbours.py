@@ -1,11 +1,13 @@
 """Nearest neighbours: exact search, approximate search, and the recall of the second against the first."""
 
+from collections.abc import Sequence
 from types import ModuleType
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.laplacian import squared_distances
 
 #: Work in multiply-adds (n² d) up to which exact search is the faster way (docs/decisions.md).
 EXACT_WORK = 5e11
@@ -24,6 +26,42 @@ def exact_neighbours(features: FloatArray, count: int) -> IndexArray:
     """
     search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features)
     return np.asarray(search.kneighbors(return_distance=False), dtype=np.intp)
+
+
+def nearest_between(
+    here: FloatArray, first: int, there: FloatArray, other_first: int, count: int
+) -> tuple[IndexArray, FloatArray]:
+    """Find the rows of one block of a table nearest to each row of another, or of itself.
+
+    Parameters
+    ----------
+    here, there : (q, d) and (p, d) array
+        Rows of the table from ``first`` and from ``other_first`` on.
+    first, other_first : int
+    count : int
+
+    Returns
+    -------
+    indices : (q, N) array of int
+        Rows of the table, ``count`` of them or as many as the block has. The row itself is never among them.
+    distances : (q, N) array
+        Squared distances to them.
+    """
+    itself = first == other_first
+    near = np.empty((len(here), 0), dtype=np.intp)
+    if len(there) > itself:
+        search = NearestNeighbors(n_neighbors=min(count, len(there) - itself), algorithm="brute").fit(there)
+        near = search.kneighbors(None if itself else here, return_distance=False)
+    start = np.repeat(np.arange(len(here)), near.shape[1])
+    distances = squared_distances(np.vstack([here, there]), start, len(here) + near.ravel()).reshape(near.shape)
+    return near + other_first, distances
+
+
+def merge_nearest(parts: Sequence[tuple[IndexArray, FloatArray]], count: int) -> tuple[IndexArray, FloatArray]:
+    """Keep the ``count`` nearest of what `nearest_between` found in several blocks, nearest first."""
+    indices, distances = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    order = np.argsort(distances, axis=1, kind="stable")[:, :count]
+    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
 def approximate_neighbours(

@@ -1,0 +1,116 @@
+"""One large problem in blocks of rows, over workers that may die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import distributed
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse import cluster as cluster_module
+from manifuse.diffusion import neighbours as neighbours_module
+from tests.problems import draw
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Sending large graph")
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+def refined(case, place=None, **options):
+    # Few and short series: every product is a round of tasks.
+    brief = {"bridge": mf.ImplicitEuler(1.0, tolerance=1e-3), "rounds": 2, "smoothing": 0.5, "folds": 2}
+    method = mf.JointDiffusion(presmoothed=False, standardised=True, **brief | options)
+    return mf.refine(case.main, case.references, case.labels(), method, rng=0, place=place)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_cluster_finds_what_one_machine_finds(client, case, ordered, monkeypatch):
+    if ordered:
+        monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    here, there = refined(case), refined(case, mf.Cluster(client))
+    np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-8)
+    np.testing.assert_allclose(there.support, here.support, atol=1e-8)
+    later = mf.Observations(case.main.scores[:5], case.main.table[:5] + 0.01, ids=range(5))
+    np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-8)
+
+
+def test_the_explicit_scheme_brings_the_rows_together(client, case):
+    method = {"bridge": mf.ExplicitEuler(step=0.3, steps=2)}
+    there = refined(case, mf.Cluster(client), **method)
+    np.testing.assert_allclose(there.predictions, refined(case, **method).predictions, atol=1e-8)
+
+
+def test_features_on_disk_are_read_by_the_workers(client, case, tmp_path):
+    np.save(tmp_path / "main.npy", case.main.table)
+    on_disk = np.load(tmp_path / "main.npy", mmap_mode="r")
+    table = mf.Observations(case.main.scores, on_disk, ids=case.main.keys).table
+    stored = cluster_module._stored(table, slice(3, 9))
+    assert isinstance(stored, cluster_module._OnDisk)
+    np.testing.assert_array_equal(stored.load(), case.main.table[3:9])
+    # A part of a file is not the file.
+    assert isinstance(cluster_module._stored(on_disk[2:], slice(0, 3)), np.ndarray)
+    found, expected = (
+        mf.Cluster(client).search(features, 5, name="it", standardised=True, search="auto", rng=None)
+        for features in (table, case.main.table)
+    )
+    np.testing.assert_array_equal(found.indices, expected.indices)
+
+
+def test_a_saved_refinement_needs_no_cluster(client, case, tmp_path):
+    result = refined(case, mf.Cluster(client))
+    mf.save(result, tmp_path / "model.npz")
+    later = mf.Observations(case.main.scores[:5], case.main.table[:5] + 0.01, ids=range(5))
+    np.testing.assert_allclose(mf.load(tmp_path / "model.npz").apply(later), result.apply(later), atol=1e-12)
+
+
+def test_blocks_cover_all_rows_and_none_is_empty(client):
+    place = mf.Cluster(client)
+    for rows in (3, 8, 1001):
+        blocks = place.split(rows)
+        assert [row for block in blocks for row in range(rows)[block]] == list(range(rows))
+        assert len(blocks) == min(rows, 8)
+
+
+def test_equal_rows_are_refused_by_the_sentence_of_one_machine(client):
+    with pytest.raises(mf.InputError, match="All feature rows of it are equal"):
+        mf.Cluster(client).search(np.ones((9, 2)), 3, name="it", standardised=True, search="auto", rng=None)
+
+
+def test_a_worker_that_is_killed_is_survived(case):
+    """The second product of a recurrence finds one of its two workers gone, with the blocks that it held."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    expected = refined(case).predictions
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        place = mf.Cluster(client)
+        killed = threading.Event()
+        gather, calls = place.gather, []
+
+        def deadly(futures):
+            calls.append(len(futures))
+            if len(calls) == 12:
+                victims = client.run(os.getpid)
+                os.kill(next(iter(victims.values())), signal.SIGKILL)
+                killed.set()
+                time.sleep(0.1)
+            return gather(futures)
+
+        place.gather = deadly
+        found = refined(case, place).predictions
+        assert killed.is_set()
+        assert len(calls) > 24
+    np.testing.assert_allclose(found, expected, atol=1e-8)
