@@ -6,10 +6,12 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.datasets.synthetic import toy_tasks
+from manifuse.diffusion import tuning
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
+from manifuse.diffusion.place import Place
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.relevance import MANY_PAIRS, assign_folds, chance_level, fidelities, weigh_pairs
-from manifuse.diffusion.tuning import choose_bridges
+from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
 from manifuse.kernels.sphere import unit
 
 CANDIDATES = mf.JointDiffusion(
@@ -20,6 +22,31 @@ CANDIDATES = mf.JointDiffusion(
 )
 
 
+def choose(problem, method, seed):
+    place = mf.Host()
+    return choose_bridges(problem, method, seed, place, scalings_to_try(problem, method, seed, place))
+
+
+def searched(problem, method):
+    """Every table, standardised."""
+    flags = (True,) * (1 + len(problem.references))
+    return NeighbourTables.search(problem, method, mf.Host(), standardised=flags, rng=np.random.default_rng(0))
+
+
+class Counting(Place):
+    """The host, and how many rows it was asked to search."""
+
+    def __init__(self):
+        self.host, self.sizes = mf.Host(), []
+
+    def search(self, features, *arguments, **options):
+        self.sizes.append(len(features))
+        return self.host.search(features, *arguments, **options)
+
+    def graph(self, *arguments):
+        return self.host.graph(*arguments)
+
+
 def problem_of(seed=0, **options):
     case = draw(seed, **options)
     return Problem.of(case.main, case.references)
@@ -28,7 +55,7 @@ def problem_of(seed=0, **options):
 @pytest.mark.parametrize("selection", ["held-out", "alignment"])
 def test_the_chosen_setting_is_the_best_of_all_tried(selection):
     method = replace(CANDIDATES, selection=selection)
-    bridges, _, trials = choose_bridges(problem_of(), method, 0, mf.Host())
+    bridges, _, trials = choose(problem_of(), method, 0)
     assert len(trials) == 8
     best = max(trials, key=lambda trial: trial.criterion)
     assert bridges.setting == best.setting
@@ -37,8 +64,8 @@ def test_the_chosen_setting_is_the_best_of_all_tried(selection):
 def test_the_papers_rule_is_the_largest_squared_alignment():
     problem = problem_of()
     method = replace(CANDIDATES, selection="alignment")
-    _, _, trials = choose_bridges(problem, method, 0, mf.Host())
-    tables = NeighbourTables.search(problem, method, mf.Host(), standardised=True, rng=np.random.default_rng(0))
+    _, _, trials = choose(problem, method, 0)
+    tables = searched(problem, method)
     for trial in trials:
         arrived = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].transport(problem.start).values
         largest = max(np.corrcoef(problem.start, column)[0, 1] ** 2 for column in arrived.T)
@@ -47,8 +74,8 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
 
 def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     problem = problem_of()
-    _, folds, trials = choose_bridges(problem, CANDIDATES, 0, mf.Host())
-    tables = NeighbourTables.search(problem, CANDIDATES, mf.Host(), standardised=True, rng=np.random.default_rng(0))
+    _, folds, trials = choose(problem, CANDIDATES, 0)
+    tables = searched(problem, CANDIDATES)
     for trial in trials:
         held_out = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].predict_held_out(problem.start, folds)
         aligned = [np.corrcoef(held_out[k], r.paired_scores())[0, 1] for k, r in enumerate(problem.references)]
@@ -59,7 +86,7 @@ def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
     case = draw(0)
     coupled = mf.Observations(case.main.scores + 0.01 * case.truth, ids=case.main.keys, name="coupled")
     problem = Problem.of(case.main, [coupled, *case.references])
-    _, _, trials = choose_bridges(problem, replace(CANDIDATES, selection="alignment"), 0, mf.Host())
+    _, _, trials = choose(problem, replace(CANDIDATES, selection="alignment"), 0)
     assert len({trial.criterion for trial in trials}) == len(trials)
 
 
@@ -70,7 +97,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
     for seed in range(4):
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
-        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), 0, mf.Host())
+        bridges, folds, _ = choose(problem, mf.JointDiffusion(), 0)
         arrived = bridges.transport(problem.start).values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
         evidence = weigh_pairs(bridges, folds, 0)
@@ -87,7 +114,7 @@ def test_the_chance_level_holds_what_it_says():
         case = draw(seed, rows=60, pairs=30, references=1)
         noise = remade(case.references[0], predictions=np.random.default_rng(seed).standard_normal(60))
         problem = Problem.of(case.main, [noise])
-        bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(), seed, mf.Host())
+        bridges, folds, _ = choose(problem, mf.JointDiffusion(), seed)
         evidence = weigh_pairs(bridges, folds, seed)[0]
         above += abs(evidence.alignment) > evidence.chance
     assert above <= 8
@@ -96,7 +123,7 @@ def test_the_chance_level_holds_what_it_says():
 def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
     problem = problem_of(references=1)
     method = mf.JointDiffusion()
-    tables = NeighbourTables.search(problem, method, mf.Host(), standardised=True, rng=np.random.default_rng(0))
+    tables = searched(problem, method)
     bridges = Bridges.build(problem, method.settings(), tables, mf.Host())[0]
     folds = assign_folds(problem, 4, 0)
     held_out = bridges.predict_held_out(problem.start, folds)[0]
@@ -111,7 +138,7 @@ def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
 
 def test_folds_are_of_nearly_equal_size():
     problem = problem_of()
-    bridges, folds, _ = choose_bridges(problem, mf.JointDiffusion(folds=7), 0, mf.Host())
+    bridges, folds, _ = choose(problem, mf.JointDiffusion(folds=7), 0)
     for fold in folds:
         sizes = np.bincount(fold)
         assert len(sizes) == 7
@@ -120,7 +147,7 @@ def test_folds_are_of_nearly_equal_size():
 
 
 def test_with_all_ids_common_there_is_nothing_to_choose():
-    bridges, _, trials = choose_bridges(problem_of(features=False), CANDIDATES, 0, mf.Host())
+    bridges, _, trials = choose(problem_of(features=False), CANDIDATES, 0)
     assert trials == ()
     assert bridges.graph is None
 
@@ -132,10 +159,46 @@ def test_every_table_takes_the_scaling_that_its_pairs_speak_for():
     loud = np.column_stack([case.main.table, 1e3 * rng.standard_normal(160)])
     crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((160, 60))])
     problem = Problem.of(remade(case.main, features=loud), [remade(case.references[0], features=crowd)])
-    bridges, _, _ = choose_bridges(problem, mf.JointDiffusion(), 0, mf.Host())
+    bridges, _, _ = choose(problem, mf.JointDiffusion(), 0)
     assert bridges.tables.standardised() == (True, False)
-    fixed, _, _ = choose_bridges(problem, mf.JointDiffusion(standardised=True), 0, mf.Host())
+    fixed, _, _ = choose(problem, mf.JointDiffusion(standardised=True), 0)
     assert fixed.tables.standardised() == (True, True)
+
+
+def test_a_sample_of_large_tables_chooses_their_scaling_and_each_is_searched_once(monkeypatch):
+    case = draw(3, pairs=80, rows=400)
+    rng = np.random.default_rng(0)
+    loud = np.column_stack([case.main.table, 1e3 * rng.standard_normal(400)])
+    crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((400, 60))])
+    coupled = mf.Observations(case.truth + rng.standard_normal(400), ids=case.main.keys, name="coupled")
+    references = [remade(case.references[0], features=crowd), coupled]
+    problem = Problem.of(remade(case.main, features=loud), references)
+    every = choose(problem, mf.JointDiffusion(), 0)[0]
+    monkeypatch.setattr(tuning, "LARGE", 300)
+    monkeypatch.setattr(tuning, "SAMPLED", 200)
+    method, place = mf.JointDiffusion(), Counting()
+    scalings = scalings_to_try(problem, method, 0, place)
+    bridges = choose_bridges(problem, method, 0, place, scalings)[0]
+    assert bridges.tables.standardised() == every.tables.standardised() == (True, False, None)
+    assert sorted(place.sizes) == [200] * 4 + [400] * 2
+
+
+def test_a_sample_keeps_all_pairs_as_they_are():
+    case = draw(1, pairs=30)
+    coupled = mf.Observations(case.truth, ids=case.main.keys[::-1], name="coupled")
+    whole = Problem.of(case.main, [*case.references, coupled])
+    part = whole.sample(100, np.random.default_rng(0))
+    assert len(part.main) == 100
+    for before, after in zip(whole.references[:2], part.references[:2], strict=True):
+        np.testing.assert_array_equal(part.main.keys[after.main_rows], whole.main.keys[before.main_rows])
+        theirs = before.source.keys[before.reference_rows]
+        np.testing.assert_array_equal(after.source.keys[after.reference_rows], theirs)
+        assert len(after.scores) == len(after.source) == 100
+        assert np.corrcoef(before.paired_scores(), after.paired_scores())[0, 1] == pytest.approx(1.0)
+    partners = dict(
+        zip(whole.main.keys[whole.references[2].main_rows], whole.references[2].paired_scores(), strict=True)
+    )
+    np.testing.assert_array_equal(part.references[2].paired_scores(), [partners[key] for key in part.main.keys])
 
 
 def test_for_many_pairs_the_chance_level_is_the_limit_of_permutations(rng):

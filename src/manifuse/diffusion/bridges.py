@@ -71,21 +71,25 @@ class NeighbourTables:
         place: Place,
         *,
         main: Neighbours | None = None,
-        standardised: bool,
+        standardised: Sequence[bool],
         rng: np.random.Generator,
     ) -> NeighbourTables:
-        """Search every table once; ``main`` is the main table's search, if it was made before."""
+        """Search every table once, the main table and the references each standardised or not.
+
+        ``main`` is the main table's search, if it was made before.
+        """
         count = max(choices(method.neighbours))
 
-        def search(table: Observations) -> Neighbours:
-            return neighbours_of(table, count, method, place, standardised=standardised, rng=rng)
+        def search(table: Observations, flag: bool) -> Neighbours:
+            return neighbours_of(table, count, method, place, standardised=flag, rng=rng)
 
         references = tuple(
-            None if reference.source is None else search(reference.source) for reference in problem.references
+            None if reference.source is None else search(reference.source, flag)
+            for reference, flag in zip(problem.references, standardised[1:], strict=True)
         )
         needed = any(table is not None for table in references)
         if needed and main is None:
-            main = search(problem.main)
+            main = search(problem.main, standardised[0])
         return cls(main if needed else None, references)
 
 

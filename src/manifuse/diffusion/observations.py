@@ -110,6 +110,12 @@ class Observations:
             features = f"{self.neighbours.count} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
+    def take(self, rows: IndexArray) -> "Observations":
+        """Return a table of some of the rows."""
+        assert self.neighbours is None, "neighbours name all rows"
+        table = None if self.table is None else self.table[rows]
+        return Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name)
+
     def like_predictions(self, numbers: FloatArray) -> Any:
         """``numbers`` (n,), one per row kept, in the library and dtype that the predictions came in."""
         return self._origin.restore(numbers, self.rows)

@@ -109,6 +109,31 @@ class Problem:
         """Return the same problem, begun with other scores (n,) of the main rows; offset and scale stay."""
         return replace(self, start=unit(scores))
 
+    def sample(self, size: int, rng: np.random.Generator) -> Problem:
+        """Return the problem of all pairs, and of other rows drawn from every table until it has ``size`` of them.
+
+        Coupled references stay whole on the rows of the main table that are drawn.
+        """
+        paired = [r.main_rows for r in self.references if not r.is_coupled]
+        rows = _draw(len(self.main), np.unique(np.concatenate(paired)), size, rng)
+        references = []
+        for reference in self.references:
+            if reference.source is None:
+                # Paired with every row: those of the rows that are drawn.
+                partners = reference.reference_rows[np.argsort(reference.main_rows)[rows]]
+                pairs = replace(reference, main_rows=np.arange(len(rows)), reference_rows=partners)
+            else:
+                drawn = _draw(len(reference.source), np.unique(reference.reference_rows), size, rng)
+                pairs = replace(
+                    reference,
+                    scores=standardise(reference.scores[drawn]),
+                    source=reference.source.take(drawn),
+                    main_rows=np.searchsorted(rows, reference.main_rows),
+                    reference_rows=np.searchsorted(drawn, reference.reference_rows),
+                )
+            references.append(pairs)
+        return replace(self, main=self.main.take(rows), references=tuple(references), start=unit(self.start[rows]))
+
     def restore(self, on_sphere: FloatArray) -> FloatArray:
         """Put offset and scale of the main predictor back (section 2.1)."""
         return np.asarray(self.offset + self.scale * on_sphere)
@@ -135,6 +160,13 @@ class Problem:
                 )
             return PairedRanking(rows, labels.better, labels.worse)
         return SquaredError(rows, labels.grades) if regression else GradedRanking(rows, labels.grades)
+
+
+def _draw(rows: int, kept: IndexArray, size: int, rng: np.random.Generator) -> IndexArray:
+    """Rows that are kept and others, ``size`` of them or all there are, in their order."""
+    others = np.setdiff1d(np.arange(rows), kept, assume_unique=True)
+    more = max(0, min(size - len(kept), len(others)))
+    return np.sort(np.concatenate([kept, rng.choice(others, more, replace=False)]))
 
 
 def _pair(main: Observations, reference: Observations) -> Reference:

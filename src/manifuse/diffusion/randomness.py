@@ -11,6 +11,7 @@ class Stream(IntEnum):
     FOLDS = 0
     PERMUTATIONS = 1
     RECALL = 2
+    SAMPLE = 3
 
 
 def generator(seed: int, stream: Stream) -> np.random.Generator:

@@ -22,7 +22,7 @@ from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, weigh_pairs
 from manifuse.diffusion.score import Gain, Score
-from manifuse.diffusion.tuning import choose_bridges
+from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
 from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import means_and_deviations
@@ -101,10 +101,11 @@ def refine(
     step_sizes, weight_scales = method.grid(labelled=score is not None)
     place = Host() if place is None else place
     demand(Place, place)
-    presmoothing, mains = _presmooth(problem, method, score, seed, place)
+    scalings = scalings_to_try(problem, method, seed, place)
+    presmoothing, mains = _presmooth(problem, method, score, seed, place, [flags[0] for flags in scalings])
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
-    bridges, folds, trials = choose_bridges(problem, method, seed, place, mains)
+    bridges, folds, trials = choose_bridges(problem, method, seed, place, scalings, mains)
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
     path = diffuse(bridges, method, gates, score)
@@ -164,9 +165,16 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
 
 
 def _presmooth(
-    problem: Problem, method: JointDiffusion, score: Score | None, seed: int, place: Place
+    problem: Problem,
+    method: JointDiffusion,
+    score: Score | None,
+    seed: int,
+    place: Place,
+    scalings: Sequence[bool],
 ) -> tuple[Presmoothing | None, list[Neighbours]]:
     """Presmooth the main predictor, where the method asks for it and labels and features allow it.
+
+    ``scalings`` says for each search of the main table whether its features are standardised.
 
     Returns
     -------
@@ -183,10 +191,7 @@ def _presmooth(
     count = max(*choices(method.neighbours), *NEIGHBOURS)
     rng = generator(seed, Stream.RECALL)
     try:
-        searched = [
-            neighbours_of(main, count, method, place, standardised=flag, rng=rng)
-            for flag in choices(method.standardised)
-        ]
+        searched = [neighbours_of(main, count, method, place, standardised=flag, rng=rng) for flag in scalings]
     except MissingExtraError as error:
         if not coupled:
             raise

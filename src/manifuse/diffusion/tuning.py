@@ -27,8 +27,33 @@ class Trial:
     criterion: float
 
 
+#: Rows of a table from which a sample of it says whether features are standardised, and rows of the sample.
+LARGE, SAMPLED = 50_000, 20_000
+
+
+def scalings_to_try(problem: Problem, method: JointDiffusion, seed: int, place: Place) -> tuple[tuple[bool, ...], ...]:
+    """Ways to scale the features, each a flag for the main table and for every reference: standardised or not.
+
+    All that the method has, the same for all tables; of large tables the one way that samples of them choose, for a
+    search of all their rows is most of the work.
+    """
+    uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(method.standardised))
+    searched = [problem.main, *(reference.source for reference in problem.references if reference.source is not None)]
+    large = any(len(table) >= LARGE for table in searched)
+    if len(uniform) == 1 or len(searched) == 1 or not large or any(table.neighbours is not None for table in searched):
+        return uniform
+    sample = problem.sample(SAMPLED, generator(seed, Stream.SAMPLE))
+    chosen = choose_scaling(sample, method, assign_folds(sample, method.folds, seed), seed, place, uniform)
+    return (tuple(flag is True for flag in chosen.tables.standardised()),)
+
+
 def choose_bridges(
-    problem: Problem, method: JointDiffusion, seed: int, place: Place, mains: Sequence[Neighbours] = ()
+    problem: Problem,
+    method: JointDiffusion,
+    seed: int,
+    place: Place,
+    scalings: Sequence[tuple[bool, ...]],
+    mains: Sequence[Neighbours] = (),
 ) -> tuple[Bridges, list[IndexArray], tuple[Trial, ...]]:
     """Build the bridges of the best setting, the first of equals.
 
@@ -38,6 +63,8 @@ def choose_bridges(
     method : JointDiffusion
     seed : int
     place : Place
+    scalings : sequence of tuple of bool
+        As `scalings_to_try` has them.
     mains : sequence of Neighbours
         Searches of the main table that were made before, one for each way to scale it.
 
@@ -50,7 +77,7 @@ def choose_bridges(
         Every setting with its criterion; empty if there was nothing to choose.
     """
     folds = assign_folds(problem, method.folds, seed)
-    first = choose_scaling(problem, method, folds, seed, place, mains)
+    first = choose_scaling(problem, method, folds, seed, place, scalings, mains)
     settings = method.settings()
     if len(settings) == 1 or first.graph is None:
         return first, folds, ()
@@ -66,6 +93,7 @@ def choose_scaling(
     folds: Sequence[IndexArray],
     seed: int,
     place: Place,
+    scalings: Sequence[tuple[bool, ...]],
     mains: Sequence[Neighbours] = (),
 ) -> Bridges:
     """Decide for every table whether its features are standardised, by held-out fidelity.
@@ -75,9 +103,9 @@ def choose_scaling(
     """
     setting = method.settings()[0]
     built = []
-    for flag, main in zip_longest(choices(method.standardised), mains):
+    for flags, main in zip_longest(scalings, mains):
         rng = generator(seed, Stream.RECALL)
-        tables = NeighbourTables.search(problem, method, place, main=main, standardised=flag, rng=rng)
+        tables = NeighbourTables.search(problem, method, place, main=main, standardised=flags, rng=rng)
         built += Bridges.build(problem, [setting], tables, place)
     if len(built) == 1 or built[0].graph is None:
         return built[0]

@@ -13,7 +13,7 @@ from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.place import Host
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.relevance import weigh_pairs
-from manifuse.diffusion.tuning import choose_bridges
+from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
 
@@ -71,11 +71,12 @@ def estimate_metrics(
     toy: ToyTasks, method: JointDiffusion, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Metrics:
     """Take every task as the main predictor once; no labels are used. ``tick`` is called after each."""
+    place = Host()
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
         problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        bridges, folds, _ = choose_bridges(problem, method, seed, Host())
+        bridges, folds, _ = choose_bridges(problem, method, seed, place, scalings_to_try(problem, method, seed, place))
         evidence = weigh_pairs(bridges, folds, seed)
         gates = np.array([0.0 if method.ignore_chance and seen.is_chance else 1.0 for seen in evidence])
         path = diffuse(bridges, method, gates, None)

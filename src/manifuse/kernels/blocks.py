@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-#: Rows of a block. Up to here a table is one block, and no thread is started for it.
-ROWS = 1 << 13
+#: Rows of a block, and blocks from which it pays to start threads.
+ROWS, BLOCKS = 1 << 13, 8
 
 
 def in_blocks(function: Callable[[slice], object], rows: int, *, threads: int) -> None:
-    """Call ``function`` on the slices that make up ``rows``, from several threads where there are several slices."""
+    """Call ``function`` on the slices that make up ``rows``, from several threads where there are slices enough."""
     parts = [slice(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
-    if threads == 1 or len(parts) < 2:
+    if threads == 1 or len(parts) < BLOCKS:
         for part in parts:
             function(part)
         return
