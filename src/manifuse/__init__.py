@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['Cluster', 'ExplicitEuler', 'Host']
+['Cached', 'Cluster', 'ExplicitEuler']
 """
 
 from importlib import import_module
@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from manifuse.cache import Cached
     from manifuse.cluster import Cluster
     from manifuse.combiner import PredictorCombiner
     from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = version("manifuse")
 
 __all__ = [
+    "Cached",
     "Cluster",
     "ExplicitEuler",
     "Host",
@@ -48,6 +50,7 @@ __all__ = [
 
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
+    "Cached": "cache",
     "Cluster": "cluster",
     "ExplicitEuler": "diffusion.bridge",
     "Host": "diffusion.place",

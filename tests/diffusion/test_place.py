@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+import torch
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
-from tests.problems import draw
+from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion.containers import device_of
 from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.place import Place
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
 
@@ -137,3 +140,31 @@ def test_the_order_of_rows_is_found_once(rng, monkeypatch):
     monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
     found = Neighbours.of(rng.random((30, 2)), 3, name="it", standardised=True, rng=rng)
     assert found.order is found.order
+
+
+def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
+    asked = []
+
+    class Elsewhere(Place):
+        def __init__(self, device):
+            asked.append(device)
+
+        def search(self, *arguments, **options):
+            return mf.Host().search(*arguments, **options)
+
+        def graph(self, *arguments):
+            return mf.Host().graph(*arguments)
+
+    monkeypatch.setattr("manifuse.diffusion.refine.Torch", Elsewhere)
+    monkeypatch.setattr("manifuse.diffusion.observations.device_of", lambda values: "cuda:1")
+    main = remade(case.main)
+    np.testing.assert_array_equal(
+        mf.refine(main, case.references, rng=0).predictions, mf.refine(case.main, case.references, rng=0).predictions
+    )
+    assert asked == ["cuda:1"]
+
+
+def test_the_device_of_what_came_is_known():
+    assert device_of(torch.zeros(2)) is None
+    assert device_of(torch.zeros(2, device="meta")) == "meta"
+    assert device_of(np.zeros(2)) is None

@@ -67,6 +67,13 @@ def refine_command(
         bool | None, typer.Option(help="Keep the scores unless the gain is certain (the default).")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Where to keep the refinement (.npz), for manifuse apply.")] = None,
+    place: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the work is done: host (the default), cuda, cpu (by torch), dask or dask://HOST:PORT."
+        ),
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="A folder that keeps neighbour searches for later runs.")] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A TOML file that says the same, and sets hyperparameters; options go before it."),
@@ -89,6 +96,8 @@ def refine_command(
         "pairs": pairs,
         "features": features,
         "save": save,
+        "place": place,
+        "cache": cache,
         "seed": seed,
         "drop_invalid": drop_invalid,
     }

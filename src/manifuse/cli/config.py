@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from manifuse.cli.places import HOST
 from manifuse.cli.refine import RefineRequest
 from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, choices
@@ -25,6 +26,8 @@ KEYS: Mapping[str, type] = {
     "pairs": str,
     "features": str,
     "save": str,
+    "place": str,
+    "cache": str,
     "seed": int,
     "drop_invalid": bool,
     "method": dict,
@@ -85,7 +88,7 @@ def request_of(
         if not given.get(key):
             raise InputError(f"{option} is missing; give it, or {key} in a --config file.")
     method = JointDiffusion(**{**config.get("method", {}), **hyperparameters})
-    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save")}
+    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save", "cache")}
     return RefineRequest(
         main=given["main"],
         references=given["reference"],
@@ -94,6 +97,7 @@ def request_of(
         method=method,
         seed=given.get("seed", 0),
         drop_invalid=given.get("drop_invalid", False),
+        place=given.get("place", HOST),
         **paths,
     )
 
@@ -108,6 +112,8 @@ def write_config(path: Path, request: RefineRequest) -> None:
         "pairs": request.pairs,
         "features": request.features,
         "save": request.save,
+        "place": request.place,
+        "cache": request.cache,
         "seed": request.seed,
         "drop_invalid": request.drop_invalid,
     }

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
+from manifuse.cli.places import HOST, place_named
 from manifuse.cli.tables import Table, check_output, observe, read_columns, read_table, write_table
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
@@ -36,6 +37,10 @@ class RefineRequest:
     drop_invalid : bool
     save : Path or None
         Where the refinement is kept, for ``manifuse apply``.
+    place : str
+        Where neighbours are searched and graphs are kept; see `place_named`.
+    cache : Path or None
+        Folder where neighbour searches are kept.
     """
 
     main: str
@@ -48,6 +53,8 @@ class RefineRequest:
     seed: int
     drop_invalid: bool
     save: Path | None = None
+    place: str = HOST
+    cache: Path | None = None
 
 
 def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
@@ -72,7 +79,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
     main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
     labels = None if request.labels is None else read_labels(request.labels)
-    result = refine(main, references, labels=labels, method=request.method, rng=request.seed)
+    with place_named(request.place, request.cache) as place:
+        result = refine(main, references, labels, request.method, request.seed, place=place)
     columns = {
         "id": table.ids[main.rows],
         "score": np.asarray(result.predictions),
@@ -145,6 +153,7 @@ def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
             "neighbours": choice.setting.neighbours,
             "score_scale": choice.setting.score_scale,
             "standardised": list(choice.standardised),
+            "recall": list(choice.recall),
             "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
             "step_size": choice.step_size,
             "weight_scale": choice.weight_scale,

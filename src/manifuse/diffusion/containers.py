@@ -73,6 +73,11 @@ def is_torch(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "torch"
 
 
+def device_of(values: Any) -> str | None:
+    """Torch device that ``values`` are on, None if they are in this machine's memory."""
+    return str(values.device) if is_torch(values) and values.device.type != "cpu" else None
+
+
 def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
     """Any array, series, data frame, tensor or sequence as a NumPy array; masked entries become None.
 

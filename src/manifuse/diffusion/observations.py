@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import Origin, name_rows, to_floats, to_keys
+from manifuse.diffusion.containers import Origin, device_of, name_rows, to_floats, to_keys
 from manifuse.diffusion.neighbours import given_neighbours
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
@@ -41,6 +41,8 @@ class Observations:
     table : (n, d) array or None
         Of single or double precision; the array that came, where it was one of these already.
     neighbours : Neighbours or None
+    device : str or None
+        Of features or predictions that came as torch tensors elsewhere than in this machine's memory.
     keys : (n,) array of str
     rows : (n,) array of int
         Where the rows stood in the input, which differs from their order here after a drop.
@@ -93,6 +95,7 @@ class Observations:
         self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
+        self.device = device_of(features) or device_of(predictions)
         self._origin = Origin.of(predictions)
 
     @property

@@ -22,6 +22,7 @@ from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, weigh_pairs
 from manifuse.diffusion.score import Gain, Score
+from manifuse.diffusion.tensors import Torch
 from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
 from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
 from manifuse.kernels.arrays import FloatArray
@@ -54,7 +55,8 @@ def refine(
     rng : numpy.random.Generator or int, optional
         Draws the folds of held-out pairs and their permutations. The result keeps the seed.
     place : Place, optional
-        Where neighbours are searched and graphs are kept: this machine, if nothing else is said.
+        Where neighbours are searched and graphs are kept. If nothing else is said: where the tensors of ``main`` are,
+        else this machine.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def refine(
     problem = Problem.of(main, references)
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
-    place = Host() if place is None else place
+    place = _place_of(main) if place is None else place
     demand(Place, place)
     scalings = scalings_to_try(problem, method, seed, place)
     presmoothing, mains = _presmooth(problem, method, score, seed, place, [flags[0] for flags in scalings])
@@ -162,6 +164,11 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(f"rng={rng!r} came, but a whole number or a numpy.random.Generator was expected.")
     return int(np.random.default_rng(rng).integers(2**63))
+
+
+def _place_of(main: Observations) -> Place:
+    """Where the tensors of a table are, or this machine."""
+    return Host() if main.device is None else Torch(main.device)
 
 
 def _presmooth(

@@ -1,0 +1,114 @@
+"""Cached: neighbour searches kept in a folder, for runs that ask for them again."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.neighbours import Neighbours, Search
+from manifuse.diffusion.place import Host, Place
+from manifuse.errors import InputError, ManifuseWarning
+from manifuse.files import read_archive, write_whole
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.columns import blocks_of
+
+#: Says how files are laid out and named; a change makes those of before unknown.
+FORMAT = 1
+
+
+class Cached(Place):
+    """A place that remembers its neighbour searches, run after run.
+
+    A search is known by the features to the last bit, whether they were standardised, the kind of search and the place
+    that made it. One of more neighbours serves those that ask for fewer.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it is not there. Its files can be deleted at any time.
+    place : Place, optional
+        Where searches are made and graphs are kept: this machine, if nothing else is said.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import manifuse as mf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = mf.Cached(folder)
+    ...     # mf.refine(..., place=place)
+    """
+
+    def __init__(self, folder: Path | str, place: Place | None = None) -> None:
+        self.folder = Path(folder)
+        self.place = Host() if place is None else place
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"The folder {folder} cannot be made ({error.strerror}); name another.") from None
+
+    def search(
+        self,
+        features: FloatArray,
+        count: int,
+        *,
+        name: str,
+        standardised: bool,
+        search: Search,
+        rng: np.random.Generator,
+    ) -> Neighbours:
+        """Return what was found before, or search; see `Neighbours.of`."""
+        count = min(count, len(features) - 1)
+        path = self.folder / f"neighbours-{self._key(features, standardised, search)}.npz"
+        known = _read(path, len(features), standardised) if path.exists() else None
+        if known is not None and known.count >= count:
+            return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, standardised)
+        found = self.place.search(features, count, name=name, standardised=standardised, search=search, rng=rng)
+        _write(path, found)
+        return found
+
+    def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
+        """Build the graph where the place does; see `Place.graph`."""
+        return self.place.graph(neighbours, count)
+
+    def _key(self, features: FloatArray, standardised: bool, search: Search) -> str:
+        what = (FORMAT, type(self.place).__name__, features.shape, features.dtype.str, standardised, search)
+        digest = hashlib.blake2b(repr(what).encode(), digest_size=16)
+        for rows in blocks_of(features):
+            digest.update(np.ascontiguousarray(features[rows]).data)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Cached({str(self.folder)!r}, {self.place!r})"
+
+
+def _write(path: Path, found: Neighbours) -> None:
+    """Keep a search; row numbers that fit are kept in four bytes."""
+    short = np.int32 if len(found.indices) < np.iinfo(np.int32).max else np.int64
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, indices=found.indices.astype(short), distances=found.distances, recall=found.recall)
+
+    write_whole(path, write)
+
+
+def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
+    """Return a search that was kept; None, with a warning, if its file is damaged."""
+    try:
+        arrays = read_archive(path)
+        indices, distances, recall = arrays["indices"], arrays["distances"], float(arrays["recall"])
+        if indices.shape != distances.shape or len(indices) != rows or not 0 <= indices.min() <= indices.max() < rows:
+            raise ValueError("its parts do not fit together")
+    except (InputError, KeyError, ValueError, TypeError) as error:
+        warnings.warn(f"{path} is damaged ({error}) and is made anew.", ManifuseWarning, stacklevel=5)
+        return None
+    return Neighbours(indices.astype(np.intp), distances, recall, standardised)

@@ -1,0 +1,46 @@
+"""Places by name: what ``--place`` and ``--cache`` mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from manifuse.cache import Cached
+from manifuse.cluster import ADDRESS, DASK, Cluster, connect
+from manifuse.diffusion.place import Host, Place
+from manifuse.diffusion.tensors import Torch
+
+#: This machine's memory and cores.
+HOST = "host"
+
+
+@contextmanager
+def place_named(name: str, cache: Path | None) -> Iterator[Place]:
+    """Yield the place of a name, for as long as it is needed.
+
+    Parameters
+    ----------
+    name : str
+        ``"host"``, ``"dask"``, ``"dask://HOST:PORT"``, or a device of torch: ``"cuda"``, ``"cuda:1"``, ``"cpu"``.
+    cache : Path or None
+        Folder where neighbour searches are kept.
+
+    Raises
+    ------
+    InputError
+        If there is no such place.
+    MissingExtraError
+        If what it needs is not installed.
+    """
+
+    def remembering(place: Place) -> Place:
+        return place if cache is None else Cached(cache, place)
+
+    if name == HOST:
+        yield remembering(Host())
+    elif name == DASK or name.startswith(ADDRESS):
+        with connect(name) as client:
+            yield remembering(Cluster(client))
+    else:
+        yield remembering(Torch(name))

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse.diffusion.place import Place
+
+
+class Counting(Place):
+    """The host, and the searches that it was asked for."""
+
+    def __init__(self):
+        self.host, self.asked = mf.Host(), []
+
+    def search(self, features, count, **options):
+        self.asked.append(count)
+        return self.host.search(features, count, **options)
+
+    def graph(self, *arguments):
+        return self.host.graph(*arguments)
+
+
+@pytest.fixture
+def features(rng):
+    return rng.standard_normal((40, 3))
+
+
+def search(place, features, count=5, standardised=True, search="auto"):
+    options = {"name": "it", "standardised": standardised, "search": search, "rng": np.random.default_rng(0)}
+    return place.search(features, count, **options)
+
+
+def test_a_search_is_made_once_and_serves_those_that_ask_for_less(features, tmp_path):
+    counting = Counting()
+    first = search(mf.Cached(tmp_path / "kept", counting), features, 7)
+    again = search(mf.Cached(tmp_path / "kept", counting), features.copy(), 4)
+    assert counting.asked == [7]
+    np.testing.assert_array_equal(again.indices, first.indices[:, :4])
+    np.testing.assert_array_equal(again.distances, first.distances[:, :4])
+    assert (again.recall, again.standardised) == (1.0, True)
+    search(mf.Cached(tmp_path / "kept", counting), features, 9)
+    search(mf.Cached(tmp_path / "kept", counting), features, 9)
+    assert counting.asked == [7, 9]
+
+
+def test_another_table_or_another_way_is_another_search(features, tmp_path):
+    counting = Counting()
+    place = mf.Cached(tmp_path, counting)
+    changed = features.copy()
+    changed[39, 2] += 1e-15
+    for table, options in (
+        (features, {}),
+        (changed, {}),
+        (features.astype(np.float32), {}),
+        (features.T.copy().T.reshape(20, 6), {}),
+        (features, {"standardised": False}),
+        (features, {"search": "exact"}),
+    ):
+        search(place, table, **options)
+    assert len(counting.asked) == 6
+
+
+def test_a_table_that_is_not_stored_row_by_row_is_the_same_table(features, tmp_path):
+    counting = Counting()
+    search(mf.Cached(tmp_path, counting), features)
+    search(mf.Cached(tmp_path, counting), np.asfortranarray(features))
+    assert len(counting.asked) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", None])
+def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
+    place = mf.Cached(tmp_path)
+    before = search(place, features)
+    (path,) = tmp_path.iterdir()
+    if content is None:
+        np.savez(path, indices=before.indices + 40, distances=before.distances, recall=1.0)
+    else:
+        path.write_bytes(content)
+    with pytest.warns(mf.ManifuseWarning, match="is damaged .* and is made anew"):
+        after = search(place, features)
+    np.testing.assert_array_equal(after.indices, before.indices)
+    np.testing.assert_array_equal(search(place, features).indices, before.indices)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(mf.InputError, match="cannot be made"):
+        mf.Cached(tmp_path / "file" / "folder")
+
+
+def test_it_says_what_it_is(tmp_path):
+    assert repr(mf.Cached(tmp_path)) == f"Cached({str(tmp_path)!r}, Host())"
