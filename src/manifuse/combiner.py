@@ -49,7 +49,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The whole result.
     n_features_in_ : int
         Columns of the data frame that was fitted, ``id`` and ``score`` included.
-    feature_names_in_ : (n_features_in_,) array of str
+    feature_names_in_ : array of str
         Their names.
 
     Examples
