@@ -2,9 +2,9 @@
 In a scikit-learn pipeline (real data)
 ======================================
 
-`PredictorCombiner` takes a data frame with a column ``id``, a column ``score`` and features, so that pipelines,
-cross-validation and grid searches can split it by rows. What is the same in every fold, the references, is a
-parameter.
+:class:`~manifuse.PredictorCombiner` takes a data frame with a column ``id``, a column ``score`` and features, so that
+pipelines, cross-validation and grid searches can split it by rows. What is the same in every fold, the references, is
+a parameter.
 
 The data are the handwritten digits that come with scikit-learn.
 """
@@ -83,8 +83,8 @@ assert (refined > alone).all()
 # %%
 # Grid search
 # -----------
-# Every hyperparameter of `JointDiffusion` is a parameter ``method__*``. Mind that each candidate fits anew, where the
-# method chooses step size and weight scale itself, from the labels, in one fit.
+# Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``. Mind that each candidate fits
+# anew, where the method chooses step size and weight scale itself, from the labels, in one fit.
 
 search = GridSearchCV(pipeline, {"combine__method__score_scale": [0.1, 1.0]}, cv=folds).fit(X, y)
 print(search.best_params_, f"{search.best_score_:.3f}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib import pyplot
 from typer.testing import CliRunner
 
 import manifuse
@@ -63,7 +64,6 @@ def test_the_pages_python_runs_from_top_to_bottom(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_scripts_of_the_gallery_run(path):
     """Each ends with a check of what it claims, and says in its title what its data are."""
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     source = path.read_text()
     title = ast.get_docstring(ast.parse(source)).splitlines()[0]
@@ -171,7 +171,6 @@ def python_of(page):
 
 def extension(name, monkeypatch):
     """One of the site's own Sphinx extensions."""
-    pytest.importorskip("sphinx", reason="the extra docs is not installed")
     monkeypatch.syspath_prepend(ROOT / "docs" / "extensions")
     return importlib.import_module(name)
 

@@ -21,7 +21,8 @@ def inline(translator: Any, node: nodes.math) -> None:
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
-    """Write an equation on a line of its own, with its number if it has one."""
-    number = f'<span class="number">({node["number"]})</span>' if node["number"] else ""
+    """Write an equation on a line of its own, with its number in the paper, which its label ``eq14`` names."""
+    label = node.get("label") or ""
+    number = f'<span class="number">({label.removeprefix("eq")})</span>' if label else ""
     translator.body.append(f'<div class="equation">{tex2mathml(node.astext(), as_block=True)}{number}</div>\n')
     raise nodes.SkipNode
