@@ -7,7 +7,8 @@ Both placed their cells along a course of differentiation. A multi-ome assay mea
 the RNA are noisy; those of the ATAC are to mend them.
 
 The cells are drawn at random. The tables look like AnnData: scores in ``obs``, coordinates in ``obsm``, cells known by
-their ``obs_names``; with a file, ``anndata.read_h5ad`` gives an object of just this shape.
+their ``obs_names``. The command line reads such files as they are, where the score is a column ``score`` of ``obs``:
+``manifuse refine rna.h5ad::X_pca --reference atac.h5ad::X_lsi --out refined.csv``.
 """
 
 # %%
