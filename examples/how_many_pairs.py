@@ -10,8 +10,7 @@ digits through other features, no labels.
 # %%
 # One predictor, ever more pairs
 # ------------------------------
-# Accuracy is taken on 400 rows of ours that are never paired, and on four random splits (thin lines), and averaged
-# over them.
+# Accuracy is taken on 400 rows of ours that are never paired, in four random splits (thin lines) and on average.
 
 import warnings
 
