@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_COMPILE_BYTECODE = 1
 
-.PHONY: demo test check perf results clean
+.PHONY: demo test check docs perf results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/manifuse demo
@@ -18,6 +18,9 @@ test: $(VENV)/.dev
 
 check: $(VENV)/.dev
 	scripts/check
+
+docs: $(VENV)/.docs
+	scripts/docs
 
 perf: $(VENV)/.dev
 	scripts/perf
@@ -33,5 +36,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) dev
 	touch $@ $(VENV)/.demo
 
+$(VENV)/.docs: pyproject.toml constraints.txt
+	scripts/install $(PYTHON) $(VENV) docs
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache

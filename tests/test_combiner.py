@@ -1,15 +1,64 @@
+import pickle
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.exceptions import NotFittedError
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks, estimator_html_repr
 
 import manifuse as mf
+from manifuse.datasets.digits import digits
+from manifuse.ranking.accuracy import ranking_accuracy
 from tests.problems import draw
 
 
 @pytest.fixture
 def case():
     return draw(0)
+
+
+def frame_of(table, library=pd):
+    """The data frame of a table, as the command line would read it."""
+    columns = {f"x{place}": column for place, column in enumerate(table.table.T)}
+    return library.DataFrame({"id": table.keys.tolist(), "score": table.scores} | columns)
+
+
+@pytest.fixture(scope="module")
+def numerals():
+    """Fourier features of handwritten digits with poor scores, three references on other digits, the truth."""
+    dataset = digits()
+    order = np.random.default_rng(0).permutation(len(dataset))
+    pairs, ours, theirs, our_sample, their_sample = np.split(order, [200, 700, 1400, 1597])
+
+    def observed(view, sample, rows):
+        task = dataset.tasks[view]
+        ranker = make_pipeline(StandardScaler(), Ridge(10.0)).fit(task.features[sample], task.labels[sample])
+        return mf.Observations(ranker.predict(task.features[rows]), task.features[rows], ids=rows, name=view)
+
+    rows, others = np.concatenate([pairs, ours]), np.concatenate([pairs, theirs])
+    references = [observed(view, their_sample, others) for view in ("zernike", "gradient", "karhunen")]
+    return frame_of(observed("fourier", our_sample, rows)), dataset.tasks["fourier"].labels[rows], references
+
+
+def scaled(combiner):
+    """The combiner behind a step that scales the features and leaves ids and scores."""
+    columns = make_column_transformer(
+        (StandardScaler(), make_column_selector("x")), remainder="passthrough", verbose_feature_names_out=False
+    )
+    return Pipeline([("scale", columns.set_output(transform="pandas")), ("combine", combiner)])
+
+
+FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
 def test_it_does_what_refine_does(case):
@@ -41,7 +90,182 @@ def test_repr_names_what_was_set(case):
     assert "rounds=2" in repr(mf.PredictorCombiner(method=mf.JointDiffusion(rounds=2)))
 
 
-@pytest.mark.parametrize("call", [lambda c: c.set_params(method__depth=3), lambda c: c.fit([1.0, 2.0])])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.set_params(method__depth=3),
+        lambda c: c.set_params(method="best", method__rounds=3),
+        lambda c: c.fit([1.0, 2.0]),
+    ],
+)
 def test_strange_arguments_are_refused(call):
     with pytest.raises(mf.InputError):
         call(mf.PredictorCombiner())
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_data_frame_is_the_table_that_it_shows(case, library):
+    X = frame_of(case.main, library)
+    y = np.full(len(case.main), np.nan)
+    y[case.labelled] = case.truth[case.labelled]
+    combiner = mf.PredictorCombiner(case.references, random_state=3).fit(X, y)
+    direct = mf.refine(case.main, case.references, case.labels(), rng=3)
+    np.testing.assert_array_equal(combiner.predict(X), direct.predictions)
+    np.testing.assert_array_equal(combiner.transform(X), np.asarray(direct.predictions)[:, None])
+    assert combiner.feature_names_in_.tolist() == ["id", "score", "x0", "x1", "x2", "x3", "x4", "x5"]
+    assert combiner.n_features_in_ == 8
+
+
+def test_a_truth_that_is_known_nowhere_is_none(case):
+    X = frame_of(case.main)
+    blind = mf.PredictorCombiner(case.references, random_state=0).fit(X, np.full(len(X), np.nan))
+    assert blind.refinement_.accuracy is None
+    np.testing.assert_array_equal(blind.predict(X), mf.refine(case.main, case.references, rng=0).predictions)
+
+
+def test_it_scores_by_ranking_or_as_a_regressor(case):
+    X = frame_of(case.main)
+    known = np.where(np.arange(len(X)) % 2, case.truth, np.nan)
+    ranking = mf.PredictorCombiner(case.references, random_state=0).fit(X)
+    assert ranking.score(X, known) == ranking_accuracy(case.truth[1::2], ranking.predict(X)[1::2])
+    regression = clone(ranking).set_params(method__task="regression").fit(X, known)
+    assert regression.score(X, case.truth) == r2_score(case.truth, regression.predict(X))
+
+
+def test_cross_validation_is_the_plain_loop_and_beats_the_scores_alone(numerals):
+    X, y, references = numerals
+    combiner = mf.PredictorCombiner(references, random_state=0)
+    scores = cross_val_score(scaled(combiner), X, y, cv=FOLDS, error_score="raise")
+    for score, (train, test) in zip(scores, FOLDS.split(X), strict=True):
+        features = StandardScaler().fit(X.iloc[train, 2:]).transform(X.iloc[:, 2:])
+
+        def part(rows, features=features):
+            return mf.Observations(X["score"][rows].to_numpy(), features[rows], ids=X["id"][rows].tolist(), name="X")
+
+        labels = mf.RankLabels(X["id"][train].tolist(), y[train])
+        result = mf.refine(part(train), references, labels, rng=0)
+        assert score == pytest.approx(ranking_accuracy(y[test], result.apply(part(test))), abs=1e-12)
+        assert score > ranking_accuracy(y[test], X["score"][test]) + 0.01
+
+
+def test_a_grid_search_chooses_hyperparameters(numerals):
+    X, y, references = numerals
+    combiner = mf.PredictorCombiner(references, mf.JointDiffusion(presmoothed=False), random_state=0)
+    grid = {"combine__method__score_scale": [0.1, np.inf], "combine__method__rounds": [3]}
+    search = GridSearchCV(scaled(combiner), grid, cv=FOLDS, error_score="raise").fit(X, y)
+    by_hand = [
+        cross_val_score(
+            scaled(clone(combiner).set_params(method__score_scale=scale, method__rounds=3)), X, y, cv=FOLDS
+        )
+        for scale in (0.1, np.inf)
+    ]
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], np.mean(by_hand, axis=1))
+    chosen = search.best_estimator_["combine"].refinement_.method
+    assert chosen.score_scale == search.best_params_["combine__method__score_scale"]
+    assert (chosen.rounds, chosen.presmoothed) == (3, False)
+
+
+def test_what_it_gives_feeds_the_next_step(numerals):
+    X, y, references = numerals
+    combine = mf.PredictorCombiner(references, random_state=0)
+    pipeline = Pipeline([*scaled(combine).steps, ("calibrate", IsotonicRegression(out_of_bounds="clip"))]).fit(X, y)
+    calibrated = IsotonicRegression(out_of_bounds="clip").fit(pipeline[:-1].transform(X), y)
+    np.testing.assert_array_equal(pipeline.predict(X), calibrated.predict(pipeline[:-1].transform(X)))
+
+
+@pytest.mark.parametrize("library, name", [(pd, "pandas"), (pl, "polars")])
+def test_set_output_is_honoured(case, library, name):
+    X = frame_of(case.main)
+    X.index = X["id"] + "!"
+    combiner = mf.PredictorCombiner(case.references, random_state=0).fit(X)
+    refined = combiner.transform(X)
+    combiner.set_output(transform=name)
+    for given in (X, case.main):
+        out = combiner.transform(given)
+        assert isinstance(out, library.DataFrame)
+        assert list(out.columns) == combiner.get_feature_names_out().tolist() == ["score"]
+        np.testing.assert_array_equal(out.to_numpy(), refined)
+    if library is pd:
+        assert combiner.transform(X).index.equals(X.index)
+    with config_context(transform_output=name):
+        assert isinstance(clone(combiner).fit(X).transform(X), library.DataFrame)
+
+
+def test_the_page_of_a_pipeline_names_references_and_hyperparameters(case):
+    page = estimator_html_repr(scaled(mf.PredictorCombiner(case.references, mf.JointDiffusion(rounds=7))))
+    for text in ("PredictorCombiner", "reference 1", "reference 2", "rounds=7", "random_state"):
+        assert text in page
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+        estimator_checks.check_valid_tag_types,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_scikit_learns_own_checks_that_need_no_data(check):
+    check("PredictorCombiner", mf.PredictorCombiner())
+
+
+def test_the_rest_of_scikit_learns_contract(case):
+    """What its other checks ask for, on tables that the combiner can take."""
+    X, y = frame_of(case.main), case.truth
+    combiner = mf.PredictorCombiner(case.references, random_state=0)
+    before = X.copy(), y.copy(), combiner.get_params(), set(vars(combiner))
+    assert combiner.fit(X, y) is combiner
+    refined = combiner.predict(X)
+    pd.testing.assert_frame_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+    assert combiner.get_params() == before[2]
+    assert all(name.endswith("_") and not name.startswith("_") for name in set(vars(combiner)) - before[3])
+    np.testing.assert_array_equal(combiner.fit(X, y).predict(X), refined)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(combiner)).predict(X), refined)
+    np.testing.assert_array_equal(combiner.predict(X[::-1])[::-1], refined)
+    np.testing.assert_array_equal(np.concatenate([combiner.predict(X[:50]), combiner.predict(X[50:])]), refined)
+    with pytest.raises(ValueError, match="feature names"):
+        combiner.predict(X.rename(columns={"x0": "other"}))
+    combiner.fit(case.main)
+    assert not hasattr(combiner, "feature_names_in_")
+
+
+def test_what_was_saved_transforms_frames(case, tmp_path):
+    X = frame_of(case.main)
+    combiner = mf.PredictorCombiner(case.references, random_state=0).fit(X, case.truth)
+    combiner.save(tmp_path / "combiner.npz")
+    again = mf.PredictorCombiner.load(tmp_path / "combiner.npz")
+    np.testing.assert_array_equal(again.transform(X), combiner.transform(X))
+    assert again.get_params()["random_state"] == 0
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda X, y: (X.to_numpy(), y), "ndarray came where Observations or a data frame"),
+        (lambda X, y: (X.drop(columns="score"), y), "no column 'score' .*has: id, x0"),
+        (lambda X, y: (X.assign(x1="blue"), y), "Column 'x1' of X is of type String"),
+        (lambda X, y: (X.assign(x1=np.nan), y), "X has NaN or infinite features"),
+        (lambda X, y: (X, y[:-1]), "y has 159 values but X has 160 rows"),
+        (lambda X, y: (X, np.ones(len(X))), "labels are all equal"),
+        (lambda X, y: (X, np.column_stack([y, y])), "y came with shape"),
+    ],
+)
+def test_bad_tables_are_refused_with_a_sentence(case, change, message):
+    X, y = change(frame_of(case.main), case.truth)
+    with pytest.raises(mf.InputError, match=message):
+        mf.PredictorCombiner(case.references).fit(X, y)
+
+
+def test_a_truth_that_orders_nothing_measures_nothing(case):
+    X = frame_of(case.main)
+    with pytest.raises(mf.InputError, match="measures nothing"):
+        mf.PredictorCombiner(case.references, random_state=0).fit(X).score(X, np.ones(len(X)))

@@ -7,24 +7,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from manifuse.diffusion.containers import to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
-from manifuse.errors import InputError
+from manifuse.diffusion.score import GradedRanking
+from manifuse.errors import InputError, demand
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.persistence import load, save
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Refine a predictor by references; fitted on one set of main rows, applied to more.
 
+    The main rows come as a data frame with a column ``id``, a column ``score`` and feature columns, as on the
+    command line, so that pipelines and cross-validation can split it by rows; or as `Observations`. What is known
+    of the truth comes as ``y``, one number for every row and NaN where it is not known; or as `RankLabels`.
+
     Parameters
     ----------
     references : sequence of Observations
-        Others' predictions.
+        Others' predictions. They are a parameter, and no metadata of ``fit``, because they have rows of their own
+        and are the same in every fold.
     method : JointDiffusion, optional
         The hyperparameters. Each is a parameter here too, as ``method__neighbours`` and so on.
     random_state : int, numpy.random.Generator or None
@@ -34,18 +47,28 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     refinement_ : Refinement
         The whole result.
+    n_features_in_ : int
+        Columns of the data frame that was fitted, ``id`` and ``score`` included.
+    feature_names_in_ : array of str
+        Their names.
 
     Examples
     --------
+    A table of sixty rows, half of which have labels, and a reference on the same rows:
+
     >>> import numpy as np
+    >>> import pandas as pd
     >>> import manifuse as mf
     >>> noise = np.random.default_rng(0)
-    >>> truth, ids = np.arange(20.0), range(20)
-    >>> ours = mf.Observations(truth + 6 * noise.standard_normal(20), ids=ids)
-    >>> other = mf.Observations(truth + noise.standard_normal(20), ids=ids, name="other")
-    >>> combiner = mf.PredictorCombiner([other], random_state=0).set_params(method__rounds=3)
-    >>> combiner.fit_transform(ours).shape
-    (20,)
+    >>> truth, ids = np.arange(60.0), range(60)
+    >>> ours = pd.DataFrame({"id": ids, "score": truth + 20 * noise.standard_normal(60)})
+    >>> other = mf.Observations(truth + 5 * noise.standard_normal(60), ids=ids, name="other")
+    >>> combiner = mf.PredictorCombiner([other], random_state=0).set_params(method__rounds=5)
+    >>> known = np.where(truth % 2, truth, np.nan)
+    >>> combiner.set_output(transform="pandas").fit_transform(ours, known).columns.tolist()
+    ['score']
+    >>> bool(combiner.score(ours, truth) > 0.85)
+    True
     """
 
     def __init__(
@@ -58,26 +81,102 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.random_state = random_state
 
-    def fit(self, X: Observations, y: RankLabels | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Refine the predictions of ``X``; ``y`` is what is known of the truth.
 
         Parameters
         ----------
-        X : Observations
-            The main predictor.
-        y : RankLabels, optional
+        X : data frame or Observations
+            The main predictor: columns ``id``, ``score`` and, where not all ids are common, features.
+        y : (n,) array or series of numbers, or RankLabels, optional
+            NaN where the truth is not known.
 
         Returns
         -------
         PredictorCombiner
+
+        Raises
+        ------
+        InputError
+            If the tables do not fit together; the message says what to do.
         """
-        self.refinement_ = refine(X, self.references, labels=y, method=self.method, rng=self.random_state)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if not isinstance(X, Observations):
+            validate_data(self, X, skip_check_array=True)
+        main = observe(X)
+        labels = y if y is None or isinstance(y, RankLabels) else label(main, y)
+        self.refinement_ = refine(main, self.references, labels=labels, method=self.method, rng=self.random_state)
         return self
 
-    def transform(self, X: Observations) -> Any:
-        """Refined predictions of the rows of ``X``, fitted or new; see `Refinement.apply`."""
+    def predict(self, X: Any) -> Any:
+        """Refined predictions of the rows of ``X``, fitted or new; see `Refinement.apply`.
+
+        Parameters
+        ----------
+        X : data frame or Observations
+
+        Returns
+        -------
+        (n,) array
+            Of Observations, in the library of their predictions.
+
+        Raises
+        ------
+        InputError
+            If the features are not those of the fit.
+        """
         check_is_fitted(self)
-        return self.refinement_.apply(X)
+        if hasattr(self, "feature_names_in_") and not isinstance(X, Observations):
+            validate_data(self, X, skip_check_array=True, reset=False)
+        return self.refinement_.apply(observe(X))
+
+    def transform(self, X: Any) -> Any:
+        """Do what `predict` does, in the shape that the next step of a pipeline expects.
+
+        Parameters
+        ----------
+        X : data frame or Observations
+
+        Returns
+        -------
+        (n, 1) array
+            Or a data frame, as ``set_output`` says. Of Observations (n,), unless ``set_output`` says otherwise.
+        """
+        refined = self.predict(X)
+        return refined if isinstance(X, Observations) else refined[:, None]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Compare the refined predictions of ``X`` with the truth ``y``; larger is better.
+
+        Parameters
+        ----------
+        X : data frame or Observations
+        y : (n,) array or series of numbers
+            Rows where it is NaN do not count.
+
+        Returns
+        -------
+        float
+            Ranking accuracy, in [0, 1]; with ``task="regression"`` the coefficient of determination, at most 1.
+
+        Raises
+        ------
+        InputError
+            If ``y`` does not fit ``X``, or orders nothing.
+        """
+        refined = np.asarray(self.predict(X))
+        known, grades = _known(y, len(refined))
+        if len(np.unique(grades)) < 2:
+            raise InputError("The known values of y are all equal or missing, which measures nothing; give others.")
+        if self.refinement_.method.is_regression:
+            return float(r2_score(grades, refined[known]))
+        return GradedRanking(known, grades).report(refined[known])["accuracy"]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Name of the one column that `transform` gives: ``score``."""
+        del input_features
+        return np.array(["score"], dtype=object)
 
     def save(self, path: Path | str) -> None:
         """Keep what was fitted, without pickling; see `save`."""
@@ -97,7 +196,9 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             method = JointDiffusion() if self.method is None else self.method
-            params |= {f"method__{name}": getattr(method, name) for name in field_names()}
+            # Whatever else may have been set is refused when it is fitted, as scikit-learn has it.
+            if isinstance(method, JointDiffusion):
+                params |= {f"method__{name}": getattr(method, name) for name in field_names()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -110,5 +211,63 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{unknown[0]!r} is no hyperparameter; there are {', '.join(field_names())}.")
         super().set_params(**params)
         if inner:
-            self.method = replace(JointDiffusion() if self.method is None else self.method, **inner)
+            method = JointDiffusion() if self.method is None else self.method
+            demand(JointDiffusion, method)
+            self.method = replace(method, **inner)
         return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Ids may be text, and an array without named columns is no table of scores.
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+
+def observe(X: Any) -> Observations:
+    """Read the main predictor from a data frame with columns ``id``, ``score`` and features; pass Observations on.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a feature column holds something else than numbers.
+    """
+    if isinstance(X, Observations):
+        return X
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        raise InputError(
+            f"{type(X).__name__} came where Observations or a data frame with the columns id and score were expected; "
+            "let earlier steps of a pipeline give frames by set_output(transform='pandas')."
+        )
+    columns = frame.schema
+    missing = [name for name in ("id", "score") if name not in columns]
+    if missing:
+        raise InputError(f"X has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the one that it is.")
+    features = [name for name in columns if name not in ("id", "score")]
+    wrong = [name for name in features if not (columns[name].is_numeric() or columns[name] == nw.Boolean)]
+    if wrong:
+        raise InputError(
+            f"Column {wrong[0]!r} of X is of type {columns[wrong[0]]}, but features are numbers; encode or drop it."
+        )
+    return Observations(
+        frame["score"].to_numpy(),
+        frame.select(features).to_numpy() if features else None,
+        ids=frame["id"].to_numpy(),
+        name="X",
+    )
+
+
+def label(main: Observations, y: Any) -> RankLabels | None:
+    """Labels of the rows at which ``y`` (n,) is known; None if it is at none."""
+    known, grades = _known(y, len(main))
+    return RankLabels(main.keys[known], grades) if len(known) else None
+
+
+def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
+    """Rows at which ``y`` is not NaN, and what it is there."""
+    grades = to_floats(y, what="y", dimensions=1)
+    if len(grades) != rows:
+        raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one each, NaN where it is unknown.")
+    known = np.flatnonzero(~np.isnan(grades))
+    return known, grades[known]

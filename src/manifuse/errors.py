@@ -17,15 +17,48 @@ Value = TypeVar("Value")
 
 
 class ManifuseError(Exception):
-    """The root of the errors that manifuse raises on purpose."""
+    """The root of the errors that manifuse raises on purpose.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> try:
+    ...     mf.JointDiffusion(neighbours=0)
+    ... except mf.ManifuseError as error:
+    ...     print(error)
+    neighbours=0 came, but whole numbers of at least 1 were expected.
+    """
 
 
 class InputError(ManifuseError, ValueError):
-    """Input or arguments that cannot be used."""
+    """Input or arguments that cannot be used.
+
+    Also a ``ValueError``. The message says what came, what was expected and what to do.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.Observations([0.1, 0.7, 0.4], ids=["a", "b", "b"], name="ours")
+    Traceback (most recent call last):
+        ...
+    manifuse.errors.InputError: The id column of ours has 1 repeated values (first: 'b'), but each row needs an id of \
+its own; drop or rename the repeats.
+    """
 
 
 class MissingExtraError(InputError):
-    """A feature was asked for whose optional dependency is not installed."""
+    """A feature was asked for whose optional dependency is not installed.
+
+    The message is the command that installs it.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> raise mf.MissingExtraError("Drawing needs matplotlib; run: pip install 'manifuse[figures]'")
+    Traceback (most recent call last):
+        ...
+    manifuse.errors.MissingExtraError: Drawing needs matplotlib; run: pip install 'manifuse[figures]'
+    """
 
 
 class OutputError(ManifuseError):
@@ -33,7 +66,23 @@ class OutputError(ManifuseError):
 
 
 class ManifuseWarning(UserWarning):
-    """Something about the input that the user should know of."""
+    """Something about the input that the user should know of.
+
+    Examples
+    --------
+    Where such input is to be refused:
+
+    >>> import warnings
+    >>> import manifuse as mf
+    >>> ours = mf.Observations([0.1, 0.7, 0.4], ids=range(3), name="ours")
+    >>> theirs = mf.Observations([0.2, 0.9, 0.3], ids=range(3), name="theirs")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", mf.ManifuseWarning)
+    ...     mf.refine(ours, [theirs])
+    Traceback (most recent call last):
+        ...
+    manifuse.errors.ManifuseWarning: theirs shares only 3 ids with ours; fewer than 10 seldom carry a bridge.
+    """
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:

@@ -82,8 +82,8 @@ def refine_command(
 ) -> None:
     """Refine the scores of MAIN by those of the references, and write id, score, original and support.
 
-    Tables are CSV, Parquet, Arrow, JSON lines or .npz; rows with equal ids are the same thing. What the run used is
-    written beside OUT, as a config that gives the same result again.
+    Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad; rows with equal ids are the same thing. What the run
+    used is written beside OUT, as a config that gives the same result again.
     """
     from manifuse.cli.config import read_config, request_of, write_config
     from manifuse.cli.refine import run_refine

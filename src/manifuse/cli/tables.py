@@ -1,15 +1,17 @@
-"""Tables in and out of files: CSV, Parquet, Arrow, JSON lines and NumPy archives."""
+"""Tables in and out of files: CSV, Parquet, Arrow, JSON lines, NumPy archives, and annotated data to read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
@@ -49,7 +51,8 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     given : str
         A file with columns ``id`` and ``score``, every other column a feature; or an archive (``.npz``) of
         arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from a file
-        of their own, in the same row order.
+        of their own, in the same row order. Of annotated data (``.h5ad``), ids are the ``obs_names``, the score
+        a column of ``obs``, features an entry of ``obsm``, which ``FILE::ENTRY`` names where there are several.
     features : str, optional
         A regular expression that the names of feature columns match from the start.
 
@@ -60,6 +63,10 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     """
     file, _, features_file = given.partition("::")
     path = Path(file)
+    if path.suffix.lower() == ".h5ad":
+        if features is not None:
+            raise InputError(f"--features chooses among columns, but {path} has entries; write {path}::ENTRY.")
+        return read_annotated(path, features_file)
     if path.suffix.lower() == ".npz":
         if features is not None:
             raise InputError(f"--features chooses among columns, but {path} is an archive; leave it out.")
@@ -77,6 +84,44 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     if features_file:
         table = read_features(Path(features_file))
     return Table(path.stem, ids, scores, table)
+
+
+def read_annotated(path: Path, entry: str) -> Table:
+    """Read annotated data: ids are the ``obs_names``, scores the column ``score`` of ``obs``.
+
+    Parameters
+    ----------
+    path : Path
+    entry : str
+        Of ``obsm``, that holds the features; may be empty where there are none, or only one.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as that.
+    """
+    anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    _demand_file(path)
+    try:
+        # Backed: the matrix, which nobody asks for here, stays in the file.
+        cells = anndata.read_h5ad(path, backed="r")
+    except Exception as error:
+        # The reader promises nothing of what a damaged file makes it raise.
+        sentence = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} cannot be read as annotated data ({sentence}); check what it is.") from None
+    with closing(cells.file):
+        columns = {str(name): cells.obs[name].to_numpy() for name in cells.obs.columns}
+        _demand(path, columns, "score")
+        _numbers(path, {"score": columns["score"]})
+        entries = list(cells.obsm)
+        if entry not in entries and (entry or len(entries) > 1):
+            there = ", ".join(entries) or "none"
+            raise InputError(f"{path} has in obsm: {there}; name the one that holds the features as {path}::ENTRY.")
+        table = cells.obsm[entry or entries[0]] if entries else None
+        is_sparse = issparse(table)
+        if table is not None:
+            table = np.asarray(table.toarray() if is_sparse else table)
+        return Table(path.stem, cells.obs_names.to_numpy(), columns["score"], table)
 
 
 def observe(table: Table, *, drop: bool) -> Observations:

@@ -130,7 +130,7 @@ class ImplicitAnchor(Anchor):
 
 @dataclass(frozen=True)
 class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
-    """The implicit Euler step (eq. 15-16 with the identity that the print lost), matrix-free.
+    """The implicit Euler step of equations 15 and 16, with the identity that the print lost, matrix-free.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class ExplicitAnchor(Anchor):
 
 @dataclass(frozen=True)
 class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
-    """The explicit Euler scheme of the paper (eq. 17), sparse throughout.
+    """The explicit Euler scheme of the paper, equation 17, sparse throughout.
 
     Parameters
     ----------

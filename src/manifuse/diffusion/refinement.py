@@ -90,6 +90,19 @@ class Refinement:
     seed : int
         Gives the same result again on the same input.
     main : Observations
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import manifuse as mf
+    >>> noise = np.random.default_rng(0)
+    >>> ours = mf.Observations(np.arange(20.0) + 6 * noise.standard_normal(20), ids=range(20), name="ours")
+    >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
+    >>> result = mf.refine(ours, [other], rng=0)
+    >>> result
+    Refinement(20 rows, 1 references, accepted: The predictions settled: a further round hardly turned them.)
+    >>> result.relevance[0].name, result.relevance[0].pairs, result.weights.shape, result.support.shape
+    ('other', 20, (1,), (20,))
     """
 
     predictions: Any

@@ -1,0 +1,71 @@
+"""Sphinx configuration: what the site is made of. Built by `scripts/docs`."""
+
+import sys
+from pathlib import Path
+
+import manifuse
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+project = "manifuse"
+author = "The manifuse developers"
+copyright = author
+version = release = manifuse.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+    # Ours, in docs/extensions.
+    "commands",
+    "drawings",
+    "mathml",
+    "offline",
+]
+exclude_patterns = ["_build", "_templates"]
+suppress_warnings = ["config.cache"]
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+# One page for each public name; `manifuse` is the only place that users import from.
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+default_role = "autolink"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "generated/gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "notebook_extensions": set(),
+    "show_signature": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "manifuse"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+# Pages without pages below them have nothing to navigate.
+html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "method", "faq")}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 7,
+}

@@ -1,0 +1,60 @@
+"""The page of the commands: what each prints with ``--help``, taken from the command line itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+from sphinx.application import Sphinx
+from typer.testing import CliRunner
+
+from manifuse.cli.app import app as command_line
+
+#: Narrow enough for most windows; a phone scrolls.
+WIDTH = 84
+
+INTRODUCTION = """\
+# Commands
+
+What each command prints with `--help`. Exit status: 0 done, 1 a failure of ours, 2 input or arguments that are
+refused, with one sentence that says what came, what was expected and what to do.
+"""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the page before the sources are read."""
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "generated" / "commands.md"))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write(path: Path) -> None:
+    """Write the page, unless it says so already: an older date would have Sphinx read it again."""
+    sections = [f"## {name}\n\n```text\n{printed_help(name)}\n```\n" for name in command_names()]
+    text = "\n".join([INTRODUCTION, *sections])
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def command_names() -> Iterator[str]:
+    """Every command, and the commands of every command, as one types them."""
+    return _names(typer.main.get_command(command_line), "manifuse")
+
+
+def printed_help(name: str) -> str:
+    """What a command prints with ``--help``."""
+    result = CliRunner().invoke(
+        command_line,
+        [*name.split()[1:], "--help"],
+        prog_name="manifuse",
+        env={"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "TERM": "dumb", "NO_COLOR": "1"},
+    )
+    return "\n".join(line.rstrip() for line in result.output.strip("\n").splitlines()).strip("\n")
+
+
+def _names(command: click.Command, name: str) -> Iterator[str]:
+    yield name
+    for each, inner in getattr(command, "commands", {}).items():
+        if not inner.hidden:
+            yield from _names(inner, f"{name} {each}")

@@ -1,0 +1,164 @@
+"""The pictures of the page on the method, drawn by the library itself when the site is built."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+
+import manifuse as mf
+from manifuse.datasets.digits import digits
+from manifuse.files import write_whole
+from manifuse.ranking.ranksvm import RankSVM
+
+#: Colours that stay apart for colour-blind readers (Okabe and Ito).
+GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
+
+#: Three directions across each other among predictions of four rows that sum to zero: the sphere that can be drawn.
+BASIS = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Draw before the sources are read."""
+    app.connect("builder-inited", lambda app: draw_all(Path(app.srcdir) / "generated" / "drawings"))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def draw_all(folder: Path) -> None:
+    """Draw what is not there yet, or was drawn by another state of this file or of the library."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [Path(__file__), *Path(mf.__file__).parent.rglob("*.py")]
+    latest = max(source.stat().st_mtime for source in sources)
+    drawings: dict[str, Callable[[], Figure]] = {"sphere": sphere, "bridge": bridge, "rounds": rounds}
+    for name, draw in drawings.items():
+        path = folder / f"{name}.svg"
+        if not path.is_file() or path.stat().st_mtime < latest:
+            figure = draw()
+            write_whole(path, lambda temporary, figure=figure: figure.savefig(temporary, format="svg"))
+
+
+def sphere() -> Figure:
+    """A predictor of four rows and three references on the sphere, and its way when they are followed."""
+    start, near, nearer, away = (
+        point / np.linalg.norm(point)
+        for point in np.array([[0.15, -0.75, 1], [0.75, 0.45, 1], [0.5, 0.62, 1], [-0.85, 0.4, 0.6]])
+    )
+    main = mf.Observations(start @ BASIS, ids=range(4), name="f")
+    others = [
+        mf.Observations(point @ BASIS, ids=range(4), name=name)
+        for point, name in ((near, "1"), (nearer, "2"), (away, "3"))
+    ]
+    way = [start]
+    with warnings.catch_warnings():
+        # Four rows are few, but more cannot be drawn.
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        for turns in range(1, 9):
+            plain = mf.JointDiffusion(
+                rounds=turns,
+                step_size=0.6,
+                weight_scale=0.4,
+                settled=0.0,
+                anchored=False,
+                smoothing=0.0,
+                ignore_chance=False,
+            )
+            refined = mf.refine(main, others, method=plain, rng=0).predictions
+            way.append(BASIS @ refined / np.linalg.norm(refined))
+    figure = Figure(figsize=(4.6, 4.4), layout="constrained")
+    axes = figure.subplots()
+    angle = np.linspace(0, 2 * np.pi, 200)
+    axes.plot(np.cos(angle), np.sin(angle), color=GREY, lw=1)
+    for tilt in (-0.5, 0.0, 0.5):
+        # Circles of latitude, seen from a little above.
+        radius = np.sqrt(1 - tilt**2)
+        axes.plot(
+            radius * np.cos(angle), tilt * 0.9 + 0.25 * radius * np.sin(angle), color="#dddddd", lw=0.7, zorder=0
+        )
+    path = np.array(way)
+    axes.plot(path[:, 0], path[:, 1], "-", color=BLUE, lw=1.5)
+    axes.plot(path[1:, 0], path[1:, 1], "o", color=BLUE, ms=4)
+    for point, name, colour, look in (
+        (start, "f", BLUE, "o"),
+        (near, "g¹", ORANGE, "D"),
+        (nearer, "g²", ORANGE, "D"),
+        (away, "g³", GREY, "D"),
+    ):
+        axes.plot(point[0], point[1], look, color=colour, ms=9)
+        axes.annotate(name, point[:2], (9, -4), textcoords="offset points", fontsize=14, color=colour)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    return figure
+
+
+def bridge() -> Figure:
+    """Two tables with thirty pairs, what arrives on ours, and what becomes of it. The rows are drawn at random."""
+    rng = np.random.default_rng(3)
+    pairs, own = 30, 270
+    ours, theirs = (np.vstack([shared, rng.uniform(0, 1, (own, 2))]) for shared in [rng.uniform(0, 1, (pairs, 2))] * 2)
+    truth = [np.sin(3 * places[:, 0]) + places[:, 1] for places in (ours, theirs)]
+    main = mf.Observations(
+        truth[0] + 0.5 * rng.standard_normal(pairs + own), ours, ids=range(pairs + own), name="ours"
+    )
+    reference = mf.Observations(
+        truth[1] + 0.1 * rng.standard_normal(pairs + own),
+        np.column_stack([np.exp(theirs[:, 0]), theirs[:, 1] ** 2, theirs.sum(axis=1)]),
+        ids=[*range(pairs), *range(1000, 1000 + own)],
+        name="theirs",
+    )
+    result = mf.refine(main, [reference], rng=0)
+    panels = (
+        ("our rows, our scores", ours, main.scores, "viridis"),
+        ("their rows, their scores", theirs, reference.scores, "viridis"),
+        ("our rows, refined scores", ours, np.asarray(result.predictions), "viridis"),
+        ("our rows, support", ours, result.support, "cividis"),
+    )
+    figure = Figure(figsize=(7.2, 6.6), layout="constrained")
+    for axes, (title, places, values, colours) in zip(figure.subplots(2, 2).ravel(), panels, strict=True):
+        order = values if colours == "cividis" else np.argsort(np.argsort(values))
+        axes.scatter(*places.T, c=order, cmap=colours, s=16)
+        axes.scatter(*places[:pairs].T, s=52, facecolors="none", edgecolors=ORANGE, linewidths=1.3)
+        axes.set_title(title, loc="left", fontsize=11)
+        axes.set(xticks=[], yticks=[])
+    return figure
+
+
+def rounds() -> Figure:
+    """Digits with labels: the accuracy over the grid in the first round, and how accuracy and alignments go on."""
+    archive, rng = digits(), np.random.default_rng(0)
+    common, ours, theirs, training = np.split(rng.permutation(len(archive)), [200, 600, 1400])
+
+    def observed(view: str, rows: np.ndarray) -> mf.Observations:
+        task = archive.tasks[view]
+        features = (task.features - task.features.mean(axis=0)) / (task.features.std(axis=0) + 1e-9)
+        ranker = RankSVM(kernel="gaussian").fit(features[training], task.labels[training])
+        return mf.Observations(ranker.predict(features[rows]), features[rows], ids=rows, name=view)
+
+    main = observed("fourier", np.concatenate([common, ours]))
+    references = [observed(view, np.concatenate([common, theirs])) for view in ("profile", "zernike", "gradient")]
+    labels = mf.RankLabels(ours[:200], archive.tasks["fourier"].labels[ours[:200]])
+    result = mf.refine(main, references, labels, mf.JointDiffusion(presmoothed=False), rng=0)
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    surface, course = figure.subplots(1, 2)
+    choice = result.choice
+    image = surface.imshow(choice.surface, cmap="cividis", origin="lower", aspect="auto")
+    cell = choice.weight_scales.index(choice.weight_scale), choice.step_sizes.index(choice.step_size)
+    surface.plot(*cell, "x", color=ORANGE, ms=9, mew=2.5)
+    surface.set_xticks(
+        range(len(choice.weight_scales)), [f"{value:.3g}" for value in choice.weight_scales], fontsize=8
+    )
+    surface.set_yticks(range(len(choice.step_sizes)), [f"{value:.3g}" for value in choice.step_sizes], fontsize=8)
+    surface.set(xlabel="weight scale σ²", ylabel="step size δ")
+    surface.set_title("accuracy on the labels, first round", loc="left", fontsize=11)
+    figure.colorbar(image, ax=surface)
+    steps = np.arange(len(result.history))
+    for place, reference in enumerate(references):
+        values = [step.alignments[place] for step in result.history]
+        course.plot(steps, values, "-", color=(ORANGE, GREEN, GREY)[place], label=f"alignment with {reference.name}")
+    course.plot(steps, [step.score for step in result.history], "o-", color=BLUE, ms=3, label="accuracy on the labels")
+    course.set(xlabel="step", ylim=(0.6, 1.0))
+    course.set_title("over all rounds", loc="left", fontsize=11)
+    course.legend(frameon=False, fontsize=9, loc="lower right")
+    return figure
