@@ -67,6 +67,9 @@ def refine_command(
         bool | None, typer.Option(help="Keep the scores unless the gain is certain (the default).")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Where to keep the refinement (.npz), for manifuse apply.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where a page goes (.html) that says what it is worth, and why.")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A TOML file that says the same, and sets hyperparameters; options go before it."),
@@ -89,6 +92,7 @@ def refine_command(
         "pairs": pairs,
         "features": features,
         "save": save,
+        "report": report,
         "seed": seed,
         "drop_invalid": drop_invalid,
     }
@@ -103,6 +107,8 @@ def refine_command(
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     _print_summary(summary, request.out)
+    if request.report is not None:
+        people.print(f"The report is {request.report}.", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command("apply")

@@ -25,6 +25,7 @@ KEYS: Mapping[str, type] = {
     "pairs": str,
     "features": str,
     "save": str,
+    "report": str,
     "seed": int,
     "drop_invalid": bool,
     "method": dict,
@@ -85,7 +86,7 @@ def request_of(
         if not given.get(key):
             raise InputError(f"{option} is missing; give it, or {key} in a --config file.")
     method = JointDiffusion(**{**config.get("method", {}), **hyperparameters})
-    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save")}
+    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save", "report")}
     return RefineRequest(
         main=given["main"],
         references=given["reference"],
@@ -108,6 +109,7 @@ def write_config(path: Path, request: RefineRequest) -> None:
         "pairs": request.pairs,
         "features": request.features,
         "save": request.save,
+        "report": request.report,
         "seed": request.seed,
         "drop_invalid": request.drop_invalid,
     }

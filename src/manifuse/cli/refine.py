@@ -18,6 +18,7 @@ from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
 from manifuse.persistence import check_model, save
+from manifuse.report.page import check_report, page_of, write_page
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class RefineRequest:
     drop_invalid : bool
     save : Path or None
         Where the refinement is kept, for ``manifuse apply``.
+    report : Path or None
+        Where the page about the refinement goes.
     """
 
     main: str
@@ -48,6 +51,7 @@ class RefineRequest:
     seed: int
     drop_invalid: bool
     save: Path | None = None
+    report: Path | None = None
 
 
 def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
@@ -63,6 +67,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     check_output(request.out)
     if request.save is not None:
         check_model(request.save)
+    if request.report is not None:
+        check_report(request.report)
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
     if len({other.name for other in others}) < len(set(request.references)):
@@ -79,8 +85,14 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         "original": main.scores,
         "support": result.support,
     }
+    page = None
+    if request.report is not None:
+        # Before anything is written, so that nothing is left behind by what could go wrong with it.
+        page = page_of(result, references=references, seconds=time.perf_counter() - start)
     if request.save is not None:
         save(result, request.save)
+    if request.report is not None and page is not None:
+        write_page(request.report, page)
     write_table(request.out, columns)
     return result, summarise(result, seconds=time.perf_counter() - start)
 
