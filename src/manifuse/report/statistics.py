@@ -187,12 +187,15 @@ class Course:
 
 
 def metric_of(result: Refinement) -> Metric:
-    """Align the main predictor, its refinement and the references, as the last bridges carry them, pairwise."""
+    """Align the main predictor, its refinement and the references, as the last bridges carried them, pairwise."""
+    fit = result._extension
+    # The bridges that the last state in the history was measured by: those that a last step was taken with.
+    last = fit.rounds[-1] if result.history[-1].step > 0 else fit.end
     names, own = [result.main.name], [result.main.scores]
     if result.accepted:
         names.append("refined")
         own.append(result._refined)
-    columns = unit(np.column_stack([*own, result._extension.end.transport.values]))
+    columns = unit(np.column_stack([*own, last.transport.values]))
     return Metric((*names, *(entry.name for entry in result.relevance)), columns.T @ columns)
 
 

@@ -67,7 +67,7 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         lines.append(_line("share of the highest tenth that stays there", f"{shift.top_kept:.1%}"))
         if result.weights.any():
             lines.append(_line(f"rows with hardly any evidence (support below {LITTLE})", f"{shift.little_support:,}"))
-    return Grid(("", "value"), tuple(lines))
+    return Grid(("result", "value"), tuple(lines))
 
 
 def relevance_grid(result: Refinement) -> Grid:
@@ -109,7 +109,7 @@ def metric_grid(metric: Metric) -> Grid:
         _line(name, *(f"{value:+.3f}" for value in row))
         for name, row in zip(metric.names, metric.values.tolist(), strict=True)
     )
-    return Grid(("", *metric.names), tuple(lines))
+    return Grid(("alignment", *metric.names), tuple(lines))
 
 
 def moves_grid(moves: Sequence[Move]) -> Grid:
