@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -220,9 +221,9 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
 def test_sizes_of_references_are_said_where_they_are_given():
     result, markup = run("labels")
     line = Reader(markup).table("table")["reference 1"]
-    assert (line["rows"], line["features"], line["rows common with ours"]) == ("160", "6", "40")
+    assert (line["rows"], line["features"], line["common rows"]) == ("160", "6", "40")
     line = Reader(page_of(result)).table("table")["reference 1"]
-    assert (line["rows"], line["features"], line["rows common with ours"]) == ("—", "—", "40")
+    assert (line["rows"], line["features"], line["common rows"]) == ("—", "—", "40")
     assert "seconds" not in Reader(page_of(result)).words
 
 
@@ -231,6 +232,16 @@ def test_a_reference_that_runs_the_other_way_is_said_to():
     other = remade(case.references[0], predictions=-case.references[0].scores)
     result = mf.refine(case.main, [other], rng=0)
     assert "“reference 1” speaks in reverse" in Reader(page_of(result)).words
+
+
+def test_references_of_slight_weight_are_counted_and_not_named():
+    result, _ = run("coupled")
+    first, second = result.relevance
+    slight = (replace(first, weight=0.04), replace(second, weight=0.0003))
+    changed = replace(result, relevance=slight, weights=np.array([entry.weight for entry in slight]))
+    read = Reader(page_of(changed))
+    assert "the most important first: “reference 1” (weight 0.04), and 1 more with less." in read.words
+    assert read.table("reference")["reference 2"]["weight"] == "<0.001"
 
 
 def test_rows_out_of_reach_are_counted():
@@ -246,7 +257,7 @@ def test_rows_out_of_reach_are_counted():
     result = mf.refine(main, case.references, rng=0)
     little = int(np.sum(result.support < LITTLE))
     assert little >= 30
-    assert f"{little} rows ({little / 90:.0%}) have hardly any evidence" in Reader(page_of(result)).words
+    assert f"{little} rows ({little / 90:.1%}) have hardly any evidence" in Reader(page_of(result)).words
 
 
 HOSTILE = [

@@ -13,6 +13,9 @@ from manifuse.report.statistics import LITTLE, Shift, Standing, by_weight, stand
 #: References that the summary names, and that it counts beyond.
 NAMED = 3
 
+#: Share of the largest weight below which a reference is only counted.
+SLIGHT = 0.1
+
 
 def verdict(result: Refinement) -> str:
     """Return the verdict in one word."""
@@ -89,7 +92,8 @@ def _mattered(result: Refinement) -> list[str]:
     if result.accepted and not taken:
         sentences.append("No reference took part: the main predictor was smoothed by its own features alone.")
     elif taken and result.accepted:
-        named = [f"“{entries[place].name}” (weight {entries[place].weight:.2f})" for place in taken[:NAMED]]
+        heavy = [place for place in taken if entries[place].weight >= SLIGHT * entries[taken[0]].weight]
+        named = [f"“{entries[place].name}” (weight {entries[place].weight:.2g})" for place in heavy[:NAMED]]
         more = len(taken) - len(named)
         rest = f", and {more} more with less" if more else ""
         sentences.append(
@@ -125,7 +129,7 @@ def _supported(shift: Shift) -> str:
     if not little:
         return "Every row has some evidence from the references behind it."
     return (
-        f"{_many(little, 'row')} ({little / rows:.0%}) {'has' if little == 1 else 'have'} hardly any evidence from "
+        f"{_many(little, 'row')} ({little / rows:.1%}) {'has' if little == 1 else 'have'} hardly any evidence from "
         f"the references behind {'it' if little == 1 else 'them'} (support below {LITTLE}): do not trust "
         f"{'it' if little == 1 else 'them'} more than before."
     )

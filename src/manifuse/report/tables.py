@@ -35,7 +35,7 @@ def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
         )
 
     return Grid(
-        ("table", "role", "rows", "features", "rows common with ours"),
+        ("table", "role", "rows", "features", "common rows"),
         (
             line(result.main.name, "main predictor", result.main, ABSENT),
             *(line(entry.name, "reference", sizes.get(entry.name), f"{entry.pairs:,}") for entry in result.relevance),
@@ -79,7 +79,7 @@ def relevance_grid(result: Refinement) -> Grid:
         lines.append(
             (
                 Cell(entry.name),
-                Cell(f"{entry.weight:.3f}", strong=took_part),
+                Cell(_weight(entry.weight), strong=took_part),
                 Cell(f"{entry.held_out_alignment:+.3f}"),
                 Cell(f"{entry.chance_alignment:.3f}"),
                 Cell(f"{entry.alignment:+.3f}"),
@@ -194,6 +194,11 @@ def method_grid(method: JointDiffusion) -> Grid:
     """Every field of the method as it was given."""
     values = ((field.name, getattr(method, field.name)) for field in fields(method))
     return Grid(("field", "value"), tuple(_line(name, _text(value)) for name, value in values))
+
+
+def _weight(weight: float) -> str:
+    # One that took part is not to look as if it had none.
+    return "<0.001" if 0 < weight < 0.0005 else f"{weight:.3f}"
 
 
 def _origin(name: str, candidates: object, rule: str) -> str:
