@@ -88,7 +88,7 @@ def draw_cells(
 
 def ink(value: float) -> str:
     """Text colour that can be read on the cividis colour of ``value``."""
-    return "white" if value < 0.6 else "black"
+    return "white" if value < 0.47 else "black"
 
 
 def label(name: str) -> str:
