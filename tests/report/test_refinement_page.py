@@ -108,6 +108,14 @@ def runs():
             ["stay as they were", "give more pairs or other references", "Nothing: the main predictor"],
             3,
         ),
+        "chance taken all the same": (
+            plain,
+            noisy(plain),
+            None,
+            {"ignore_chance": False},
+            ["were refined", "Nothing speaks for them"],
+            5,
+        ),
         "too few labels": (
             plain,
             plain.references,

@@ -77,8 +77,14 @@ def _gained_unmeasured(result: Refinement) -> list[str]:
         return [str(result.reason)]
     sure = sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in result.relevance)
     name, count = result.main.name, len(result.relevance)
+    unmeasured = "No labels came, so whether the new scores are better was not measured."
+    if not sure:
+        return [
+            unmeasured,
+            f"Nothing speaks for them: no reference agrees with “{name}” more than chance would have it.",
+        ]
     return [
-        "No labels came, so whether the new scores are better was not measured.",
+        unmeasured,
         f"What speaks for them: on the rows that both know, {sure} of {_many(count, 'reference')} "
         f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than chance would have it.",
     ]
