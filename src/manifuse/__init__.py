@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from manifuse.diffusion.tensors import Torch
     from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
     from manifuse.persistence import load, save
+    from manifuse.report.page import write_report
 
 __version__ = version("manifuse")
 
@@ -46,6 +47,7 @@ __all__ = [
     "load",
     "refine",
     "save",
+    "write_report",
 ]
 
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
@@ -68,6 +70,7 @@ _HOMES = {
     "load": "persistence",
     "refine": "diffusion.refine",
     "save": "persistence",
+    "write_report": "report.page",
 }
 
 

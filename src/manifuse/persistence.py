@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
 from manifuse.diffusion.extension import Extension, Lookup
-from manifuse.diffusion.graph import FeatureGraph, HostGraph
+from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason, Round, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
@@ -168,8 +168,6 @@ def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"sparse": parts, "rows": value.shape[0], "columns": value.shape[1]}
     if isinstance(value, Observations):
         return {"table": {name: _plain(getattr(value, name), arrays) for name in ("name", "scores", "table", "keys")}}
-    if isinstance(value, FeatureGraph):
-        value = value.on_host()
     if isinstance(value, tuple):
         return {"tuple": [_plain(entry, arrays) for entry in value]}
     if isinstance(value, Mapping):

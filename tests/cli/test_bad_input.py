@@ -121,6 +121,8 @@ CASES = {
     "an unknown task": ({}, ["--task", "sorting"], "'ranking' or 'regression' were expected"),
     "an unknown output ending": ({}, ["--out", "out.docx"], "ends in '.docx'"),
     "an output folder missing": ({}, ["--out", "nowhere/out.csv"], "The folder nowhere is not there"),
+    "a report of another kind": ({}, ["--report", "page.pdf"], "ends in '.pdf', but reports end in .html"),
+    "a report folder missing": ({}, ["--report", "nowhere/page.html"], "The folder nowhere is not there"),
     "references of one name": ({}, ["--reference", "reference.csv"], "a name of its own"),
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no column 'main'"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),

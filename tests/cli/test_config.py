@@ -81,6 +81,7 @@ def test_every_hyperparameter_survives_the_file(method, tmp_path):
         seed=3,
         drop_invalid=True,
         save=tmp_path / "model.npz",
+        report=tmp_path / "page.html",
     )
     write_config(tmp_path / "run.toml", request)
     assert request_of(read_config(tmp_path / "run.toml"), {}, {}) == request

@@ -9,12 +9,13 @@ from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
 from manifuse.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.experiments.figures import as_svg, draw_toy
+from manifuse.experiments.figures import draw_toy
 from manifuse.experiments.methods import METHODS, Case
 from manifuse.experiments.protocol import Protocol, Roles, Trial, train_rankers
 from manifuse.experiments.provenance import provenance, write_rows
 from manifuse.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.report.drawing import as_svg
 
 
 @pytest.fixture(scope="module")

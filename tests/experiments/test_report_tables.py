@@ -11,8 +11,7 @@ from tests.result_rows import NEEDS_COUPLED, draw_rows
 
 from manifuse.experiments.claims import Evidence, judge_claims
 from manifuse.experiments.comparison import MEAN
-from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, rivals
-from manifuse.experiments.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
+from manifuse.experiments.figures import draw_results, draw_surface_of, rivals
 from manifuse.experiments.statistics import summarise
 from manifuse.experiments.surface import surfaces_of
 from manifuse.experiments.tables import (
@@ -29,6 +28,8 @@ from manifuse.experiments.tables import (
     tasks_grid,
     times_grid,
 )
+from manifuse.report.drawing import as_pdf, as_svg
+from manifuse.report.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
 
 
 @pytest.fixture(scope="module")

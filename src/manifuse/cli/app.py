@@ -74,6 +74,9 @@ def refine_command(
         ),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="A folder that keeps neighbour searches for later runs.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where a page goes (.html) that says what it is worth, and why.")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A TOML file that says the same, and sets hyperparameters; options go before it."),
@@ -98,6 +101,7 @@ def refine_command(
         "save": save,
         "place": place,
         "cache": cache,
+        "report": report,
         "seed": seed,
         "drop_invalid": drop_invalid,
     }
@@ -112,6 +116,8 @@ def refine_command(
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     _print_summary(summary, request.out)
+    if request.report is not None:
+        people.print(f"The report is {request.report}.", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command("apply")

@@ -11,9 +11,7 @@ import numpy as np
 from manifuse import __version__
 from manifuse.cli.tables import check_output, observe, read_table, write_table
 from manifuse.persistence import load
-
-#: Support below which a row is said to have hardly any evidence behind it.
-LITTLE = 0.05
+from manifuse.report.statistics import LITTLE
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ KEYS: Mapping[str, type] = {
     "save": str,
     "place": str,
     "cache": str,
+    "report": str,
     "seed": int,
     "drop_invalid": bool,
     "method": dict,
@@ -88,7 +89,7 @@ def request_of(
         if not given.get(key):
             raise InputError(f"{option} is missing; give it, or {key} in a --config file.")
     method = JointDiffusion(**{**config.get("method", {}), **hyperparameters})
-    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save", "cache")}
+    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save", "report", "cache")}
     return RefineRequest(
         main=given["main"],
         references=given["reference"],
@@ -114,6 +115,7 @@ def write_config(path: Path, request: RefineRequest) -> None:
         "save": request.save,
         "place": request.place,
         "cache": request.cache,
+        "report": request.report,
         "seed": request.seed,
         "drop_invalid": request.drop_invalid,
     }

@@ -20,12 +20,14 @@ from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError, require
-from manifuse.experiments.figures import as_svg, draw_methods, draw_relevance, draw_surface
+from manifuse.experiments.figures import draw_methods, draw_relevance
 from manifuse.experiments.methods import METHODS, Case
 from manifuse.experiments.plan import EXPERIMENTS
 from manifuse.experiments.protocol import Trial
 from manifuse.files import write_whole
 from manifuse.kernels.arrays import FloatArray
+from manifuse.report.drawing import as_svg
+from manifuse.report.figures import draw_surface
 
 #: What is shown, and under which heading: the predictor as it is, the control, the method without and with labels, the
 #: ceiling.

@@ -19,6 +19,7 @@ from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
 from manifuse.persistence import check_model, save
+from manifuse.report.page import check_report, page_of, write_page
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class RefineRequest:
         Where neighbours are searched and graphs are kept; see `place_named`.
     cache : Path or None
         Folder where neighbour searches are kept.
+    report : Path or None
+        Where the page about the refinement goes.
     """
 
     main: str
@@ -55,6 +58,7 @@ class RefineRequest:
     save: Path | None = None
     place: str = HOST
     cache: Path | None = None
+    report: Path | None = None
 
 
 def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
@@ -70,6 +74,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     check_output(request.out)
     if request.save is not None:
         check_model(request.save)
+    if request.report is not None:
+        check_report(request.report)
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
     if len({other.name for other in others}) < len(set(request.references)):
@@ -87,8 +93,14 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         "original": main.scores,
         "support": result.support,
     }
+    page = None
+    if request.report is not None:
+        # Before anything is written, so that nothing is left behind by what could go wrong with it.
+        page = page_of(result, references=references, seconds=time.perf_counter() - start)
     if request.save is not None:
         save(result, request.save)
+    if request.report is not None and page is not None:
+        write_page(request.report, page)
     write_table(request.out, columns)
     return result, summarise(result, seconds=time.perf_counter() - start)
 

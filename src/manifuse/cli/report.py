@@ -6,9 +6,7 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -22,14 +20,16 @@ from manifuse.errors import InputError, look_up, require
 from manifuse.experiments import tables
 from manifuse.experiments.claims import CLAIMS_NOTE, TPC_NOTE, TPC_TIME_NOTE, VERDICTS, Evidence, Finding, judge_claims
 from manifuse.experiments.comparison import MEAN
-from manifuse.experiments.figures import as_pdf, as_svg, draw_results, draw_surface_of, draw_toy
-from manifuse.experiments.grid import Grid, as_latex
+from manifuse.experiments.figures import draw_results, draw_surface_of, draw_toy
 from manifuse.experiments.plan import deviations_of
 from manifuse.experiments.statistics import BASELINE, OURS, Summary, summarise
 from manifuse.experiments.store import Row, read_rows
 from manifuse.experiments.surface import Surface, roughness, surfaces_of
 from manifuse.experiments.toy import estimate_metrics
 from manifuse.files import write_whole
+from manifuse.report.drawing import Figure, as_pdf
+from manifuse.report.grid import Grid, as_latex
+from manifuse.report.markup import render as fill
 
 #: The paper's figure of the hyperparameters is of attribute 3 of OSR.
 PAPER_SURFACE = "osr/perspective"
@@ -45,15 +45,6 @@ TOY = JointDiffusion(
     ignore_chance=False,
 )
 TOY_SEED = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A drawn figure, the name of its files, and what is said below it."""
-
-    name: str
-    drawing: Any
-    caption: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,21 +157,16 @@ def render(
     deviations: Mapping[str, Sequence[str]],
 ) -> str:
     """Render the page, with its pictures and its style inside."""
-    jinja2 = require("jinja2", extra="report", purpose="The report")
-    templates = resources("manifuse.cli") / "templates"
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = environment.from_string((templates / "report.html").read_text(encoding="utf-8"))
-    page: str = template.render(
-        style=(templates / "report.css").read_text(encoding="utf-8"),
+    return fill(
+        "report.html",
+        room="manifuse.cli",
         lead=lead(summaries, findings),
         gains=tables.gains_grid(summaries),
         gains_note=tables.GAINS_NOTE,
         findings=findings,
         claims_note=CLAIMS_NOTE,
         marks=tables.MARKS,
-        figures=[(figure.name, as_svg(figure.drawing), figure.caption) for figure in figures],
+        figures=figures,
         sections=[_section(summary) for summary in summaries.values()],
         trials_note=tables.TRIALS_NOTE,
         times=tables.times_grid(summaries),
@@ -192,7 +178,6 @@ def render(
         },
         version=__version__,
     )
-    return page
 
 
 def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[str]:
@@ -236,7 +221,7 @@ def _write_files(folder: Path, summaries: Mapping[str, Summary], figures: Sequen
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder ({error.strerror}); name another.") from None
     for figure in figures:
-        _write(folder / f"{figure.name}.svg", as_svg(figure.drawing).encode())
+        _write(folder / f"{figure.name}.svg", figure.svg.encode())
         _write(folder / f"{figure.name}.pdf", as_pdf(figure.drawing))
     for name, summary in summaries.items():
         _write(folder / f"{_slug(name)}.csv", tables.as_csv(summary).encode())

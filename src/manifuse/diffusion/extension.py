@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from manifuse.diffusion.bridge import REACHED, Transport
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Path, Round, columns_of
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
@@ -39,7 +39,7 @@ class Extension:
     Attributes
     ----------
     main : Observations
-    graph : FeatureGraph or None
+    graph : HostGraph or None
         Of the main rows; None where every reference was coupled.
     score_scale : float
         ``sigma_f^2``.
@@ -56,7 +56,7 @@ class Extension:
     """
 
     main: Observations
-    graph: FeatureGraph | None
+    graph: HostGraph | None
     score_scale: float
     offset: float
     scale: float
@@ -93,7 +93,8 @@ class Extension:
         problem = bridges.problem
         return cls(
             main=problem.main,
-            graph=bridges.graph,
+            # It needs no device and no cluster any more.
+            graph=None if bridges.graph is None else bridges.graph.on_host(),
             score_scale=bridges.setting.score_scale,
             offset=problem.offset,
             scale=problem.scale,

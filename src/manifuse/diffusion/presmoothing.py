@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.graph import FeatureGraph
+from manifuse.diffusion.graph import FeatureGraph, HostGraph
 from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Place
@@ -46,6 +46,10 @@ class Presmoothing:
     step: float
     scale: float
     rounds: int
+
+    def on_host(self) -> Presmoothing:
+        """Return the same smoothing, its graph in this machine's memory."""
+        return self if isinstance(self.graph, HostGraph) else replace(self, graph=self.graph.on_host())
 
     def stages(self) -> list[FloatArray]:
         """Standardised scores after no round, one, and so on, shape (n,) each."""

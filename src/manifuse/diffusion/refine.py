@@ -111,6 +111,8 @@ def refine(
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
     path = diffuse(bridges, method, gates, score)
+    # What is kept needs no device and no cluster any more.
+    presmoothing = None if presmoothing is None else presmoothing.on_host()
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
     reason = path.reason

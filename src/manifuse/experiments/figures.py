@@ -1,14 +1,12 @@
-"""Figures, drawn with matplotlib and returned as SVG text or saved by the caller."""
+"""Figures of the experiments, drawn with matplotlib."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.refinement import Choice
 from manifuse.errors import require
 from manifuse.experiments.claims import MTL, TPC
 from manifuse.experiments.comparison import MEAN
@@ -16,10 +14,7 @@ from manifuse.experiments.statistics import BASELINE, ORACLE, OURS, Summary
 from manifuse.experiments.surface import Surface
 from manifuse.experiments.toy import Metrics, merit
 from manifuse.kernels.arrays import FloatArray
-
-#: Colours that stay apart for colour-blind readers (Okabe and Ito).
-GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
-AMBER, SKY, ROSE, YELLOW = "#e69f00", "#56b4e9", "#cc79a7", "#f0e442"
+from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, ROSE, RULE, SKY, YELLOW, blank, draw_cells, ink
 
 #: The bars of the paper's results figure, and colours for the rivals that stand between them and ours.
 PAPER_BARS = {BASELINE: GREY, TPC: AMBER, MTL[0]: SKY, MTL[1]: ROSE}
@@ -40,7 +35,7 @@ def draw_methods(accuracies: Mapping[str, Mapping[str, float]], *, title: str) -
     accuracies : mapping of method to mapping of task to accuracy
         With the methods of `manifuse.experiments.methods.METHODS`.
     """
-    figure, axes = _figure(8.0, 0.52 * len(accuracies["Ind"]) + 1.5)
+    figure, axes = blank(8.0, 0.52 * len(accuracies["Ind"]) + 1.5)
     tasks = list(accuracies["Ind"])
     places = np.arange(len(tasks))[::-1]
     for place, task in zip(places, tasks, strict=True):
@@ -59,18 +54,18 @@ def draw_methods(accuracies: Mapping[str, Mapping[str, float]], *, title: str) -
     axes.set_yticks(places, tasks)
     axes.set_xlabel("ranking accuracy on test rows (dotted: best single predictor)")
     axes.set_title(title, loc="left", fontsize=11)
-    axes.grid(axis="x", color="#e4e4e4", lw=0.7)
+    axes.grid(axis="x", color=RULE, lw=0.7)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False, fontsize=9)
     return figure
 
 
 def draw_relevance(tasks: Sequence[str], relevance: FloatArray) -> Any:
     """Draw how main predictors (rows) align with references (columns) at their pairs; NaN stays blank."""
-    figure, axes = _figure(4.6, 4.0)
+    figure, axes = blank(4.6, 4.0)
     image = axes.imshow(np.abs(relevance), cmap="cividis", vmin=0, vmax=1)
     for row, column in np.argwhere(np.isfinite(relevance)):
         value = abs(relevance[row, column])
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=_ink(value))
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=ink(value))
     axes.set_xticks(range(len(tasks)), tasks, rotation=40, ha="right")
     axes.set_yticks(range(len(tasks)), tasks)
     axes.set_xlabel("reference")
@@ -79,17 +74,16 @@ def draw_relevance(tasks: Sequence[str], relevance: FloatArray) -> Any:
     return figure
 
 
-def draw_surface(choice: Choice, *, title: str) -> Any:
-    """Draw the accuracy on the labels over the (delta, sigma²) grid, the chosen cell marked."""
-    assert choice.surface is not None, "there is a surface only with labels"
-    chosen = choice.step_size, choice.weight_scale
-    return _draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title)
-
-
 def draw_surface_of(surface: Surface, *, title: str) -> Any:
-    """Draw the surface that a result row holds, as `draw_surface` does."""
-    chosen = surface.step_size, surface.weight_scale
-    return _draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen, title)
+    """Draw the surface that a result row holds, the chosen cell marked."""
+    return draw_cells(
+        surface.values,
+        surface.step_sizes,
+        surface.weight_scales,
+        (surface.step_size, surface.weight_scale),
+        title=title,
+        measure="accuracy on the labels, first round",
+    )
 
 
 def draw_results(summaries: Sequence[Summary]) -> Any:
@@ -172,49 +166,6 @@ def draw_toy(metrics: Metrics) -> Any:
     return figure
 
 
-def as_svg(figure: Any) -> str:
-    """Return a figure as SVG text to be put into a page, the same bytes for the same figure."""
-    matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
-    text = io.StringIO()
-    # No metadata: it would name addresses in a page that needs none.
-    metadata = dict.fromkeys(("Date", "Format", "Type", "Creator"))
-    with matplotlib.rc_context({"svg.hashsalt": "manifuse", "svg.fonttype": "none"}):
-        figure.savefig(text, format="svg", metadata=metadata, transparent=True)
-    return text.getvalue()[text.getvalue().index("<svg") :]
-
-
-def as_pdf(figure: Any) -> bytes:
-    """Return a figure as PDF with text as text, the same bytes for the same figure."""
-    matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
-    content = io.BytesIO()
-    with matplotlib.rc_context({"pdf.fonttype": 42}):
-        figure.savefig(content, format="pdf", metadata={"CreationDate": None})
-    return content.getvalue()
-
-
-def _draw_surface(
-    values: FloatArray,
-    step_sizes: Sequence[float],
-    weight_scales: Sequence[float],
-    chosen: tuple[float, float],
-    title: str,
-) -> Any:
-    figure, axes = _figure(4.6, 4.0)
-    image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
-    row, column = step_sizes.index(chosen[0]), weight_scales.index(chosen[1])
-    axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
-    axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
-    axes.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales])
-    axes.set_yticks(range(len(step_sizes)), [f"{value:.3g}" for value in step_sizes])
-    # Seven labels side by side must not touch.
-    axes.tick_params(labelsize=8)
-    axes.set_xlabel("weight scale σ²")
-    axes.set_ylabel("step size δ")
-    axes.set_title(title, loc="left", fontsize=11)
-    figure.colorbar(image, ax=axes, fraction=0.046, label="accuracy on the labels, first round")
-    return figure
-
-
 def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
     """Draw a group of bars per task, and one for the mean over tasks."""
     groups = (*summary.tasks, MEAN)
@@ -238,7 +189,7 @@ def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
     axes.set_xticks(places, [*summary.tasks, "mean"], rotation=30, ha="right", rotation_mode="anchor", fontsize=8.5)
     axes.set_title(summary.title, loc="left", fontsize=11)
     axes.set_axisbelow(True)
-    axes.grid(axis="y", color="#e4e4e4", lw=0.7)
+    axes.grid(axis="y", color=RULE, lw=0.7)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
@@ -252,17 +203,3 @@ def _lines(summaries: Sequence[Summary]) -> list[list[Summary]]:
         else:
             lines.append([summary])
     return lines
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
-    figure = pyplot.Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return figure, axes
-
-
-def _ink(value: float) -> str:
-    """Text colour that can be read on the cividis colour of ``value``."""
-    return "white" if value < 0.6 else "black"

@@ -11,8 +11,8 @@ import numpy as np
 
 from manifuse.experiments.claims import CLAIMS_NOTE, TPC_TIME_NOTE, Condition, Finding
 from manifuse.experiments.comparison import MEAN, Comparison, Difference, holm
-from manifuse.experiments.grid import ABSENT, Cell, Grid, as_markdown
 from manifuse.experiments.statistics import BASELINE, ORACLE, OURS, Missing, Summary, in_order
+from manifuse.report.grid import ABSENT, Cell, Grid, as_markdown
 
 #: To be said wherever an interval or a p-value is shown.
 TRIALS_NOTE = (

@@ -1,0 +1,85 @@
+"""``manifuse refine --report``: the page that goes with the output."""
+
+import json
+import sys
+import tomllib
+
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app
+from manifuse.report.page import page_of
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, references=1)
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_csv(f"{name}.csv")
+    return tmp_path
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", "refine", *arguments])
+    try:
+        app.main()
+    except SystemExit as leave:
+        return int(leave.code or 0), capsys.readouterr()
+    return 0, capsys.readouterr()
+
+
+TABLES = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv")
+
+
+def test_the_page_is_the_librarys(folder, capsys, monkeypatch):
+    done, said = run(capsys, monkeypatch, *TABLES, "--report", "page.html", "--save", "model.npz", "--json")
+    assert done == 0, said.err
+    assert "The report is page.html." in said.err
+    assert {path.name for path in folder.iterdir()} == {
+        *("main.csv", "theirs.csv", "out.csv", "out.run.toml", "model.npz", "page.html")
+    }
+    case = draw(0, references=1)
+    other = mf.Observations(
+        case.references[0].scores, case.references[0].table, ids=case.references[0].keys, name="theirs"
+    )
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    seconds = float(page.rpartition(" seconds.")[0].rpartition("; ")[2])
+    assert 0 <= seconds <= json.loads(said.out)["seconds"] + 0.05
+    text = page_of(mf.load("model.npz"), references=[other], seconds=seconds)
+    assert page == text
+
+
+def test_the_config_says_where_the_page_goes(folder, capsys, monkeypatch):
+    assert run(capsys, monkeypatch, *TABLES, "--report", "page.html")[0] == 0
+    used = tomllib.loads((folder / "out.run.toml").read_text())
+    assert used["report"] == "page.html"
+    (folder / "page.html").unlink()
+    done, said = run(capsys, monkeypatch, "--config", "out.run.toml", "--report", "other.html")
+    assert done == 0, said.err
+    assert (folder / "other.html").exists()
+    assert not (folder / "page.html").exists()
+    assert tomllib.loads((folder / "out.run.toml").read_text()) == used | {"report": "other.html"}
+
+
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
+def test_without_the_extra_nothing_is_read_or_written(module, folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr("manifuse.cli.refine.read_table", None)
+    done, said = run(capsys, monkeypatch, *TABLES, "--report", "page.html")
+    assert done == 2
+    assert "pip install 'manifuse[report]'" in " ".join(said.err.split())
+    assert sorted(path.name for path in folder.iterdir()) == ["main.csv", "theirs.csv"]
+
+
+def test_a_page_that_cannot_be_made_leaves_nothing(folder, capsys, monkeypatch):
+    def broken(*arguments, **options):
+        raise mf.InputError("The page cannot be made.")
+
+    monkeypatch.setattr("manifuse.cli.refine.page_of", broken)
+    done, _ = run(capsys, monkeypatch, *TABLES, "--report", "page.html", "--save", "model.npz")
+    assert done == 2
+    assert sorted(path.name for path in folder.iterdir()) == ["main.csv", "theirs.csv"]

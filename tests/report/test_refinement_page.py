@@ -1,0 +1,396 @@
+"""The page about a refinement: what it says in every kind of run, and that it needs nothing beside it."""
+
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.report import page
+from manifuse.report.page import page_of
+from manifuse.report.statistics import LITTLE, Shift
+
+VOID = {"meta", "br"}
+
+#: What pictures are made of.
+DRAWN = {"g", "path", "use", "text", "tspan", "defs"}
+
+
+class Reader(HTMLParser):
+    """Tables, text outside pictures, tags, and whether each is closed."""
+
+    def __init__(self, markup):
+        super().__init__()
+        self.tags, self.open, self.tables, self.text = [], [], [], []
+        self.feed(markup)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "svg" in self.open or "style" in self.open:
+            return
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+    def table(self, first):
+        """Lines below the head of the table whose first heading this is, by their first cells."""
+        (found,) = (table for table in self.tables if table[0][0] == first)
+        return {line[0]: dict(zip(found[0], line, strict=True)) for line in found[1:]}
+
+
+def few_labels(case, count=8):
+    return mf.RankLabels(case.main.keys[:count], case.truth[:count])
+
+
+def ordered_pairs(case):
+    rows = case.labelled[np.argsort(case.truth[case.labelled])]
+    return mf.RankLabels.from_pairs(better=case.main.keys[rows[30:]], worse=case.main.keys[rows[:30]])
+
+
+def noisy(case):
+    noise = np.random.default_rng(3)
+    return [remade(r, predictions=noise.standard_normal(len(r))) for r in case.references]
+
+
+def runs():
+    """Every kind of run: the case, its labels, its method, what the page says, how many pictures it has."""
+    plain, coupled, smoothed = draw(0), draw(0, features=False), draw(0, references=3)
+    small = draw(0, rows=60, pairs=20, references=1)
+    search = {"neighbours": (5, 10), "score_scale": (0.1, np.inf), "step_size": 1.0, "weight_scale": 0.3}
+    return {
+        "labels": (
+            plain,
+            plain.references,
+            plain.labels(),
+            {},
+            ["right order goes from 73.1%", "chose the settings"],
+            6,
+        ),
+        "no labels": (plain, plain.references, None, {}, ["was not measured", "2 of 2 references agree"], 5),
+        "coupled": (coupled, coupled.references, coupled.labels(), {}, ["known on all main rows", "needs none"], 6),
+        "regression": (
+            coupled,
+            coupled.references,
+            coupled.labels(),
+            {"task": "regression"},
+            ["root mean squared error goes from", "mean absolute error on the labels"],
+            6,
+        ),
+        "ordered pairs": (coupled, coupled.references, ordered_pairs(coupled), {}, ["labelled rows"], 6),
+        "no reference better than chance": (
+            plain,
+            noisy(plain),
+            None,
+            {},
+            ["stay as they were", "give more pairs or other references", "Nothing: the main predictor"],
+            3,
+        ),
+        "chance taken all the same": (
+            plain,
+            noisy(plain),
+            None,
+            {"ignore_chance": False},
+            ["were refined", "Nothing speaks for them"],
+            5,
+        ),
+        "too few labels": (
+            plain,
+            plain.references,
+            few_labels(plain),
+            {},
+            ["would have gained", "not accepted"],
+            None,
+        ),
+        "too few labels, taken all the same": (
+            plain,
+            plain.references,
+            few_labels(plain),
+            {"safeguarded": False},
+            ["the safeguard was switched off"],
+            None,
+        ),
+        "smoothing alone": (
+            smoothed,
+            smoothed.references,
+            smoothed.labels(),
+            {},
+            ["No reference took part", "No step of the diffusion was taken"],
+            3,
+        ),
+        "searched": (
+            plain,
+            plain.references,
+            plain.labels(),
+            search,
+            ["settings tried", "chosen by pairs held out"],
+            5,
+        ),
+        "one of one": (plain, plain.references[:1], None, {}, ["Only “reference 1” (weight"], 5),
+        "as published": (small, small.references, None, None, ["ExplicitEuler"], 5),
+    }
+
+
+RUNS = runs()
+_results = {}
+
+
+def run(name):
+    """The refinement and its page, made once."""
+    if name not in _results:
+        case, references, labels, fields, *_ = RUNS[name]
+        method = mf.JointDiffusion.as_published() if fields is None else mf.JointDiffusion(**fields)
+        result = mf.refine(case.main, references, labels, method, rng=0)
+        _results[name] = result, page_of(result, references=references, seconds=1.25)
+    return _results[name]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_kind_of_run_has_a_page_that_says_what_happened(name):
+    result, markup = run(name)
+    *_, says, pictures = RUNS[name]
+    read = Reader(markup)
+    for words in says:
+        assert words in read.words, words
+    assert ("accepted" if result.accepted else "not accepted") in read.words
+    assert str(result.reason) in read.words
+    assert "seed 0; 1.2 seconds" in read.words
+    assert pictures in (None, markup.count("<svg"))
+    assert not re.search(r"\b(nan|inf|None|Standing|array)\b", re.sub("scale inf|score_scale0.1, inf", "", read.words))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_page_needs_the_network_or_a_script(name):
+    _, markup = run(name)
+    assert markup.startswith("<!doctype html>")
+    # Names of namespaces are not addresses: nothing is fetched from them.
+    assert not re.search(r"https?:|//\w", re.sub(r'xmlns(:\w+)?="[^"]*"|base64,[^"]*', "", markup))
+    tags = Reader(markup).tags
+    assert not {tag for tag, _ in tags} & {"script", "link", "iframe", "img", "object", "base", "form"}
+    for _, attributes in tags:
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("src", "href", "xlink:href"):
+            assert attributes.get(name, "#").startswith(("#", "data:image/png;base64,"))
+    assert "@import" not in markup
+    assert not re.search(r"url\((?!#)", markup)
+
+
+@pytest.mark.parametrize("name", ["labels", "coupled", "no reference better than chance"])
+def test_what_the_tables_say_reads_back_as_the_result(name):
+    result, markup = run(name)
+    read = Reader(markup)
+    said = read.table("reference")
+    assert list(said) == sorted(said, key=lambda name: -float(said[name]["weight"]))
+    for place, entry in enumerate(result.relevance):
+        line = said[entry.name]
+        assert float(line["weight"]) == pytest.approx(result.weights[place], abs=6e-4)
+        assert float(line["held-out alignment"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
+        assert float(line["chance level"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
+        assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
+        assert line["rows reached"] == f"{entry.reached:.1%}"
+        assert int(line["pairs"]) == entry.pairs
+    facts = {line: cells["value"] for line, cells in read.table("result").items()}
+    assert facts["rows"] == "160"
+    if result.accuracy is not None:
+        for when in ("before", "after"):
+            said_accuracy = float(facts[f"ranking accuracy on the labels, {when}"].rstrip("%")) / 100
+            assert said_accuracy == pytest.approx(result.accuracy[when]["accuracy"], abs=6e-5)
+    if result.accepted:
+        moved = {line[0]: line for table in read.tables if table[0][0] == "id" for line in table[1:]}
+        shift = Shift.of(result)
+        assert set(moved) == {move.id for move in (*shift.risen(10), *shift.fallen(10))}
+        for move in shift.risen(10):
+            assert moved[move.id][1:4] == [f"{move.rise:+.0f}", f"{move.rank_before:.0f}", f"{move.rank_after:.0f}"]
+            assert moved[move.id][-1] == f"{move.support:.2f}"
+
+
+def test_sizes_of_references_are_said_where_they_are_given():
+    result, markup = run("labels")
+    line = Reader(markup).table("table")["reference 1"]
+    assert (line["rows"], line["features"], line["common rows"]) == ("160", "6", "40")
+    line = Reader(page_of(result)).table("table")["reference 1"]
+    assert (line["rows"], line["features"], line["common rows"]) == ("—", "—", "40")
+    assert "seconds" not in Reader(page_of(result)).words
+
+
+def test_a_reference_that_runs_the_other_way_is_said_to():
+    case = draw(0, features=False)
+    other = remade(case.references[0], predictions=-case.references[0].scores)
+    result = mf.refine(case.main, [other], rng=0)
+    assert "“reference 1” speaks in reverse" in Reader(page_of(result)).words
+
+
+def test_references_of_slight_weight_are_counted_and_not_named():
+    result, _ = run("coupled")
+    first, second = result.relevance
+    slight = (replace(first, weight=0.04), replace(second, weight=0.0003))
+    changed = replace(result, relevance=slight, weights=np.array([entry.weight for entry in slight]))
+    read = Reader(page_of(changed))
+    assert "the most important first: “reference 1” (weight 0.04), and 1 more with less." in read.words
+    assert read.table("reference")["reference 2"]["weight"] == "<0.001"
+
+
+def test_rows_out_of_reach_are_counted():
+    case = draw(0, rows=60, pairs=30, references=1)
+    # Thirty rows of another world, which no bridge gets to.
+    far = np.random.default_rng(0).standard_normal((30, 6)) + 1e3
+    main = mf.Observations(
+        np.concatenate([case.main.scores, np.linspace(0, 1, 30)]),
+        np.concatenate([case.main.table, far]),
+        ids=[*case.main.keys, *(f"far {row}" for row in range(30))],
+        name="main",
+    )
+    result = mf.refine(main, case.references, rng=0)
+    little = int(np.sum(result.support < LITTLE))
+    assert little >= 30
+    assert f"{little} rows ({little / 90:.1%}) have hardly any evidence" in Reader(page_of(result)).words
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style><b>bold",
+    "{{ 7 * 7 }}{% raw %}",
+    r"$\frac{$",
+    "_hidden & co",
+    "two\nlines\ttab",
+    "漢字 🙂 Ωμέγα",
+    "half \udcff a character \x00\x1b[31m\u202e",
+    "long " * 60,
+    "' onmouseover='alert(1)",
+]
+
+
+def page_with_names(names, tmp_path):
+    """The page, as it is read from its file, of a run whose tables and ids have these names."""
+    case = draw(0, rows=55, features=False, references=len(names))
+    ids = {key: f"{names[row % len(names)]} {key}" for row, key in enumerate(case.main.keys)}
+    main = remade(case.main, ids=list(ids.values()), name=names[0])
+    others = [
+        remade(other, ids=[ids[key] for key in other.keys], name=name)
+        for name, other in zip(names, case.references, strict=True)
+    ]
+    result = mf.refine(main, others, mf.RankLabels(main.keys, case.truth), rng=0)
+    mf.write_report(result, tmp_path / "page.html", references=others)
+    return Reader((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+def test_names_and_ids_are_text_whatever_they_hold(tmp_path):
+    hostile = page_with_names(HOSTILE, tmp_path)
+    harmless = page_with_names([f"name {number}" for number in range(len(HOSTILE))], tmp_path)
+
+    def shape(read):
+        # Pictures draw long names in parts, and what they define is named by what it holds.
+        return [(tag, attributes.keys()) for tag, attributes in read.tags if tag not in DRAWN]
+
+    assert shape(hostile) == shape(harmless)
+    for name in HOSTILE:
+        shown = " ".join(name.encode(errors="replace").decode().split())
+        assert shown.replace("\x00", "") in hostile.words.replace("\x00", "").replace("\ufffd", ""), name
+
+
+def test_names_in_pictures_are_as_they_are():
+    case = draw(0, references=1)
+    other = remade(case.references[0], name="_cost $x$ & <b>")
+    markup = page_of(mf.refine(case.main, [other], rng=0))
+    pictures = markup.split("<svg")[1:]
+    shown = "_cost $x$ &amp; &lt;b&gt;"
+    # References, metric, course; by rows there are none.
+    assert [shown in picture.partition("</svg>")[0] for picture in pictures] == [True, True, False, False, True]
+
+
+def test_a_page_of_many_rows_stays_small_and_says_what_it_draws(rng):
+    rows = 5_000
+    truth = rng.standard_normal(rows)
+    main = mf.Observations(truth + rng.standard_normal(rows), ids=range(rows), name="main")
+    others = [mf.Observations(truth + rng.standard_normal(rows), ids=range(rows), name=f"r{k}") for k in range(40)]
+    result = mf.refine(main, others, rng=0)
+    markup = page_of(result, references=others)
+    assert len(markup.encode()) < 1_000_000
+    assert "1,000 of 5,000 rows are drawn, evenly spaced" in Reader(markup).words
+    assert "Drawn are the 24 of the largest weight." in Reader(markup).words
+    assert len(Reader(markup).table("reference")) == 40
+    assert markup == page_of(result, references=others)
+
+
+def test_a_loaded_refinement_gives_the_same_page(tmp_path):
+    for name in ("labels", "coupled", "too few labels"):
+        result, markup = run(name)
+        mf.save(result, tmp_path / "model.npz")
+        again = page_of(mf.load(tmp_path / "model.npz"), references=RUNS[name][1], seconds=1.25)
+        assert again == markup
+
+
+def test_predictions_may_be_a_series_with_rows_dropped():
+    case = draw(0)
+    scores = pd.Series(case.main.scores, dtype="float32").copy()
+    scores.iloc[3] = np.nan
+    main = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main", invalid="drop")
+    read = Reader(page_of(mf.refine(main, case.references, rng=0)))
+    assert read.table("table")["main"]["rows"] == "159"
+
+
+@pytest.mark.parametrize(
+    "path, says",
+    [("page.pdf", "reports end in .html"), ("nowhere/page.html", "The folder nowhere is not there")],
+)
+def test_what_cannot_be_written_is_refused_first(path, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(page, "page_of", None)
+    with pytest.raises(mf.InputError, match=says):
+        mf.write_report(run("no labels")[0], path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_refinements_are_reported(tmp_path):
+    with pytest.raises(mf.InputError, match="Refinement was expected"):
+        mf.write_report("result", tmp_path / "page.html")
+    with pytest.raises(mf.InputError, match="Observations was expected"):
+        mf.write_report(run("no labels")[0], tmp_path / "page.html", references=["other"])
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("precious")
+
+    def full(self, content):
+        with self.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(mf.InputError, match="No space left on device"):
+        mf.write_report(run("no labels")[0], path)
+    assert path.read_text() == "precious"
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
+def test_without_the_extra_it_says_how_to_get_it(module, tmp_path, monkeypatch):
+    result, _ = run("no labels")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(mf.MissingExtraError, match=r"pip install 'manifuse\[report\]'"):
+        mf.write_report(result, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,182 @@
+"""What a report says in numbers, computed a second time."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.report.statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def result(case):
+    return mf.refine(case.main, case.references, rng=0)
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    """A run with labels whose references raise the score."""
+    case = draw(0, features=False)
+    return mf.refine(case.main, case.references, case.labels(), rng=0)
+
+
+def shift_of(before, after, support=None):
+    before, after = (np.asarray(scores, dtype=float) for scores in (before, after))
+    support = np.ones(len(before)) if support is None else np.asarray(support)
+    return Shift(np.array([f"row {row}" for row in range(len(before))]), before, after, support)
+
+
+def test_the_metric_is_the_correlation_of_the_columns(result):
+    metric = metric_of(result)
+    carried = result._extension.rounds[-1].transport.values.T
+    expected = np.corrcoef([result.main.scores, result.predictions, *carried])
+    assert metric.names == ("main", "refined", "reference 1", "reference 2")
+    np.testing.assert_allclose(metric.values, expected, atol=1e-12)
+
+
+def test_the_metric_holds_the_alignments_of_the_result(result, labelled):
+    for each in (result, labelled):
+        expected = [entry.alignment for entry in each.relevance]
+        np.testing.assert_allclose(metric_of(each).values[1, 2:], expected, atol=1e-9)
+
+
+def test_the_metric_of_coupled_tables_is_that_of_their_scores(labelled):
+    case = draw(0, features=False)
+    known = [dict(zip(r.keys, r.scores, strict=True)) for r in case.references]
+    theirs = [[scores[key] for key in case.main.keys] for scores in known]
+    expected = np.corrcoef([case.main.scores, np.asarray(labelled.predictions), *theirs])
+    np.testing.assert_allclose(metric_of(labelled).values, expected, atol=1e-12)
+
+
+def test_the_metric_of_a_refusal_is_without_refined_scores(case, rng):
+    noise = [remade(r, predictions=rng.standard_normal(len(r))) for r in case.references]
+    refused = mf.refine(case.main, noise, rng=0)
+    assert not refused.accepted
+    assert metric_of(refused).names == ("main", "reference 1", "reference 2")
+
+
+def test_a_main_table_may_be_called_refined(case):
+    result = mf.refine(remade(case.main, name="refined"), case.references, rng=0)
+    metric = metric_of(result)
+    assert metric.names[:2] == ("refined", "refined")
+    assert metric.values.shape == (4, 4)
+
+
+def test_ranks_are_counted_one_by_one(rng):
+    before, after = rng.integers(0, 9, (2, 40))
+    shift = shift_of(before, after)
+    for scores, ranks in zip((before, after), shift.ranks, strict=True):
+        above = [np.sum(scores > score) + (np.sum(scores == score) + 1) / 2 for score in scores]
+        np.testing.assert_array_equal(ranks, above)
+    np.testing.assert_array_equal(shift.rises, shift.ranks[0] - shift.ranks[1])
+    assert shift.median_places == np.median(np.abs(shift.rises))
+
+
+def test_ranks_mind_no_increasing_function(rng):
+    before, after = rng.standard_normal((2, 50))
+    np.testing.assert_array_equal(shift_of(before, after).rises, shift_of(np.exp(before), after**3 - 7).rises)
+
+
+def test_the_rank_correlation_is_spearmans(rng):
+    before, after = rng.integers(0, 12, (2, 60))
+    assert shift_of(before, after).correlation == pytest.approx(spearmanr(before, after).statistic, abs=1e-12)
+
+
+def test_rows_that_moved_most_stand_first_with_their_support(rng):
+    before, after, support = rng.standard_normal(30), rng.standard_normal(30), rng.uniform(size=30)
+    shift = shift_of(before, after, support)
+    by_rise = sorted(range(30), key=lambda row: -shift.rises[row])
+    risen, fallen = shift.risen(4), shift.fallen(4)
+    assert [move.id for move in risen] == [f"row {row}" for row in by_rise[:4]]
+    assert [move.rise for move in fallen] == sorted(shift.rises)[:4]
+    for move in (*risen, *fallen):
+        row = int(move.id.removeprefix("row "))
+        assert (move.before, move.after, move.support) == (before[row], after[row], support[row])
+        assert move.rise == move.rank_before - move.rank_after == shift.rises[row]
+
+
+def test_rows_that_stayed_neither_rose_nor_fell():
+    shift = shift_of([3, 2, 1, 0], [2, 3, 1, 0])
+    assert [move.id for move in shift.risen(4)] == ["row 1"]
+    assert [move.id for move in shift.fallen(4)] == ["row 0"]
+    assert shift_of([3, 2, 1], [30, 20, 10]).risen(3) == []
+
+
+def test_what_stays_in_the_highest_tenth(rng):
+    before, after = rng.standard_normal((2, 95))
+    top, then = (set(np.argsort(-scores)[:10].tolist()) for scores in (before, after))
+    assert shift_of(before, after).top_kept == len(top & then) / 10
+    assert shift_of(before, 2 * before).top_kept == 1
+    assert shift_of(before, -before).top_kept == 0
+
+
+def test_rows_with_hardly_any_evidence_are_those_below_the_limit():
+    assert shift_of(range(4), range(4), [0.0, LITTLE - 1e-9, LITTLE, 1.0]).little_support == 2
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 100, 101, 5000])
+def test_a_sample_spans_the_scores_evenly_and_is_always_the_same(rows, rng):
+    before = rng.standard_normal(rows)
+    shift = shift_of(before, before)
+    sample = shift.sample(100)
+    assert len(set(sample.tolist())) == len(sample) == min(rows, 100)
+    np.testing.assert_array_equal(sample, shift.sample(100))
+    places = np.argsort(np.argsort(before))[sample]
+    assert {places.min(), places.max()} == {0, rows - 1}
+    gaps = np.diff(np.sort(places))
+    assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
+
+
+def test_the_course_is_the_history(labelled):
+    course = Course.of(labelled)
+    for place, step in enumerate(labelled.history):
+        before = [earlier for earlier in labelled.history[: place + 1] if earlier.step > 0]
+        assert (course.taken[place], course.rounds[place]) == (len(before), step.round)
+        assert course.scores[place] == step.score
+        np.testing.assert_array_equal(course.alignments[place], step.alignments)
+        np.testing.assert_array_equal(course.weights[place], step.weights)
+    first = [step for step in labelled.history if step.step == 0]
+    assert len(course.starts) == len(first) - 1
+    # A round begins where the one before it ended.
+    assert set(course.starts.tolist()) <= set(course.taken.tolist())
+    assert course.moved
+
+
+def test_references_stand_by_what_the_diffusion_made_of_them(case, rng):
+    noise = remade(case.references[0], predictions=rng.standard_normal(160), name="noise")
+    result = mf.refine(case.main, [noise, *case.references], rng=0)
+    assert standings(result) == (Standing.AT_CHANCE, Standing.TOOK_PART, Standing.TOOK_PART)
+    assert by_weight(result)[2] == 0
+    assert result.weights[by_weight(result)].tolist() == sorted(result.weights, reverse=True)
+
+
+def test_a_bridge_over_features_that_say_nothing_is_unfaithful(case, rng):
+    main = remade(case.main, features=rng.standard_normal((160, 6)))
+    # Left in the graphs, the scores themselves would carry it over.
+    result = mf.refine(main, case.references, method=mf.JointDiffusion(score_scale=np.inf), rng=0)
+    assert not result.accepted
+    assert standings(result) == (Standing.UNFAITHFUL,) * 2
+
+
+def test_a_copy_of_the_main_predictor_repeats_it(recwarn):
+    case = draw(0, features=False)
+    copy = remade(case.main, predictions=3 * case.main.scores + 1, name="copy")
+    constant = remade(case.main, predictions=np.ones(160), name="constant")
+    result = mf.refine(case.main, [copy, constant, *case.references], rng=0)
+    assert len(recwarn) == 2
+    assert standings(result)[:2] == (Standing.REPEATS, Standing.AT_CHANCE)
+    assert standings(result)[2:] == (Standing.TOOK_PART,) * 2
+
+
+def test_references_are_unused_where_smoothing_alone_was_best():
+    case = draw(0, references=3)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.reason.name == "SMOOTHED_ONLY"
+    assert standings(result) == (Standing.UNUSED,) * 3
+    assert not Course.of(result).moved
