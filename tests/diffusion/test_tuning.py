@@ -67,7 +67,8 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
     _, _, trials = choose(problem, method, 0)
     tables = searched(problem, method)
     for trial in trials:
-        arrived = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].transport(problem.start).values
+        bridges = Bridges.build(problem, [trial.setting], tables, mf.Host())[0]
+        arrived = bridges.transport(problem.start, bridges.affinity(problem.start)).values
         largest = max(np.corrcoef(problem.start, column)[0, 1] ** 2 for column in arrived.T)
         assert trial.criterion == pytest.approx(largest)
 
@@ -98,7 +99,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
         bridges, folds, _ = choose(problem, mf.JointDiffusion(), 0)
-        arrived = bridges.transport(problem.start).values
+        arrived = bridges.transport(problem.start, bridges.affinity(problem.start)).values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
         evidence = weigh_pairs(bridges, folds, 0)
         held += [seen.alignment for seen in evidence]
@@ -132,7 +133,7 @@ def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
         out = folds[0] == fold
         kept = replace(reference, main_rows=reference.main_rows[~out], reference_rows=reference.reference_rows[~out])
         smaller = Bridges.build(replace(problem, references=(kept,)), method.settings(), tables, mf.Host())[0]
-        arrived = smaller.transport(problem.start).values[reference.main_rows[out], 0]
+        arrived = smaller.transport(problem.start, smaller.affinity(problem.start)).values[reference.main_rows[out], 0]
         np.testing.assert_allclose(held_out[out], arrived, atol=1e-9)
 
 

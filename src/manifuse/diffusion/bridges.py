@@ -153,30 +153,31 @@ class Bridges:
             for setting in settings
         ]
 
-    def affinity(self, predictions: FloatArray) -> Affinity:
-        """Affinity of the main table, re-weighted by ``predictions`` (n,)."""
-        assert self.graph is not None, "only decoupled references ask for an affinity"
+    def affinity(self, predictions: FloatArray) -> Affinity | None:
+        """Affinity of the main table, re-weighted by ``predictions`` (n,); None where there is no graph."""
+        if self.graph is None:
+            return None
         return self.graph.affinity(standardise(predictions), self.setting.score_scale)
 
-    def smooth(self, predictions: FloatArray, step: float) -> Transport | None:
+    def smooth(self, predictions: FloatArray, affinity: Affinity | None, step: float) -> Transport | None:
         """Smooth ``predictions`` over the graph they weigh, as a reference that all rows are paired with.
 
         Returns None where there is no graph or ``step`` is 0.
         """
-        if self.graph is None or step == 0:
+        if affinity is None or step == 0:
             return None
         block = np.column_stack([predictions, np.ones(len(predictions))])
-        (smoothed,) = smooth(self.affinity(predictions), block, [step])
+        (smoothed,) = smooth(affinity, block, [step])
         return Transport.of(smoothed[:, :1], smoothed[:, 1:])
 
-    def transport(self, predictions: FloatArray) -> Transport:
-        """Bring every reference to the main rows, given the current ``predictions`` (n,)."""
+    def transport(self, predictions: FloatArray, affinity: Affinity | None) -> Transport:
+        """Bring every reference to the main rows, given the current ``predictions`` (n,) and their affinity."""
         shape = (len(predictions), len(self.problem.references))
         carried, row_sums = np.empty(shape), np.ones(shape)
         for place, reference in enumerate(self.problem.references):
             if reference.is_coupled:
                 carried[reference.main_rows, place] = reference.paired_scores()
-        for (place, _), block in zip(self.anchors, self._carry(predictions), strict=True):
+        for (place, _), block in zip(self.anchors, self._carry(predictions, affinity), strict=True):
             carried[:, place], row_sums[:, place] = block[:, 0], block[:, -1]
         return Transport.of(carried, row_sums)
 
@@ -194,10 +195,10 @@ class Bridges:
         dict
             For the place of every reference that is not coupled, an array (p,).
         """
-        if not self.anchors:
+        affinity = self.affinity(predictions)
+        if affinity is None:
             return {}
         tasks = [(place, anchor, fold) for place, anchor in self.anchors for fold in np.unique(folds[place])]
-        affinity = self.affinity(predictions)
         held_out: dict[int, FloatArray] = {place: np.zeros(len(folds[place])) for place, _ in self.anchors}
         at_once = max(1, HELD_OUT_NUMBERS // (2 * len(predictions)))
         for first in range(0, len(tasks), at_once):
@@ -209,8 +210,7 @@ class Bridges:
                 held_out[place][here] = arrived.values[self.problem.references[place].main_rows[here], column]
         return held_out
 
-    def _carry(self, predictions: FloatArray) -> list[FloatArray]:
-        if not self.anchors:
+    def _carry(self, predictions: FloatArray, affinity: Affinity | None) -> list[FloatArray]:
+        if affinity is None:
             return []
-        sides = [anchor for _, anchor in self.anchors]
-        return self.setting.bridge.carry(self.affinity(predictions), sides, predictions)
+        return self.setting.bridge.carry(affinity, [anchor for _, anchor in self.anchors], predictions)

@@ -132,8 +132,9 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
     surface = None
     reason = Reason.ROUNDS_USED_UP
     for number in range(1, method.rounds + 1):
-        transport = bridges.transport(current)
-        smoothed = bridges.smooth(current, method.smoothing)
+        affinity = bridges.affinity(current)
+        transport = bridges.transport(current, affinity)
+        smoothed = bridges.smooth(current, affinity, method.smoothing)
         columns = columns_of(
             current,
             transport.project(transport.values),

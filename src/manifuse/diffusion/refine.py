@@ -120,7 +120,7 @@ def refine(
         reason = Reason.NOTHING_BETTER if presmoothing is None else Reason.SMOOTHED_ONLY
     refusal = _refusal(gates, gain, reason, safeguarded=method.safeguarded)
     refined = refined if refusal is None else main.scores
-    transport = bridges.transport(path.predictions)
+    transport = bridges.transport(path.predictions, bridges.affinity(path.predictions))
     # Where no round was taken, no reference took part.
     weights = np.array(path.history[-1].weights) if path.rounds else np.zeros(len(references))
     typical = np.array(

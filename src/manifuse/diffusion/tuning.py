@@ -39,6 +39,8 @@ def scalings_to_try(problem: Problem, method: JointDiffusion, seed: int, place: 
     """
     uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(method.standardised))
     searched = [problem.main, *(reference.source for reference in problem.references if reference.source is not None)]
+    if all(table.neighbours is not None for table in searched):
+        return uniform[:1]
     large = any(len(table) >= LARGE for table in searched)
     if len(uniform) == 1 or len(searched) == 1 or not large or any(table.neighbours is not None for table in searched):
         return uniform
@@ -129,5 +131,5 @@ def _judge(bridges: Bridges, folds: Sequence[IndexArray], method: JointDiffusion
     # Coupled references align alike under every setting; the largest among them would hide the others.
     places = [place for place, _ in bridges.anchors]
     start = bridges.problem.start
-    arrived = bridges.transport(start).values[:, places]
+    arrived = bridges.transport(start, bridges.affinity(start)).values[:, places]
     return float(np.max(alignment(np.broadcast_to(start[:, None], arrived.shape), arrived) ** 2))

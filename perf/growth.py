@@ -1,0 +1,186 @@
+"""Time and memory against the rows, the references and the step size: writes perf/growth.csv and docs/scaling.svg.
+
+Usage: python perf/growth.py [--largest 1000000] [--features]
+
+Every point is a process of its own, for its peak memory. Neighbours are given, so that what is timed is all the rest;
+with ``--features`` one more run searches them too, from raw features of the largest number of rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from machine import describe
+from scipy.spatial import cKDTree
+
+import manifuse as mf
+from manifuse.diffusion.place import Place
+from manifuse.experiments.provenance import provenance, write_rows
+
+HERE = Path(__file__).parent
+PAIRS = 200
+
+
+def main() -> None:
+    """Run every point, fit the slopes, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--features", action="store_true")
+    parser.add_argument("--point", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.point:
+        print(json.dumps(run(**json.loads(options.point))))
+        return
+    sizes = [n for n in (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= options.largest]
+    middle = min(100_000, options.largest)
+    points = [{"vary": "rows", "rows": n} for n in sizes]
+    points += [{"vary": "references", "rows": middle, "references": m} for m in (1, 2, 4, 8, 16)]
+    points += [{"vary": "step", "rows": middle, "step": step} for step in (1.0, 3.0, 10.0, 30.0, 100.0)]
+    if options.features:
+        points.append({"vary": "features", "rows": options.largest, "dimensions": 32})
+    rows = []
+    for point in points:
+        command = [sys.executable, __file__, "--point", json.dumps(point)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
+        print(rows[-1])
+        write_rows(HERE / "growth.csv", rows)
+    draw(rows)
+
+
+def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:
+    """Refine one problem without labels, and say what it took."""
+    main, others = problem(rows, references, dimensions)
+    place = Timed()
+    method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
+    with peak() as held:
+        begin = time.perf_counter()
+        result = mf.refine(main, others, method=method, rng=0, place=place)
+        seconds = time.perf_counter() - begin
+    return {
+        "vary": vary,
+        "rows": rows,
+        "references": references,
+        "step": step,
+        "dimensions": dimensions,
+        "seconds": round(seconds, 4),
+        "search_seconds": round(place.seconds, 4),
+        "rounds": result.history[-1].round,
+        "recall": min(value for value in result.choice.recall if value is not None),
+        "reached": round(min(relevance.reached for relevance in result.relevance), 4),
+        "GiB": round(held[0] / 2**30, 3),
+        "vectors": round(held[0] / (8 * rows), 1),
+        "GiB_of_process": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3),
+    }
+
+
+def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observations, list[mf.Observations]]:
+    """Tables that see points of a cube: by their neighbours, or by features that are smooth maps of them."""
+    rng = np.random.default_rng(0)
+    here = rng.uniform(-1, 1, (rows, 3))
+    direction = np.array([1.0, 0.7, -0.5])
+    names = np.char.add("m", np.arange(rows).astype(str))
+
+    def table(points: np.ndarray, noise: float, ids: np.ndarray, name: str) -> mf.Observations:
+        scores = points @ direction + noise * rng.standard_normal(rows)
+        if dimensions:
+            features = np.tanh(points @ rng.standard_normal((3, dimensions)))
+            return mf.Observations(scores, features.astype(np.float32), ids=ids, name=name)
+        distances, indices = cKDTree(points).query(points, 11, workers=-1)
+        return mf.Observations(scores, ids=ids, neighbours=(distances[:, 1:], indices[:, 1:]), name=name)
+
+    others = []
+    for number in range(references):
+        there = rng.uniform(-1, 1, (rows, 3))
+        shared = rng.permutation(rows)[:PAIRS]
+        there[:PAIRS] = here[shared]
+        ids = np.char.add(f"r{number}-", np.arange(rows).astype(str)).astype(object)
+        ids[:PAIRS] = names[shared]
+        others.append(table(there, 0.3, ids.astype(str), f"reference {number + 1}"))
+    return table(here, 0.8, names, "main"), others
+
+
+class Timed(Place):
+    """The host, and the seconds that it searched."""
+
+    def __init__(self) -> None:
+        self.host, self.seconds = mf.Host(), 0.0
+
+    def search(self, *arguments, **options):
+        """Search as the host does."""
+        begin = time.perf_counter()
+        found = self.host.search(*arguments, **options)
+        self.seconds += time.perf_counter() - begin
+        return found
+
+    def graph(self, *arguments):
+        """Build as the host does."""
+        return self.host.graph(*arguments)
+
+
+@contextmanager
+def peak() -> Iterator[list[float]]:
+    """Most memory in use while something runs, over what was in use before, in bytes."""
+    size = resource.getpagesize()
+
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * size
+
+    before, most, done = used(), [0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            most[0] = max(most[0], used() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        watcher.join()
+
+
+def slope(sizes: list[float], values: list[float]) -> float:
+    """Exponent of growth between the last decade's ends."""
+    large = [(n, value) for n, value in zip(sizes, values, strict=True) if n >= max(sizes) / 10]
+    return float(np.polyfit(*np.log(np.array(large)).T, 1)[0])
+
+
+def draw(rows: list[dict[str, object]]) -> None:
+    """Draw time and memory against what varies."""
+    figure, panels = plt.subplots(1, 4, figsize=(13, 3.2), layout="constrained")
+    by_rows = [row for row in rows if row["vary"] == "rows"]
+    sizes = [float(row["rows"]) for row in by_rows]
+    seconds = [float(row["seconds"]) for row in by_rows]
+    memory = [float(row["GiB"]) for row in by_rows]
+    panels[0].loglog(sizes, seconds, "o-", color="#0072b2")
+    panels[0].set(
+        title=f"slope over the last decade {slope(sizes, seconds):.2f}", xlabel="rows a side", ylabel="seconds"
+    )
+    panels[1].loglog(sizes, np.maximum(memory, 1e-3), "o-", color="#0072b2")
+    panels[1].set(title=f"slope {slope(sizes, memory):.2f}", xlabel="rows a side", ylabel="GiB")
+    for panel, vary, name in ((panels[2], "references", "references"), (panels[3], "step", "step size of the bridge")):
+        some = [row for row in rows if row["vary"] == vary]
+        per_round = [float(row["seconds"]) / int(row["rounds"]) for row in some]
+        panel.loglog([float(row[vary]) for row in some], per_round, "o-", color="#0072b2")
+        panel.set(title=f"{some[0]['rows']:,} rows", xlabel=name, ylabel="seconds a round")
+    for panel in panels:
+        panel.grid(True, which="major", linewidth=0.4)
+    figure.savefig(HERE.parent / "docs" / "scaling.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Ratios of what pytest-benchmark timed: prints a table and writes perf/results.csv.
+
+Usage: python perf/table.py BENCHMARK.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from machine import describe
+
+from manifuse.experiments.provenance import provenance, write_rows
+
+HERE = Path(__file__).parent
+
+
+def main(path: str) -> None:
+    """Put the two sides of every work side by side."""
+    sides: dict[str, dict[str, Any]] = {}
+    for bench in json.loads(Path(path).read_text())["benchmarks"]:
+        sides.setdefault(bench["group"].strip(), {})[bench["extra_info"]["side"], bench["extra_info"]["rival"]] = bench
+    rows = []
+    for work, benches in sides.items():
+        for (side, rival), ours in benches.items():
+            if side == "ours":
+                rows.append(row_of(work, ours, benches.get(("theirs", rival))))
+    write_rows(HERE / "results.csv", rows)
+    for row in rows:
+        print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
+
+
+def row_of(work: str, ours: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, object]:
+    """One row of the table; times are medians, in seconds."""
+    info = ours["extra_info"]
+    fast = ours["stats"]["median"]
+    slow = info["seconds"] if theirs is None else theirs["stats"]["median"]
+    return {
+        "work": work,
+        "against": info["rival"],
+        "ours": f"{fast:.3g}",
+        "theirs": f"{slow:.3g}",
+        "ratio": f"{slow / fast:.3g}",
+        "least": info["least"],
+        "reached": slow / fast >= info["least"],
+        "note": "" if theirs is None else theirs["extra_info"]["note"],
+        "machine": describe(),
+        **provenance(),
+    }
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
