@@ -21,7 +21,7 @@ from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, weigh_pairs
 from manifuse.diffusion.score import Gain, Score
 from manifuse.diffusion.tuning import choose_bridges
-from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
+from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand, look_up
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import is_constant
 
@@ -91,14 +91,16 @@ def refine(
     demand(RankLabels, *(() if labels is None else (labels,)))
     seed = _seed_of(rng)
     problem = Problem.of(main, references)
+    for name in method.ignored:
+        look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
-    presmoothing, mains = _presmooth(problem, method, score, seed)
+    presmoothing, mains = presmooth(problem, method, score, seed)
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
     bridges, folds, trials = choose_bridges(problem, method, seed, mains)
     evidence = weigh_pairs(bridges, folds, seed)
-    gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
+    gates = _gates(problem, evidence, method)
     path = diffuse(bridges, method, gates, score)
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
@@ -154,7 +156,7 @@ def _seed_of(rng: np.random.Generator | int | None) -> int:
     return int(np.random.default_rng(rng).integers(2**63))
 
 
-def _presmooth(
+def presmooth(
     problem: Problem, method: JointDiffusion, score: Score | None, seed: int
 ) -> tuple[Presmoothing | None, list[Neighbours]]:
     """Presmooth the main predictor, where the method asks for it and labels and features allow it.
@@ -184,11 +186,13 @@ def _presmooth(
     return choose_presmoothing(main, searched, score), searched
 
 
-def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:
-    """1 for references that take part, 0 for idle ones and those no better than chance."""
+def _gates(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
+    """1 for references that take part, 0 for those to be ignored, idle ones and those no better than chance."""
     return np.array(
         [
-            0.0 if reference.is_idle or (ignore_chance and seen.is_chance) else 1.0
+            0.0
+            if reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
+            else 1.0
             for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )
