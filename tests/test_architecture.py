@@ -23,7 +23,9 @@ MAY_IMPORT = {
     "baselines": {"ranking", "diffusion", "kernels", "errors"},
     "datasets": {"diffusion", "kernels", "files", "errors"},
     "experiments": {"baselines", "datasets", "ranking", "combiner", "diffusion", "kernels", "errors"},
+    "page": {"diffusion", "kernels", "errors"},
     "cli": {
+        "page",
         "experiments",
         "datasets",
         "baselines",

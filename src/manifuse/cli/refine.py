@@ -14,6 +14,7 @@ from manifuse import __version__
 from manifuse.cli.tables import Table, check_output, observe, read_columns, read_table, write_table
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
@@ -63,15 +64,7 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     check_output(request.out)
     if request.save is not None:
         check_model(request.save)
-    table = read_table(request.main, features=request.features)
-    others = [read_table(reference, features=request.features) for reference in request.references]
-    if len({other.name for other in others}) < len(set(request.references)):
-        # Files of one name in several folders go by their paths.
-        others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
-    if request.pairs is not None:
-        others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
-    main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
-    labels = None if request.labels is None else read_labels(request.labels)
+    table, main, references, labels = read_problem(request)
     result = refine(main, references, labels=labels, method=request.method, rng=request.seed)
     columns = {
         "id": table.ids[main.rows],
@@ -83,6 +76,19 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         save(result, request.save)
     write_table(request.out, columns)
     return result, summarise(result, seconds=time.perf_counter() - start)
+
+
+def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Observations], RankLabels | None]:
+    """Read what a request names: the main table as it stood in its file, the tables as observations, the labels."""
+    table = read_table(request.main, features=request.features)
+    others = [read_table(reference, features=request.features) for reference in request.references]
+    if len({other.name for other in others}) < len(set(request.references)):
+        # Files of one name in several folders go by their paths.
+        others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
+    if request.pairs is not None:
+        others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
+    main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
+    return table, main, references, None if request.labels is None else read_labels(request.labels)
 
 
 def read_labels(path: Path) -> RankLabels:
