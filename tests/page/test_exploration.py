@@ -1,6 +1,7 @@
 """What the page is given is what the library works on: solved here by the library's own f-diffusion."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -91,9 +92,10 @@ def test_what_the_pairs_say_is_what_refine_reports():
 def test_references_that_take_no_part_say_so():
     case = draw(0)
     constant = remade(case.references[1], predictions=np.full(160, 3.0))
+    exploration = replace(explored(case), references=(case.references[0], constant))
     with pytest.warns(mf.ManifuseWarning, match="weight 0"):
-        exploration = replace(explored(case), references=(case.references[0], constant))
-        facts, _ = unpack(open_bridges(exploration, mf.JointDiffusion(ignored=("reference 1",)), lambda stage: None))
+        sent = open_bridges(exploration, mf.JointDiffusion(ignored=("reference 1",)), lambda stage: None)
+    facts, _ = unpack(sent)
     assert [entry["taken"] for entry in facts["references"]] == [False, False]
     assert [entry["idle"] for entry in facts["references"]] == [False, True]
 
@@ -103,7 +105,7 @@ def test_ids_and_labels_of_every_kind_are_described():
     facts, arrays = unpack(describe(explored(case, held_back=True)))
     ends = [0, *arrays["id_ends"].tolist()]
     text = arrays["ids"].tobytes()
-    assert [text[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)] == case.main.keys.tolist()
+    assert [text[a:b].decode() for a, b in pairwise(ends)] == case.main.keys.tolist()
     np.testing.assert_array_equal(arrays["label_values"], case.labels().grades)
     assert (facts["labels"], facts["held_back"]) == ("graded", "graded")
     assert len(facts["step_sizes"]) * len(facts["weight_scales"]) == 56

@@ -186,7 +186,7 @@ def explore_command(
     for module in ("starlette", "uvicorn"):
         require(module, extra="page", purpose="manifuse explore")
     from manifuse.cli.config import read_config, request_of
-    from manifuse.cli.explore import explore_dataset, explore_files, request_of_files, serve
+    from manifuse.cli.explore import explore_dataset, explore_files, listen, request_of_files, serve
 
     options: dict[str, Any] = {
         "main": main,
@@ -206,14 +206,18 @@ def explore_command(
             )
         given = {**({} if config is None else read_config(config)), **options}
         request = request_of(request_of_files(given), {}, hyperparameters)
-        with people.status("Reading ..."):
-            page = explore_files(request)
+        with listen(host, port) as listening:
+            with people.status("Reading ..."):
+                page = explore_files(request)
+            serve(page, listening, host=host)
     else:
         from manifuse.diffusion.method import JointDiffusion
 
-        with people.status("Training rankers ..."):
-            page = explore_dataset(dataset, view, data, JointDiffusion(**hyperparameters), seed or 0)
-    serve(page, host=host, port=port)
+        method = JointDiffusion(**hyperparameters)
+        with listen(host, port) as listening:
+            with people.status("Training rankers ..."):
+                page = explore_dataset(dataset, view, data, method, seed or 0)
+            serve(page, listening, host=host)
 
 
 @app.command("report")

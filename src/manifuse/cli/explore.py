@@ -140,35 +140,39 @@ def request_of_files(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"out": f"refined{ending}", **given}
 
 
-def serve(page: Page, *, host: str, port: int) -> None:
-    """Serve a page until it is interrupted.
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port, before any work is done.
 
     Raises
     ------
     InputError
-        If the port cannot be had.
+        If it cannot be had.
     """
-    uvicorn = require("uvicorn", extra="page", purpose="manifuse explore")
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family)
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise InputError(f"Port {port} of {host} cannot be listened on ({error.strerror}); choose others.") from None
-    with listening:
-        shown = f"[{host}]" if ":" in host else host
-        application = page.application(names=(shown, socket.gethostname()), any_address=_is_everywhere(host))
-        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", server_header=False))
-        Console(stderr=True).print(
-            f"The page is at http://{shown}:{listening.getsockname()[1]} (ctrl-C ends it).",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-        try:
-            server.run(sockets=[listening])
-        except KeyboardInterrupt:
-            # The way to leave, and no failure.
-            return
+
+
+def serve(page: Page, listening: socket.socket, *, host: str) -> None:
+    """Serve a page until it is interrupted; ``host`` is what the socket was asked to listen on."""
+    uvicorn = require("uvicorn", extra="page", purpose="manifuse explore")
+    shown = f"[{host}]" if ":" in host else host
+    application = page.application(names=(shown, socket.gethostname()), any_address=_is_everywhere(host))
+    server = uvicorn.Server(uvicorn.Config(application, log_level="warning", server_header=False))
+    Console(stderr=True).print(
+        f"The page is at http://{shown}:{listening.getsockname()[1]} (ctrl-C ends it).",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        # The way to leave, and no failure.
+        return
+    finally:
+        page.close()
 
 
 def _is_everywhere(host: str) -> bool:

@@ -66,7 +66,7 @@ class Page:
         self._problem = describe(exploration)
         self._names = frozenset(reference.name for reference in exploration.references)
         self._worker = Worker(exploration)
-        self._latest = self._worker.submit(open_bridges, exploration.method)
+        self._worker.submit(open_bridges, exploration.method)
 
     def application(self, *, names: Iterable[str] = (), any_address: bool = False) -> Starlette:
         """Return the ASGI application, guarded; see `Guard`."""
@@ -104,9 +104,9 @@ class Page:
         return Response(self._problem, media_type="application/octet-stream")
 
     def _answer_latest(self, request: Request) -> Response:
-        """The last bridges that were asked for, so that a page that is loaded anew finds them."""
+        """Report the last bridges, so that a page that is loaded anew finds them."""
         del request
-        return _json(self._find(self._latest.name).report())
+        return _json(self._worker.latest(open_bridges).report())
 
     def _answer_job(self, request: Request) -> Response:
         return _json(self._find(request.path_params["name"]).report())
@@ -124,8 +124,7 @@ class Page:
 
     async def _build_bridges(self, request: Request) -> Response:
         method = bridges_wished(read_wish(await request.body()), self._exploration.method)
-        self._latest = await run_in_threadpool(self._worker.submit, open_bridges, method)
-        return _json(self._latest.report(), status=202)
+        return _json((await run_in_threadpool(self._worker.submit, open_bridges, method)).report(), status=202)
 
     async def _refine(self, request: Request) -> Response:
         body = dict(read_wish(await request.body()))

@@ -109,8 +109,8 @@ class Worker:
                 raise InputError("Another computation is running; wait for it, or cancel it.")
             job = Job(str(next(self._names)), work, argument)
             self._jobs[job.name] = self._current = job
-            alike = [other for other in self._jobs.values() if other.work is work]
-            for other in alike[: -KEPT - 1]:
+            alike = [other for other in self._jobs.values() if other.work is work and other.result is not None]
+            for other in alike[:-KEPT]:
                 other.result = None
             if not self._process.is_alive():
                 self._stop()
@@ -124,11 +124,14 @@ class Worker:
             self._look()
             return self._jobs.get(name)
 
-    def running(self) -> Job | None:
-        """Return the job that is running, if one is."""
+    def latest(self, work: Work) -> Job:
+        """Return the last job of a kind that runs or has a result, else the last one; there must be one."""
         with self._lock:
             self._look()
-            return self._current
+            alike = [job for job in self._jobs.values() if job.work is work]
+            return next(
+                (job for job in reversed(alike) if job.state == "running" or job.result is not None), alike[-1]
+            )
 
     def cancel(self, job: Job) -> None:
         """End a job; one that is over stays as it is."""
@@ -147,10 +150,8 @@ class Worker:
             self._stop()
 
     def _start(self) -> None:
-        # Never a plain fork: the server has threads, and a fork in their midst may hang.
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._exploration), daemon=True)
+        self._connection, theirs = multiprocessing.Pipe()
+        self._process = _context().Process(target=_serve, args=(theirs, self._exploration), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -184,6 +185,16 @@ class Worker:
             assert self._current is not None, "nothing is read where nothing runs"
             self._current.message = ENDED
             self._finish("failed")
+
+
+def _context() -> Any:
+    """How processes are started: never by a plain fork, for the server has threads, and a fork amid them may hang."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    # Imported once, so that a process after a cancelled one is there at once.
+    context.set_forkserver_preload(["manifuse.page.exploration"])
+    return context
 
 
 def _serve(connection: Connection, exploration: Exploration) -> None:

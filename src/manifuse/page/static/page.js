@@ -174,7 +174,7 @@ function chooseCell() {
 
 function compute() {
   const inside = gated(), any = set.taking.some(Boolean);
-  const run = diffuse(inside, set.delta, set.scale, set.steps, evaluator());
+  const run = diffuse(inside, set.delta, set.scale, any ? set.steps : 0, evaluator());
   const last = run.path[run.path.length - 1], refined = problem.refined;
   if (any) {
     combine(space.columns, last, refined);
@@ -218,7 +218,7 @@ function schedule() {
 function render() {
   if (space === null) return;
   shown = compute();
-  globalThis.explored = { problem, space, set, shown }; // for whoever wants the numbers behind the picture
+  globalThis.explored = { problem, space, set, shown, job }; // for whoever wants the numbers behind the picture
   showControls();
   showOutcome();
   showReferences();
