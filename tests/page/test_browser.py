@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 from tests.page.conftest import serving
 from tests.page.test_exploration import explored
 from tests.problems import draw
@@ -287,6 +288,16 @@ def test_scores_of_the_page_are_the_librarys_ties_and_all(page, kind, rng):
     assert found["gain"]["value"] == pytest.approx(gain.value, abs=1e-12)
     assert found["gain"]["error"] == pytest.approx(gain.standard_error, abs=1e-12)
     assert found["report"] == pytest.approx(score.report(values[1]), abs=1e-12)
+
+
+def test_ranks_are_those_of_scipy(page, rng):
+    crowded = np.append(np.round(rng.standard_normal(400), 1), [1e9, -1e9])
+    for values in (rng.standard_normal(1000), crowded, np.zeros(5), np.array([3.0])):
+        found = page.evaluate(
+            "async (values) => Array.from((await import('/pictures.js')).ranksOf(Float64Array.from(values)))",
+            values.tolist(),
+        )
+        assert found == rankdata(-values, method="min").tolist()
 
 
 def test_leading_vectors_are_those_of_lapack(page, rng):

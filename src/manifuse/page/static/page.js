@@ -85,9 +85,9 @@ async function load() {
     ...facts, ...arrays,
     score: scoreOf(facts.labels, arrays, "label"),
     judge: scoreOf(facts.held_back, arrays, "judge"),
-    refined: new Float64Array(facts.rows), sorted: new Float64Array(facts.rows),
+    refined: new Float64Array(facts.rows),
   };
-  problem.before = ranksOf(problem.scores, problem.sorted);
+  problem.before = ranksOf(problem.scores);
   document.title = `${facts.title} · manifuse explore`;
   $("title").textContent = facts.title;
   const known = facts.labels === null ? "no labels" : `${count(problem.label_rows.length)} labelled`;
@@ -188,7 +188,7 @@ function compute() {
     (taking && run.path.length > 1 ? weightOf(alignments[k + 1], set.scale) : 0));
   return {
     run, any, alignments, weights, refined,
-    after: ranksOf(refined, problem.sorted),
+    after: ranksOf(refined),
     labels: measure(problem.score, problem.label_rows),
     held: measure(problem.judge, problem.judge_rows),
   };
@@ -425,18 +425,19 @@ function restartSurface() {
 function showSurface() {
   const { step_sizes: deltas, weight_scales: scales } = problem, { heights } = space.surface;
   const low = Math.min(...heights), high = Math.max(...heights), best = heights.indexOf(high);
-  const name = problem.score.measures[0];
+  const name = problem.score.measures[0], fine = name === "accuracy" && high - low < 0.01;
+  const written = (height) => (fine ? (100 * height).toFixed(2) : measured(name, Math.abs(height)).replace(" %", ""));
   if ($("surface").childElementCount === 0) makeSurface(deltas, scales);
   $("surface").querySelectorAll("button").forEach((button, cell) => {
     const { background, ink } = cividis(high > low ? (heights[cell] - low) / (high - low) : 1);
-    const text = measured(name, Math.abs(heights[cell])).replace(" %", "");
+    const text = written(heights[cell]);
     Object.assign(button.style, { background, color: ink });
     button.textContent = text;
     button.setAttribute("aria-label", `step size ${brief(deltas[Math.floor(cell / scales.length)])}, weight scale `
       + `${brief(scales[cell % scales.length])}: ${text}${cell === best ? ", the best" : ""}`);
   });
   $("surface-note").textContent = `${name === "accuracy" ? "Accuracy, %," : "Root mean squared error"} on the labels after at most `
-    + `${set.steps} rounds; ${measured(name, Math.abs(low))} to ${measured(name, Math.abs(high))}, light is better. `
+    + `${set.steps} rounds; ${written(low)} to ${written(high)}, light is better. `
     + "The ring is where the sliders stand; choose a cell to go there.";
   showMarker();
 }

@@ -83,7 +83,7 @@ export function drawSphere(parent, { gram, names, taking, weights, place, path, 
   let outer = Infinity;
   for (const cosine of RINGS) {
     const radius = unit * angle(cosine);
-    if (radius > half - 14 || radius > outer - 26) continue;
+    if (radius > half - 14 || radius > outer - 26 || radius < 24) continue;
     outer = radius;
     picture.append(draw("circle", { cx: half, cy: half, r: radius, class: "ring" }));
     picture.append(draw("text", { x: half, y: half + radius - 4, class: "tick", "text-anchor": "middle" }, String(cosine)));
@@ -143,19 +143,41 @@ export function cividis(share) {
   return { background: `rgb(${mixed.join(" ")})`, ink: luminance > 0.2 ? "#000" : "#fff" };
 }
 
-/** Rank of every row, 1 for the largest; equal values share the better rank. */
-export function ranksOf(values, sorted) {
-  sorted.set(values);
-  sorted.sort();
-  const count = values.length, ranks = new Uint32Array(count);
+/** Rows in a bucket above which the sort of the language is faster than insertion. */
+const CROWDED = 24;
+
+/**
+ * Rank of every row, 1 for the largest; equal values share the better rank. Rows are thrown into buckets by value, several for
+ * each row, and sorted within: about half the time of one sort of all.
+ */
+export function ranksOf(values) {
+  const count = values.length, buckets = 4 * count, starts = new Uint32Array(buckets + 1), rows = new Uint32Array(count);
+  let low = Infinity, high = -Infinity;
   for (let row = 0; row < count; row++) {
-    const value = values[row];
-    let low = 0, high = count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (sorted[middle] > value) high = middle; else low = middle + 1;
+    if (values[row] < low) low = values[row];
+    if (values[row] > high) high = values[row];
+  }
+  const scale = high > low ? (buckets - 1) / (high - low) : 0, bucketOf = (row) => Math.floor((high - values[row]) * scale);
+  for (let row = 0; row < count; row++) starts[bucketOf(row) + 1] += 1;
+  for (let bucket = 0; bucket < buckets; bucket++) starts[bucket + 1] += starts[bucket];
+  const next = starts.slice();
+  for (let row = 0; row < count; row++) rows[next[bucketOf(row)]++] = row;
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const first = starts[bucket], last = starts[bucket + 1];
+    if (last - first > CROWDED) rows.subarray(first, last).sort((one, two) => values[two] - values[one]);
+    else {
+      for (let place = first + 1; place < last; place++) {
+        const row = rows[place], value = values[row];
+        let hole = place;
+        for (; hole > first && values[rows[hole - 1]] < value; hole--) rows[hole] = rows[hole - 1];
+        rows[hole] = row;
+      }
     }
-    ranks[row] = count - low + 1;
+  }
+  const ranks = new Uint32Array(count);
+  for (let place = 0, rank = 1; place < count; place++) {
+    if (place > 0 && values[rows[place]] !== values[rows[place - 1]]) rank = place + 1;
+    ranks[rows[place]] = rank;
   }
   return ranks;
 }
@@ -166,31 +188,28 @@ export function drawRanking(canvas, before, after) {
   if (canvas.width !== side || canvas.height !== side) canvas.width = canvas.height = side;
   const context = canvas.getContext("2d"), style = getComputedStyle(canvas), count = before.length;
   const colour = (name) => style.getPropertyValue(name).trim();
-  context.fillStyle = colour("--panel");
-  context.fillRect(0, 0, side, side);
-  const bins = Math.max(24, Math.min(Math.floor(side / (2 * ratio)), Math.round(Math.sqrt(count) * 4))), width = side / bins;
-  const density = new Uint32Array(bins * bins);
-  for (let row = 0; row < count; row++) {
-    const x = Math.floor(((before[row] - 0.5) / count) * bins), y = Math.floor(((after[row] - 0.5) / count) * bins);
-    density[y * bins + x] += 1;
-  }
+  const bins = Math.max(24, Math.min(Math.floor(side / (2 * ratio)), Math.round(Math.sqrt(count) * 4)));
+  const density = new Uint32Array(bins * bins), scale = bins / count;
   let fullest = 1;
-  for (const value of density) if (value > fullest) fullest = value;
-  const levels = 12, cells = Array.from({ length: 2 * levels }, () => []);
+  for (let row = 0; row < count; row++) {
+    const place = Math.floor((after[row] - 0.5) * scale) * bins + Math.floor((before[row] - 0.5) * scale);
+    density[place] += 1;
+    if (density[place] > fullest) fullest = density[place];
+  }
+  // One pixel for each bin, then enlarged: many times faster than as many rectangles.
+  const picture = new ImageData(bins, bins), [rose, fell] = ["--blue", "--orange"].map((name) => channels(context, colour(name)));
   for (let place = 0; place < density.length; place++) {
     if (density[place] === 0) continue;
-    const level = Math.min(levels - 1, Math.floor((levels * Math.log1p(density[place])) / Math.log1p(fullest + 1)));
-    cells[(place % bins >= Math.floor(place / bins) ? 0 : levels) + level].push(place);
+    const hue = place % bins >= Math.floor(place / bins) ? rose : fell;
+    const share = Math.log1p(density[place]) / Math.log1p(fullest);
+    picture.data.set([...hue, 255 * (0.3 + 0.7 * share)], 4 * place);
   }
-  cells.forEach((places, kind) => {
-    if (places.length === 0) return;
-    context.fillStyle = colour(kind < levels ? "--blue" : "--orange");
-    context.globalAlpha = 0.25 + (0.75 * ((kind % levels) + 1)) / levels;
-    context.beginPath();
-    for (const place of places) context.rect((place % bins) * width, Math.floor(place / bins) * width, width, width);
-    context.fill();
-  });
-  context.globalAlpha = 1;
+  const small = new OffscreenCanvas(bins, bins);
+  small.getContext("2d").putImageData(picture, 0, 0);
+  context.fillStyle = colour("--panel");
+  context.fillRect(0, 0, side, side);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, 0, 0, side, side);
   context.strokeStyle = colour("--soft");
   context.lineWidth = ratio;
   context.setLineDash([4 * ratio, 4 * ratio]);
@@ -199,4 +218,10 @@ export function drawRanking(canvas, before, after) {
   context.lineTo(side, side);
   context.stroke();
   context.setLineDash([]);
+}
+
+/** Red, green and blue of a colour, as the browser reads it. */
+function channels(context, colour) {
+  context.fillStyle = colour;
+  return [1, 3, 5].map((place) => parseInt(context.fillStyle.slice(place, place + 2), 16));
 }
