@@ -344,7 +344,7 @@ function showMatrix() {
     const i = place + 1, row = element("tr");
     row.append(header(name, "row"), ...names.slice(0, -1).map((_, j) => {
       if (j >= i) return element("td");
-      const cell = element("td", value(i, j).toFixed(2)), share = Math.min(100, 75 * Math.abs(value(i, j)));
+      const cell = element("td", value(i, j).toFixed(2).replace(/^-(0\.0+)$/, "$1")), share = Math.min(100, 75 * Math.abs(value(i, j)));
       cell.style.background = `color-mix(in srgb, var(--${value(i, j) < 0 ? "orange" : "blue"}) ${share}%, var(--panel))`;
       if (share > 52) cell.style.color = "var(--on-blue)";
       return cell;
@@ -428,6 +428,7 @@ function showSurface() {
   const name = problem.score.measures[0], fine = name === "accuracy" && high - low < 0.01;
   const written = (height) => (fine ? (100 * height).toFixed(2) : measured(name, Math.abs(height)).replace(" %", ""));
   if ($("surface").childElementCount === 0) makeSurface(deltas, scales);
+  $("surface").querySelector(".cells").classList.toggle("fine", fine);
   $("surface").querySelectorAll("button").forEach((button, cell) => {
     const { background, ink } = cividis(high > low ? (heights[cell] - low) / (high - low) : 1);
     const text = written(heights[cell]);
@@ -522,7 +523,7 @@ async function keep() {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
-  $("command").textContent = answer.headers.get("x-manifuse-command");
+  $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
   $("kept").textContent = `${link.download} is among your downloads. This repeats the picture on the command line:`;
 }
 

@@ -69,6 +69,9 @@ function leadingAxes(matrix) {
 const RINGS = [-0.9, -0.5, 0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99];
 const NARROWEST = Math.PI / 12;
 
+/** References above which the picture has no names; the table has them. */
+const NAMED = 24;
+
 /** The sphere around the main predictor. */
 export function drawSphere(parent, { gram, names, taking, weights, place, path, main }) {
   const half = 220, references = names.length;
@@ -107,22 +110,30 @@ export function drawSphere(parent, { gram, names, taking, weights, place, path, 
   picture.append(draw("polyline", { points: trail.map(({ x, y }) => `${x},${y}`).join(" "), class: "path" }));
   const end = trail[trail.length - 1];
   picture.append(draw("path", { d: star(end.x, end.y, 9), class: "refined" }));
-  // Names stand away from the centre, and below those that they would cover.
-  const taken = [];
-  if (references <= 24) {
-    for (const { k, x, y } of points.slice().sort((a, b) => a.y - b.y)) {
-      const offset = 9 + (taking[k] ? 13 * Math.sqrt(weights[k]) : 0), width = offset + 7 * names[k].length;
-      const right = x + width < 2 * half && (x >= half || x < width);
-      let height = y + 4;
-      for (const other of taken) if (other.right === right && Math.abs(other.x - x) < 110 && height - other.y < 13) height = other.y + 13;
-      taken.push({ x, y: height, right });
-      picture.append(draw("text", {
-        x: right ? x + offset : x - offset, y: height, "text-anchor": right ? "start" : "end",
-        class: `name${taking[k] ? "" : " off"}`,
-      }, names[k]));
-    }
-  }
+  if (references <= NAMED) nameDots(picture, points, { names, taking, weights, side: 2 * half, end });
   parent.replaceChildren(picture);
+}
+
+/** Write names beside their dots: on the side where there is room, away from names and dots that it would cover. */
+function nameDots(picture, points, { names, taking, weights, side, end }) {
+  const reach = (k) => 4 + (taking[k] ? 5 + 13 * Math.sqrt(weights[k]) : 6);
+  const taken = [{ x: side / 2, y: side / 2 }, end].map(({ x, y }) => ({ left: x - 10, right: x + 10, top: y - 10, bottom: y + 10 }));
+  for (const { k, x, y } of points) taken.push({ k, left: x - reach(k), right: x + reach(k), top: y - reach(k), bottom: y + reach(k) });
+  for (const { k, x, y } of points) {
+    const width = 6.6 * names[k].length, far = reach(k);
+    const places = [
+      { x: x + far, y, left: x + far, anchor: "start" }, { x: x - far, y, left: x - far - width, anchor: "end" },
+      { x, y: y - far - 6, left: x - width / 2, anchor: "middle" }, { x, y: y + far + 6, left: x - width / 2, anchor: "middle" },
+    ].map((each) => ({ ...each, right: each.left + width, top: each.y - 7, bottom: each.y + 7 }));
+    const inside = places.filter((each) => each.left > 0 && each.right < side);
+    const free = inside.find((each) => taken.every((other) => other.k === k || each.left > other.right || each.right < other.left
+      || each.top > other.bottom || each.bottom < other.top));
+    const place = free ?? inside[0] ?? places[0];
+    taken.push(place);
+    picture.append(draw("text", {
+      x: place.x, y: place.y + 4, "text-anchor": place.anchor, class: `name${taking[k] ? "" : " off"}`,
+    }, names[k]));
+  }
 }
 
 function star(x, y, radius) {
