@@ -68,7 +68,7 @@ def page(browser, served):
 def open_page(page, client):
     page.goto(f"http://{client.own}/")
     page.wait_for_selector("#results[aria-busy=false]")
-    until(page, "!explored.space.surface || explored.space.surface.whole")
+    until(page, "explored.problem.score === null || explored.space.surface.whole")
 
 
 def until(page, condition):

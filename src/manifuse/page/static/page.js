@@ -135,7 +135,7 @@ function useBridges(name, facts, sent) {
   if (first) chooseCell();
   $("results").setAttribute("aria-busy", "false");
   showWork();
-  restartSurface();
+  outdate();
   render();
 }
 
@@ -207,6 +207,7 @@ function pick(values, rows) { return Float64Array.from(rows, (row) => values[row
 // --- showing it ---
 
 let asked = false;
+let filling = 0; // which surface is being filled
 
 /** Render in the next frame, however often it is asked for until then. */
 function schedule() {
@@ -215,8 +216,15 @@ function schedule() {
   requestAnimationFrame(() => { asked = false; render(); });
 }
 
-function render() {
+/** The surface is of other steps or switches: it is filled anew, once the rest of the picture is there. */
+function outdate() {
   if (space === null) return;
+  space.surface = { heights: [], whole: false };
+  filling += 1;
+  schedule();
+}
+
+function render() {
   shown = compute();
   globalThis.explored = { problem, space, set, shown, job }; // for whoever wants the numbers behind the picture
   showControls();
@@ -230,6 +238,7 @@ function render() {
   });
   drawRanking($("ranking"), problem.before, shown.after);
   showLists();
+  if (space.surface.heights.length === 0) fillSurface();
 }
 
 function showControls() {
@@ -294,8 +303,7 @@ function makeReferences() {
     box.setAttribute("role", "switch");
     box.addEventListener("change", () => {
       set.taking[k] = box.checked;
-      restartSurface();
-      schedule();
+      outdate();
     });
     label.append(box, reference.name);
     head.append(label);
@@ -392,10 +400,7 @@ function idOf(row) {
 
 // --- the surface, which fills cell by cell between frames ---
 
-let filling = 0;
-
-function restartSurface() {
-  filling += 1;
+function fillSurface() {
   if (problem.score === null) {
     $("surface-note").textContent = "Without labels there is no accuracy to show. Give some with --labels.";
     return;
@@ -556,8 +561,7 @@ function wire() {
   }
   $("steps").addEventListener("input", () => {
     set.steps = Number($("steps").value);
-    if (space !== null) restartSurface();
-    schedule();
+    outdate();
   });
   $("best").addEventListener("click", () => {
     if (space === null) return;
