@@ -5,8 +5,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tomllib
 import urllib.request
 import zipfile
 
@@ -78,6 +80,7 @@ def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsy
     zipfile.ZipFile(io.BytesIO(file.content)).extractall(tmp_path)
     monkeypatch.chdir(tmp_path / "explored")
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
+    assert tomllib.loads((tmp_path / "explored" / "run.toml").read_text())["seed"] == 2
     expected = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=2)
     with np.load("refined.npz") as archive:
         np.testing.assert_array_equal(archive["score"], expected.predictions)
@@ -128,8 +131,6 @@ def test_what_cannot_be_shown_is_refused(folder, monkeypatch, capsys, arguments,
 
 
 def test_a_port_that_is_taken_is_refused(folder, monkeypatch, capsys):
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as taken:
         status, sentence = run(monkeypatch, capsys, "explore", *FILES, "--port", taken.getsockname()[1])
     assert status == 2
