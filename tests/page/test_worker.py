@@ -72,6 +72,12 @@ def test_failures_are_sentences_and_the_worker_goes_on(worker):
     assert finished(worker, succeed, 8).result == b"toy 8"
 
 
+def test_a_process_that_dies_while_it_waits_is_replaced(worker):
+    worker._process.kill()
+    worker._process.join()
+    assert finished(worker, succeed, 5).result == b"toy 5"
+
+
 def test_a_cancelled_job_is_killed_and_the_next_one_runs(worker):
     job = worker.submit(dawdle, None)
     until(worker, job, lambda seen: seen.stage == "dawdling")

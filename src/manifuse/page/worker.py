@@ -112,10 +112,12 @@ class Worker:
             alike = [other for other in self._jobs.values() if other.work is work and other.result is not None]
             for other in alike[:-KEPT]:
                 other.result = None
-            if not self._process.is_alive():
-                self._stop()
-                self._start()
-            self._connection.send((work, argument))
+            try:
+                self._connection.send((work, argument))
+            except OSError:
+                # It died while it had nothing to do.
+                self._restart()
+                self._connection.send((work, argument))
             return job
 
     def find(self, name: str) -> Job | None:
@@ -139,8 +141,7 @@ class Worker:
             self._look()
             if job is self._current:
                 self._finish("cancelled")
-                self._stop()
-                self._start()
+                self._restart()
 
     def close(self) -> None:
         """End the process."""
@@ -154,6 +155,10 @@ class Worker:
         self._process = _context().Process(target=_serve, args=(theirs, self._exploration), daemon=True)
         self._process.start()
         theirs.close()
+
+    def _restart(self) -> None:
+        self._stop()
+        self._start()
 
     def _stop(self) -> None:
         self._process.kill()
@@ -185,6 +190,7 @@ class Worker:
             assert self._current is not None, "nothing is read where nothing runs"
             self._current.message = ENDED
             self._finish("failed")
+            self._restart()
 
 
 def _context() -> Any:
