@@ -28,7 +28,13 @@ from manifuse.page.worker import Job, Worker
 #: Every file that is served, by its address; there are no others.
 STATIC = {
     "/": "index.html",
-    **{f"/{name}": name for name in ("page.css", "page.js", "blocks.js", "diffusion.js", "scores.js", "pictures.js")},
+    **{
+        f"/{name}": name
+        for name in (
+            *("page.css", "page.js", "blocks.js", "diffusion.js", "elements.js", "pictures.js"),
+            *("scores.js", "server.js", "surface.js"),
+        )
+    },
 }
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript"}
 

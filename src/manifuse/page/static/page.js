@@ -1,9 +1,12 @@
 // The page: what is set, what follows from it, and where that is shown. Everything but bridges is computed here.
 
 import { unpack } from "./blocks.js";
-import { bilinear, combine, diffuse, gramOf, weightOf } from "./diffusion.js";
-import { chart, cividis, drawRanking, drawSphere, ranksOf } from "./pictures.js";
+import { combine, diffuse, gramOf, weightOf } from "./diffusion.js";
+import { brief, count, element, header, measured, named, signed } from "./elements.js";
+import { chart, drawRanking, drawSphere, ranksOf } from "./pictures.js";
 import { FEWEST_ROWS, scoreOf } from "./scores.js";
+import { ask, follow } from "./server.js";
+import { drawSurface, placeRing } from "./surface.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -16,50 +19,16 @@ const SLICE = 12;
 /** Rows of the lists. */
 const LISTED = 8;
 
-/** Milliseconds between two looks at a job. */
-const PATIENCE = 150;
-
 let problem = null; // what does not change
 let space = null; // what the bridges brought: columns, Gram matrix, references
 const set = { delta: 1, scale: 0.3, steps: 20, taking: [] };
 let shown = null; // what follows
 let job = null; // what the server is doing
 
-// --- talking with the server ---
+// --- what the server is doing ---
 
-async function ask(address, { method = "GET", body } = {}) {
-  const options = { method };
-  if (body !== undefined) Object.assign(options, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
-  let answer;
-  try {
-    answer = await fetch(address, options);
-  } catch {
-    throw new Error("The server does not answer; is manifuse still running?");
-  }
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  return answer;
-}
-
-/** Follow a job to its end; its result as facts and arrays, null where it was cancelled. */
-async function follow(report) {
+function showWork(report = job) {
   job = report;
-  showWork();
-  try {
-    while (job.state === "running") {
-      await new Promise((resume) => { setTimeout(resume, PATIENCE); });
-      job = await (await ask(`api/jobs/${job.job}`)).json();
-      showWork();
-    }
-    if (job.state === "failed") throw new Error(job.message);
-    if (job.state === "cancelled") return null;
-    return unpack(await (await ask(`api/jobs/${job.job}/result`)).arrayBuffer());
-  } finally {
-    job = job.state === "running" ? { ...job, state: "lost" } : job;
-    showWork();
-  }
-}
-
-function showWork() {
   const running = job !== null && job.state === "running";
   $("working").hidden = !running;
   for (const id of ["build", "check", "whole", "export"]) $(id).disabled = running || (id !== "build" && space === null);
@@ -105,7 +74,7 @@ async function load() {
 async function take(report) {
   complain(null);
   try {
-    const built = await follow(report);
+    const built = await follow(report, showWork);
     if (built === null) {
       if (space === null) $("sentence").textContent = "Cancelled. Build bridges to see anything.";
       return;
@@ -231,7 +200,7 @@ function render() {
   showOutcome();
   showReferences();
   showMatrix();
-  showMarker();
+  showRing();
   drawSphere($("sphere"), {
     gram: space.gram, names: problem.references, taking: set.taking, weights: shown.weights, place: space.place,
     path: shown.any ? shown.run.path : shown.run.path.slice(0, 1), main: problem.main,
@@ -428,90 +397,18 @@ function fillSurface() {
 }
 
 function showSurface() {
-  const { step_sizes: deltas, weight_scales: scales } = problem, { heights } = space.surface;
-  const low = Math.min(...heights), high = Math.max(...heights), best = heights.indexOf(high);
-  const name = problem.score.measures[0], fine = name === "accuracy" && high - low < 0.01;
-  const written = (height) => (fine ? (100 * height).toFixed(2) : measured(name, Math.abs(height)).replace(" %", ""));
-  if ($("surface").childElementCount === 0) makeSurface(deltas, scales);
-  $("surface").querySelector(".cells").classList.toggle("fine", fine);
-  $("surface").querySelectorAll("button").forEach((button, cell) => {
-    const { background, ink } = cividis(high > low ? (heights[cell] - low) / (high - low) : 1);
-    const text = written(heights[cell]);
-    Object.assign(button.style, { background, color: ink });
-    button.textContent = text;
-    button.setAttribute("aria-label", `step size ${brief(deltas[Math.floor(cell / scales.length)])}, weight scale `
-      + `${brief(scales[cell % scales.length])}: ${text}${cell === best ? ", the best" : ""}`);
-  });
+  const { step_sizes: deltas, weight_scales: scales } = problem, name = problem.score.measures[0];
+  const choose = (cell) => { Object.assign(set, cell); schedule(); };
+  const range = drawSurface($("surface"), { deltas, scales, heights: space.surface.heights, name, choose });
   $("surface-note").textContent = `${name === "accuracy" ? "Accuracy, %," : "Root mean squared error"} on the labels after at most `
-    + `${set.steps} rounds; ${written(low)} to ${written(high)}, light is better. `
-    + "The ring is where the sliders stand; choose a cell to go there.";
-  showMarker();
+    + `${set.steps} rounds; ${range}, light is better. The ring is where the sliders stand; choose a cell to go there.`;
+  showRing();
 }
 
-function makeSurface(deltas, scales) {
-  const plane = element("div", "", "plane"), cells = element("div", "", "cells");
-  cells.style.gridTemplateColumns = `repeat(${scales.length}, minmax(0, 1fr))`;
-  cells.setAttribute("role", "group");
-  cells.setAttribute("aria-label", "Cells by step size and weight scale; arrow keys move between them");
-  deltas.forEach((delta, i) => scales.forEach((scale, j) => {
-    const button = element("button");
-    Object.assign(button, { type: "button", tabIndex: i + j === 0 ? 0 : -1 });
-    button.addEventListener("click", () => { Object.assign(set, { delta, scale }); schedule(); });
-    cells.append(button);
-  }));
-  cells.addEventListener("keydown", (event) => {
-    const buttons = [...cells.querySelectorAll("button")], here = buttons.indexOf(document.activeElement);
-    const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: scales.length, ArrowUp: -scales.length };
-    const there = here + (moves[event.key] ?? 0);
-    const wraps = Math.abs(moves[event.key] ?? 0) === 1 && Math.floor(there / scales.length) !== Math.floor(here / scales.length);
-    if (!(event.key in moves) || there < 0 || there >= buttons.length || wraps) return;
-    event.preventDefault();
-    [buttons[here].tabIndex, buttons[there].tabIndex] = [-1, 0];
-    buttons[there].focus();
-  });
-  const rows = element("div", "", "axis rows"), columns = element("div", "", "axis columns");
-  rows.append(...deltas.map((value) => element("span", brief(value))));
-  columns.style.gridTemplateColumns = cells.style.gridTemplateColumns;
-  columns.append(...scales.map((value) => element("span", brief(value))));
-  cells.append(element("div", "", "marker"));
-  plane.append(rows, cells, element("span", "δ ↓  σ² →", "corner"), columns);
-  $("surface").replaceChildren(plane);
+function showRing() {
+  const { step_sizes: deltas, weight_scales: scales } = problem;
+  placeRing($("surface"), { deltas, scales, delta: set.delta, scale: set.scale });
 }
-
-/** Put the ring where the sliders stand, between cells if they stand between. */
-function showMarker() {
-  const marker = $("surface").querySelector(".marker");
-  if (marker === null) return;
-  const share = (axis, value) => {
-    if (axis.length < 2) return 0.5;
-    const [from, to] = [Math.log(axis[0]), Math.log(axis[axis.length - 1])];
-    const place = Math.min(1, Math.max(0, (Math.log(value) - from) / (to - from)));
-    return (place * (axis.length - 1) + 0.5) / axis.length;
-  };
-  marker.style.left = `${100 * share(problem.weight_scales, set.scale)}%`;
-  marker.style.top = `${100 * share(problem.step_sizes, set.delta)}%`;
-}
-
-// --- words and elements ---
-
-function element(name, text = "", kind = "") {
-  const made = document.createElement(name);
-  if (text !== "") made.textContent = text;
-  if (kind !== "") made.className = kind;
-  return made;
-}
-
-function header(text, scope) {
-  const made = element("th", text);
-  Object.assign(made, { scope, title: text });
-  return made;
-}
-
-function count(number) { return number.toLocaleString("en"); }
-function brief(number) { return String(Number(number.toPrecision(3))); }
-function signed(number, places) { return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(places)}`; }
-function measured(name, value) { return name === "accuracy" ? `${(100 * value).toFixed(1)} %` : brief(value); }
-function named(name) { return name === "accuracy" ? "accuracy" : name; }
 
 // --- what is set, exported and checked ---
 
@@ -535,7 +432,7 @@ async function keep() {
 /** Let the library compute what is set, in one round or in all. */
 async function confirm(whole) {
   const now = Float64Array.from(shown.refined);
-  const done = await follow(await (await ask("api/refinement", { method: "POST", body: { ...wish(), whole } })).json());
+  const done = await follow(await (await ask("api/refinement", { method: "POST", body: { ...wish(), whole } })).json(), showWork);
   if (done === null) {
     $("kept").textContent = "Cancelled.";
     return;
