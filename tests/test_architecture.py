@@ -37,7 +37,9 @@ MAY_IMPORT = {
         "kernels",
         "errors",
     },
+    "page": {"diffusion", "kernels", "errors"},
     "cli": {
+        "page",
         "experiments",
         "datasets",
         "baselines",

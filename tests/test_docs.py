@@ -125,7 +125,7 @@ def test_the_readmes_first_two_commands_are_the_two():
 def test_options_named_in_the_readme_and_the_pages_exist():
     from manifuse.cli.app import app
 
-    commands = ("refine", "reproduce", "report", "demo")
+    commands = ("refine", "explore", "reproduce", "report", "demo")
     help_text = "".join(
         CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
         for command in commands

@@ -27,6 +27,8 @@ import manifuse as mf
         ({"standardised": (True, "no")}, "True, False or a tuple"),
         ({"selection": "best"}, "'held-out' or 'alignment'"),
         ({"search": "kd-tree"}, "'auto' or 'exact'"),
+        ({"steps": 0}, "whole numbers of at least 1"),
+        ({"ignored": ["A"]}, "a tuple of names"),
         ({"task": "sorting"}, "'ranking' or 'regression'"),
     ],
 )

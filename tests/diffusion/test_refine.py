@@ -437,3 +437,27 @@ def test_a_constant_reference_gets_weight_zero_and_a_warning():
     alone = mf.refine(case.main, case.references[:1], rng=0)
     assert result.weights[1] == 0.0
     np.testing.assert_allclose(result.predictions, alone.predictions, atol=1e-8)
+
+
+def test_an_ignored_reference_moves_nothing_and_is_still_reported():
+    case = draw(0)
+    method = mf.JointDiffusion(rounds=1, ignore_chance=False, standardised=True)
+    ignoring = mf.refine(case.main, case.references, method=replace(method, ignored=("reference 2",)), rng=0)
+    without = mf.refine(case.main, case.references[:1], method=method, rng=0)
+    np.testing.assert_allclose(ignoring.predictions, without.predictions, rtol=0, atol=1e-12)
+    assert [entry.weight > 0 for entry in ignoring.relevance] == [True, False]
+    assert ignoring.relevance[1].held_out_alignment > 0
+    with pytest.raises(mf.InputError, match="no reference named 'reference 3'"):
+        mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=("reference 3",)), rng=0)
+
+
+def test_without_labels_a_round_takes_the_steps_it_is_told_to():
+    case = draw(0)
+    one, two = (
+        mf.refine(case.main, case.references, method=mf.JointDiffusion(rounds=1, steps=steps), rng=0)
+        for steps in (None, 2)
+    )
+    assert [step.step for step in one.history] == [0, 1]
+    assert [step.step for step in two.history] == [0, 1, 2]
+    assert [step.alignments for step in two.history[:2]] == [step.alignments for step in one.history]
+    assert np.max(np.abs(two.predictions - one.predictions)) > 1e-6

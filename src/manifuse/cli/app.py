@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from manifuse.cli.datasets import app as datasets_app
-from manifuse.errors import InputError, ManifuseError, ManifuseWarning
+from manifuse.errors import InputError, ManifuseError, ManifuseWarning, require
 
 app = typer.Typer(
     name="manifuse",
@@ -160,6 +160,79 @@ def demo_command(
     from manifuse.cli.demo import run_demo
 
     run_demo(dataset, data, out, splits=splits, seed=seed)
+
+
+@app.command("explore")
+def explore_command(
+    main: Annotated[
+        str | None, typer.Argument(metavar="MAIN", help="The table to refine; without it, a data set is shown.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A table of another predictor; give one or more.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")
+    ] = None,
+    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
+    task: Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Gives the same page again; 0 by default.", min=0)] = None,
+    drop_invalid: Annotated[
+        bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file as refine takes it; options go before it.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A data set instead of tables; the digits by default.")] = None,
+    view: Annotated[str | None, typer.Option(help="Which of its tasks the main predictor has; the first.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data folder; without --dataset, the first set in it is shown.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on; others can see the page only there.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 for any that is free.", min=0, max=65535)] = 8765,
+) -> None:
+    """Open a page in which hyperparameters and references are turned while one looks on.
+
+    It shows MAIN refined by the references, or a data set of the data folder, or the digits of the demo. What is set
+    there can be exported as a config that refine takes.
+    """
+    for module in ("starlette", "uvicorn"):
+        require(module, extra="page", purpose="manifuse explore")
+    from manifuse.cli.config import read_config, request_of
+    from manifuse.cli.explore import explore_dataset, explore_files, listen, request_of_files, serve
+
+    options: dict[str, Any] = {
+        "main": main,
+        "reference": reference,
+        "labels": labels,
+        "pairs": pairs,
+        "features": features,
+        "seed": seed,
+        "drop_invalid": drop_invalid,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    hyperparameters: dict[str, Any] = {} if task is None else {"task": task}
+    if (options.keys() - {"seed"}) or config is not None:
+        if dataset is not None or view is not None or data is not None:
+            raise InputError(
+                "Both tables and a data set came; give --dataset, --view and --data, or tables, not both."
+            )
+        given = {**({} if config is None else read_config(config)), **options}
+        request = request_of(request_of_files(given), {}, hyperparameters)
+        with listen(host, port) as listening:
+            with people.status("Reading ..."):
+                page = explore_files(request)
+            serve(page, listening, host=host)
+    else:
+        from manifuse.diffusion.method import JointDiffusion
+
+        method = JointDiffusion(**hyperparameters)
+        with listen(host, port) as listening:
+            with people.status("Training rankers ..."):
+                page = explore_dataset(dataset, view, data, method, seed or 0)
+            serve(page, listening, host=host)
 
 
 @app.command("report")

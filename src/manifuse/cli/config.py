@@ -105,6 +105,12 @@ def request_of(
 
 def write_config(path: Path, request: RefineRequest) -> None:
     """Write what a run used, whole or not at all; ``--config`` with it is the same run again."""
+    text = config_text(request)
+    write_whole(path, lambda temporary: _write(temporary, text))
+
+
+def config_text(request: RefineRequest) -> str:
+    """What a run uses, in TOML."""
     named: dict[str, Any] = {
         "main": request.main,
         "reference": list(request.references),
@@ -125,8 +131,7 @@ def write_config(path: Path, request: RefineRequest) -> None:
         value = getattr(request.method, field.name)
         if value is not None:
             lines.append(f"{field.name} = {_toml(value)}")
-    text = "\n".join([*lines, ""])
-    write_whole(path, lambda temporary: _write(temporary, text))
+    return "\n".join([*lines, ""])
 
 
 def _write(path: Path, text: str) -> None:

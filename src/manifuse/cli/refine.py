@@ -15,6 +15,7 @@ from manifuse.cli.places import HOST, place_named
 from manifuse.cli.tables import Table, check_output, observe, read_columns, read_table, write_table
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
@@ -76,15 +77,7 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         check_model(request.save)
     if request.report is not None:
         check_report(request.report)
-    table = read_table(request.main, features=request.features)
-    others = [read_table(reference, features=request.features) for reference in request.references]
-    if len({other.name for other in others}) < len(set(request.references)):
-        # Files of one name in several folders go by their paths.
-        others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
-    if request.pairs is not None:
-        others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
-    main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
-    labels = None if request.labels is None else read_labels(request.labels)
+    table, main, references, labels = read_problem(request)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
     columns = {
@@ -103,6 +96,19 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         write_page(request.report, page)
     write_table(request.out, columns)
     return result, summarise(result, seconds=time.perf_counter() - start)
+
+
+def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Observations], RankLabels | None]:
+    """Read what a request names: the main table as it stood in its file, the tables as observations, the labels."""
+    table = read_table(request.main, features=request.features)
+    others = [read_table(reference, features=request.features) for reference in request.references]
+    if len({other.name for other in others}) < len(set(request.references)):
+        # Files of one name in several folders go by their paths.
+        others = [replace(other, name=given) for other, given in zip(others, request.references, strict=True)]
+    if request.pairs is not None:
+        others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
+    main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
+    return table, main, references, None if request.labels is None else read_labels(request.labels)
 
 
 def read_labels(path: Path) -> RankLabels:

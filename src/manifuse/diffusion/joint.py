@@ -153,7 +153,7 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
             problem.start,
             gates=np.append(gates, np.ones(columns.shape[1] - 1 - len(gates))),
             grid=grid,
-            steps=1 if score is None else method.steps,
+            steps=method.most_steps(labelled=score is not None),
             evaluate=evaluate,
         )
         surface = run.surface if surface is None else surface

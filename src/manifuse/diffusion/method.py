@@ -23,6 +23,9 @@ WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
 #: Without labels there is nothing to choose by: these stand (docs/decisions.md).
 UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 1.0, 0.3
 
+#: With labels a round goes on while its score rises, up to this many steps.
+LABELLED_STEPS = 20
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -57,8 +60,9 @@ class JointDiffusion:
         in [0.01, 10]; 0.3 without labels.
     rounds : int
         Upper bound on joint rounds (T1).
-    steps : int
-        Upper bound on steps of the f-diffusion in a round (T2). Without labels each round takes one.
+    steps : int or None
+        Upper bound on steps of the f-diffusion in a round (T2); without labels, their number. None: twenty with
+        labels, one without.
     settled : float
         Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
@@ -72,6 +76,8 @@ class JointDiffusion:
     ignore_chance : bool
         Give weight 0 to references that align with the main predictor, or cross their bridge, no
         better than permuted pairs do.
+    ignored : tuple of str
+        Names of references that get weight 0 whatever the pairs say of them.
     selection : {"held-out", "alignment"}
         How graphs and bridges are chosen: by how well bridges predict reference scores at pairs held
         out of them, averaged over references, or by the largest alignment (the paper's rule, which
@@ -111,12 +117,13 @@ class JointDiffusion:
     step_size: float | tuple[float, ...] | None = None
     weight_scale: float | tuple[float, ...] | None = None
     rounds: int = 20
-    steps: int = 20
+    steps: int | None = None
     settled: float = 3e-4
     anchored: bool = True
     presmoothed: bool = True
     smoothing: float = 10.0
     ignore_chance: bool = True
+    ignored: tuple[str, ...] = ()
     selection: Literal["held-out", "alignment"] = "held-out"
     folds: int = 5
     standardised: bool | tuple[bool, ...] = (True, False)
@@ -130,7 +137,8 @@ class JointDiffusion:
                 self._refuse(name, "at least one value")
         self._demand_whole("neighbours", choices(self.neighbours), least=1)
         for name, least in {"rounds": 1, "steps": 1, "folds": 2}.items():
-            self._demand_whole(name, (getattr(self, name),), least=least)
+            if name != "steps" or self.steps is not None:
+                self._demand_whole(name, (getattr(self, name),), least=least)
         for name in ("score_scale", "step_size", "weight_scale"):
             value = getattr(self, name)
             if value is not None and any(not (is_number(number) and number > 0) for number in choices(value)):
@@ -150,6 +158,8 @@ class JointDiffusion:
         for name in ("anchored", "presmoothed", "ignore_chance", "safeguarded"):
             if not isinstance(getattr(self, name), bool):
                 self._refuse(name, "True or False")
+        if not isinstance(self.ignored, tuple) or any(not isinstance(name, str) for name in self.ignored):
+            self._refuse("ignored", "a tuple of names")
         allowed = {
             "selection": ("held-out", "alignment"),
             "search": ("auto", "exact", "approximate"),
@@ -182,6 +192,12 @@ class JointDiffusion:
     def is_regression(self) -> bool:
         """Whether the labels are values to be met, and not only an order."""
         return self.task == "regression"
+
+    def most_steps(self, *, labelled: bool) -> int:
+        """Upper bound on steps of the f-diffusion in a round."""
+        if self.steps is not None:
+            return self.steps
+        return LABELLED_STEPS if labelled else 1
 
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of the hyperparameters of graphs and bridges."""

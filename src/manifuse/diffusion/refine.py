@@ -24,7 +24,7 @@ from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, w
 from manifuse.diffusion.score import Gain, Score
 from manifuse.diffusion.tensors import Torch
 from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
-from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand
+from manifuse.errors import InputError, ManifuseWarning, MissingExtraError, demand, look_up
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import means_and_deviations
 
@@ -99,17 +99,19 @@ def refine(
     demand(RankLabels, *(() if labels is None else (labels,)))
     seed = _seed_of(rng)
     problem = Problem.of(main, references)
+    for name in method.ignored:
+        look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     score = None if labels is None else problem.score(labels, regression=method.is_regression)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
     place = _place_of(main) if place is None else place
     demand(Place, place)
     scalings = scalings_to_try(problem, method, seed, place)
-    presmoothing, mains = _presmooth(problem, method, score, seed, place, [flags[0] for flags in scalings])
+    presmoothing, mains = presmooth(problem, method, score, seed, place, scalings)
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
     bridges, folds, trials = choose_bridges(problem, method, seed, place, scalings, mains)
     evidence = weigh_pairs(bridges, folds, seed)
-    gates = _gates(problem, evidence, ignore_chance=method.ignore_chance)
+    gates = _gates(problem, evidence, method)
     path = diffuse(bridges, method, gates, score)
     # What is kept needs no device and no cluster any more.
     presmoothing = None if presmoothing is None else presmoothing.on_host()
@@ -173,17 +175,17 @@ def _place_of(main: Observations) -> Place:
     return Host() if main.device is None else Torch(main.device)
 
 
-def _presmooth(
+def presmooth(
     problem: Problem,
     method: JointDiffusion,
     score: Score | None,
     seed: int,
     place: Place,
-    scalings: Sequence[bool],
+    scalings: Sequence[tuple[bool, ...]],
 ) -> tuple[Presmoothing | None, list[Neighbours]]:
     """Presmooth the main predictor, where the method asks for it and labels and features allow it.
 
-    ``scalings`` says for each search of the main table whether its features are standardised.
+    ``scalings`` are the ways to scale features, as `scalings_to_try` has them.
 
     Returns
     -------
@@ -200,7 +202,7 @@ def _presmooth(
     count = max(*choices(method.neighbours), *NEIGHBOURS)
     rng = generator(seed, Stream.RECALL)
     try:
-        searched = [neighbours_of(main, count, method, place, standardised=flag, rng=rng) for flag in scalings]
+        searched = [neighbours_of(main, count, method, place, standardised=flag, rng=rng) for flag, *_ in scalings]
     except MissingExtraError as error:
         if not coupled:
             raise
@@ -210,11 +212,13 @@ def _presmooth(
     return choose_presmoothing(main, searched, score, place), searched
 
 
-def _gates(problem: Problem, evidence: Sequence[PairEvidence], *, ignore_chance: bool) -> FloatArray:
-    """1 for references that take part, 0 for idle ones and those no better than chance."""
+def _gates(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
+    """1 for references that take part, 0 for those to be ignored, idle ones and those no better than chance."""
     return np.array(
         [
-            0.0 if reference.is_idle or (ignore_chance and seen.is_chance) else 1.0
+            0.0
+            if reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
+            else 1.0
             for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )

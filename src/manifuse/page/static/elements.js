@@ -1,0 +1,20 @@
+// Elements of the page, and numbers as it writes them.
+
+export function element(name, text = "", kind = "") {
+  const made = document.createElement(name);
+  if (text !== "") made.textContent = text;
+  if (kind !== "") made.className = kind;
+  return made;
+}
+
+export function header(text, scope) {
+  const made = element("th", text);
+  Object.assign(made, { scope, title: text });
+  return made;
+}
+
+export function count(number) { return number.toLocaleString("en"); }
+export function brief(number) { return String(Number(number.toPrecision(3))); }
+export function signed(number, places) { return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(places)}`; }
+export function measured(name, value) { return name === "accuracy" ? `${(100 * value).toFixed(1)} %` : brief(value); }
+export function named(name) { return name === "accuracy" ? "accuracy" : name; }

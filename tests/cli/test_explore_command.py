@@ -1,0 +1,145 @@
+"""``manifuse explore`` as a user runs it; what the page exports is what ``refine --config`` repeats, to the bit."""
+
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+import urllib.request
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app
+from manifuse.cli.config import request_of
+from manifuse.cli.explore import explore_dataset, explore_files, request_of_files
+from manifuse.page.exploration import set_as_shown
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = draw(0)
+    for table in (case.main, *case.references):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        frame = pl.DataFrame({"id": table.keys, "score": table.scores, **features})
+        frame.write_csv(f"{table.name.replace(' ', '')}.csv")
+    pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_csv("known.csv")
+    return tmp_path
+
+
+FILES = ["main.csv", "--reference", "reference1.csv", "--reference", "reference2.csv", "--labels", "known.csv"]
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *map(str, arguments)])
+    try:
+        app.main()
+    except SystemExit as leave:
+        return int(leave.code or 0), " ".join(capsys.readouterr().err.split())
+    return 0, ""
+
+
+def shown_as(method, ignored=()):
+    return set_as_shown(method, step_size=0.123456789012345, weight_scale=0.7, steps=4, ignored=ignored)
+
+
+def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatch, capsys):
+    given = {"main": "main.csv", "reference": ["reference1.csv", "reference2.csv"], "labels": "known.csv", "seed": 5}
+    page = explore_files(request_of(request_of_files(given), {}, {"neighbours": 7}))
+    try:
+        shown = shown_as(page._exploration.method, ("reference1",))
+        file = page._export(shown)
+        exploration = page._exploration
+        expected = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=5)
+    finally:
+        page.close()
+    assert file.command == "manifuse refine --config run.toml"
+    (folder / "run.toml").write_bytes(file.content)
+    assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
+    assert pl.read_csv("refined.csv")["score"].to_list() == expected.predictions.tolist()
+
+
+def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsys):
+    page = explore_dataset(None, "zernike", None, mf.JointDiffusion(), 2)
+    try:
+        exploration = page._exploration
+        shown = shown_as(exploration.method, ("pixels",))
+        file = page._export(shown)
+        assert page._export(shown).content == file.content
+    finally:
+        page.close()
+    zipfile.ZipFile(io.BytesIO(file.content)).extractall(tmp_path)
+    monkeypatch.chdir(tmp_path / "explored")
+    assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
+    assert tomllib.loads((tmp_path / "explored" / "run.toml").read_text())["seed"] == 2
+    expected = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=2)
+    with np.load("refined.npz") as archive:
+        np.testing.assert_array_equal(archive["score"], expected.predictions)
+    assert exploration.main.name == "zernike"
+    held, known = set(exploration.held_back.keys.tolist()), set(exploration.labels.keys.tolist())
+    assert len(held) > 300
+    assert not held & known
+
+
+def test_it_serves_until_it_is_interrupted(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "manifuse.cli", "explore", *FILES, "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        address = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())[0]
+        with urllib.request.urlopen(f"{address}/api/jobs/latest") as answer:
+            assert json.load(answer)["job"] == "1"
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["main.csv"], "--reference is missing"),
+        (["--labels", "known.csv"], "MAIN is missing"),
+        ([*FILES, "--dataset", "digits"], "Both tables and a data set came"),
+        (["nowhere.csv", "--reference", "reference1.csv"], "nowhere.csv is not there"),
+        (["main.csv", "--reference", "main.csv"], "is the main table itself"),
+        ([*FILES[:-1], "main.csv"], "id and label, or better and worse, were expected"),
+        (["--dataset", "digit"], "did you mean 'digits'"),
+        (["--view", "forier"], "did you mean 'fourier'"),
+        (["--data", "."], "holds no data set"),
+        (["--task", "sorting"], "'ranking' or 'regression'"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(folder, monkeypatch, capsys, arguments, says):
+    status, sentence = run(monkeypatch, capsys, "explore", *arguments)
+    assert status == 2
+    assert says in sentence
+    assert "Traceback" not in sentence
+
+
+def test_a_port_that_is_taken_is_refused(folder, monkeypatch, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        status, sentence = run(monkeypatch, capsys, "explore", *FILES, "--port", taken.getsockname()[1])
+    assert status == 2
+    assert "cannot be listened on" in sentence
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn"])
+def test_without_the_extra_the_command_that_installs_it_is_named(folder, monkeypatch, capsys, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    status, sentence = run(monkeypatch, capsys, "explore", *FILES)
+    assert status == 2
+    assert "pip install 'manifuse[page]'" in sentence

@@ -1,0 +1,329 @@
+"""The page in a real browser: what it shows is what the library computes, and it asks nobody else for anything."""
+
+import re
+import shutil
+import time
+import tomllib
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+from tests.page.conftest import serving
+from tests.page.test_exploration import explored
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli.config import read_config, request_of
+from manifuse.cli.explore import ShownTables
+from manifuse.cli.refine import run_refine
+from manifuse.diffusion.score import GradedRanking, PairedRanking, SquaredError
+from manifuse.page.exploration import set_as_shown
+from manifuse.page.server import Page
+
+CHROMIUM = shutil.which("chromium")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the page is not opened")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def exploration():
+    return explored(draw(1), held_back=True)
+
+
+@pytest.fixture(scope="module")
+def served(exploration):
+    with serving(Page(exploration, ShownTables(exploration).export)) as client:
+        client.wait("latest")
+        yield client
+
+
+@pytest.fixture
+def page(browser, served):
+    """The page, loaded; what it logs and whom it asks is looked at when the test is over."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    open_page(page, served)
+    yield page
+    page.close()
+    assert not said
+    assert all(address.startswith((f"http://{served.own}/", "data:", "blob:")) for address in asked)
+
+
+def open_page(page, client):
+    page.goto(f"http://{client.own}/")
+    page.wait_for_selector("#results[aria-busy=false]")
+    until(page, "explored.problem.score === null || explored.space.surface.whole")
+
+
+def until(page, condition):
+    """Wait for a condition of the page; its policy forbids playwright's own way of waiting for one."""
+    deadline = time.monotonic() + 30
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(20)
+
+
+def move(page, slider, position):
+    """Move a slider as a hand does, and wait for the picture."""
+    page.evaluate(
+        """([id, position]) => new Promise((resume) => {
+            const slider = document.getElementById(id);
+            slider.value = position;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            requestAnimationFrame(() => setTimeout(resume));
+        })""",
+        [slider, position],
+    )
+
+
+def state(page):
+    return page.evaluate(
+        """() => ({ ...explored.set, refined: [...explored.shown.refined], weights: explored.shown.weights,
+            labels: explored.shown.labels, held: explored.shown.held, alignments: explored.shown.alignments,
+            bridges: explored.space.bridges, taken: explored.shown.run.path.length - 1,
+            ranks: [...explored.shown.after] })"""
+    )
+
+
+def refine_as(exploration, seen):
+    """What the library computes of what the page says that it shows."""
+    bridges = seen["bridges"]
+    method = replace(
+        exploration.method,
+        neighbours=bridges["neighbours"],
+        score_scale=bridges["score_scale"] or np.inf,
+        bridge=mf.ImplicitEuler(bridges["step"]),
+    )
+    names = [reference.name for reference in exploration.references]
+    ignored = tuple(name for name, taking in zip(names, seen["taking"], strict=True) if not taking)
+    shown = set_as_shown(
+        method,
+        step_size=seen["delta"],
+        weight_scale=seen["scale"],
+        steps=seen["steps"],
+        ignored=ignored,
+    )
+    return mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=exploration.seed)
+
+
+def assert_shown(exploration, page):
+    seen = state(page)
+    result = refine_as(exploration, seen)
+    np.testing.assert_allclose(seen["refined"], result.predictions, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(seen["weights"], result.weights, rtol=0, atol=1e-11)
+    if not result.accepted:
+        return seen, result
+    last = result.history[-1]
+    np.testing.assert_allclose(seen["alignments"][1 : 1 + len(last.alignments)], last.alignments, atol=1e-11)
+    if exploration.labels is not None:
+        assert seen["taken"] == last.step
+        assert seen["labels"]["after"] == pytest.approx(result.accuracy["after"], abs=1e-12)
+        assert seen["labels"]["gain"]["value"] == pytest.approx(result.gain.value, abs=1e-12)
+        assert seen["labels"]["gain"]["error"] == pytest.approx(result.gain.standard_error, abs=1e-12)
+    return seen, result
+
+
+def test_it_opens_with_what_the_library_would_choose(exploration, page):
+    seen, _ = assert_shown(exploration, page)
+    # One round of the method itself chooses the same cell from the same surface.
+    chosen = mf.refine(
+        exploration.main,
+        exploration.references,
+        exploration.labels,
+        replace(exploration.method, rounds=1),
+        rng=exploration.seed,
+    ).choice
+    assert (seen["delta"], seen["scale"]) == (chosen.step_size, chosen.weight_scale)
+    surface = page.evaluate("[...explored.space.surface.heights]")
+    np.testing.assert_allclose(np.reshape(surface, chosen.surface.shape), chosen.surface, atol=1e-12)
+    assert page.locator("#surface button").count() == chosen.surface.size
+
+
+def test_sliders_and_switches_give_what_the_library_computes(exploration, page):
+    before = page.inner_text("#tiles")
+    for slider, position in (("delta", 20), ("scale", 60), ("steps", 2), ("delta", 110), ("scale", 5)):
+        move(page, slider, position)
+        assert_shown(exploration, page)
+    assert page.inner_text("#tiles") != before
+    page.get_by_role("switch", name="reference 1").uncheck()
+    until(page, "explored.shown.weights[0] === 0")
+    seen, result = assert_shown(exploration, page)
+    order = np.argsort(-np.asarray(result.predictions), kind="stable")
+    assert np.argsort(seen["ranks"], kind="stable").tolist() == order.tolist()
+    assert page.inner_text("#top tr:nth-child(2) td:nth-child(2)") == exploration.main.keys[order[0]]
+    page.get_by_role("switch", name="reference 2").uncheck()
+    until(page, "!explored.shown.any")
+    seen, _ = assert_shown(exploration, page)
+    np.testing.assert_array_equal(seen["refined"], exploration.main.scores)
+    assert "come back as they came" in page.inner_text("#sentence")
+
+
+def test_everything_is_reached_by_the_keyboard(page):
+    page.focus("#delta")
+    value = page.inner_text("#delta-value")
+    page.keyboard.press("ArrowRight")
+    until(page, f"document.getElementById('delta-value').textContent !== '{value}'")
+    cells = page.locator("#surface button")
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    until(page, "explored.set.delta === explored.problem.step_sizes[1]")
+    assert page.evaluate("explored.set.scale === explored.problem.weight_scales[1]")
+    page.get_by_role("switch", name="reference 1").focus()
+    page.keyboard.press("Space")
+    until(page, "!explored.set.taking[0]")
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("input, button")].filter((each) =>
+            !(each.labels?.length || each.textContent.trim() || each.getAttribute("aria-label")))
+            .map((each) => each.id)"""
+    )
+    assert unnamed == []
+
+
+def test_bridges_are_built_anew_cancelled_and_checked(exploration, page):
+    page.fill("#neighbours", "100")
+    page.click("#build")
+    page.wait_for_selector("#working", state="visible")
+    page.click("#cancel")
+    page.wait_for_selector("#working", state="hidden")
+    assert_shown(exploration, page)
+    page.fill("#neighbours", "9")
+    page.fill("#bridge-step", "2")
+    page.check("#unweighed")
+    page.click("#build")
+    until(page, "explored.space.bridges.neighbours === 9")
+    seen, result = assert_shown(exploration, page)
+    assert seen["bridges"] == {"neighbours": 9, "score_scale": None, "step": 2.0, "scheme": "ImplicitEuler"}
+    page.click("#check")
+    page.wait_for_selector("#kept[data-difference]")
+    assert float(page.get_attribute("#kept", "data-difference")) < 1e-11
+    assert f"{100 * result.accuracy['after']['accuracy']:.1f} %" in page.inner_text("#kept")
+    page.fill("#bridge-step", "-1")
+    page.click("#build")
+    assert page.evaluate("document.getElementById('bridge-step').matches(':invalid')")
+
+
+def test_the_export_repeats_the_picture(exploration, page, tmp_path, monkeypatch):
+    move(page, "delta", 75)
+    page.get_by_role("switch", name="reference 2").uncheck()
+    with page.expect_download() as caught:
+        page.click("#export")
+    caught.value.save_as(tmp_path / "explored.zip")
+    page.wait_for_selector("#command", state="visible")
+    assert "manifuse refine --config run.toml" in page.inner_text("#command")
+    zipfile.ZipFile(tmp_path / "explored.zip").extractall(tmp_path)
+    monkeypatch.chdir(tmp_path / "explored")
+    seen, result = assert_shown(exploration, page)
+    content = tomllib.loads((tmp_path / "explored" / "run.toml").read_text())
+    assert (content["method"]["step_size"], content["method"]["ignored"]) == (seen["delta"], ["reference 2"])
+    again, _ = run_refine(request_of(read_config(tmp_path / "explored" / "run.toml"), {}, {}))
+    np.testing.assert_array_equal(again.predictions, result.predictions)
+
+
+@pytest.mark.parametrize("kind", ["unlabelled", "paired", "regression"])
+def test_problems_of_every_kind_are_shown(browser, kind):
+    case = draw(3, features=kind != "unlabelled")
+    exploration = explored(case, labels=kind == "regression")
+    if kind == "paired":
+        rng = np.random.default_rng(0)
+        one, two = rng.permutation(160)[:80].reshape(2, 40)
+        higher, lower = np.where(case.truth[one] > case.truth[two], [one, two], [two, one])
+        labels = mf.RankLabels.from_pairs(case.main.keys[higher], case.main.keys[lower])
+        exploration = replace(exploration, labels=labels)
+    if kind == "regression":
+        exploration = replace(exploration, method=mf.JointDiffusion(task="regression"))
+    with serving(Page(exploration, ShownTables(exploration).export)) as client:
+        page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        open_page(page, client)
+        assert_shown(exploration, page)
+        move(page, "steps", 3)
+        move(page, "delta", 70)
+        assert_shown(exploration, page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        page.close()
+        assert not said
+
+
+@pytest.mark.parametrize("kind", ["graded", "paired", "squared"])
+def test_scores_of_the_page_are_the_librarys_ties_and_all(page, kind, rng):
+    values = np.round(rng.standard_normal((2, 30)), 1)
+    labels = rng.integers(0, 5, 30).astype(float)
+    better, worse = rng.permutation(30).reshape(2, 15)
+    score = {
+        "graded": GradedRanking(np.arange(30), labels),
+        "paired": PairedRanking(np.arange(30), better, worse),
+        "squared": SquaredError(np.arange(30), labels),
+    }[kind]
+    found = page.evaluate(
+        """async ([kind, labels, better, worse, before, after]) => {
+            const { scoreOf } = await import("/scores.js");
+            const arrays = { x_values: labels, x_better: better, x_worse: worse, x_rows: labels };
+            const score = scoreOf(kind, arrays, "x");
+            return { height: score.evaluate(after), gain: score.gain(before, after), report: score.report(after) };
+        }""",
+        [kind, labels.tolist(), better.tolist(), worse.tolist(), *values.tolist()],
+    )
+    gain = score.gain(*values)
+    assert found["height"] == pytest.approx(float(score.evaluate(values[1][:, None])[0]), abs=1e-12)
+    assert found["gain"]["value"] == pytest.approx(gain.value, abs=1e-12)
+    assert found["gain"]["error"] == pytest.approx(gain.standard_error, abs=1e-12)
+    assert found["report"] == pytest.approx(score.report(values[1]), abs=1e-12)
+
+
+def test_ranks_are_those_of_scipy(page, rng):
+    crowded = np.append(np.round(rng.standard_normal(400), 1), [1e9, -1e9])
+    for values in (rng.standard_normal(1000), crowded, np.zeros(5), np.array([3.0])):
+        found = page.evaluate(
+            "async (values) => Array.from((await import('/pictures.js')).ranksOf(Float64Array.from(values)))",
+            values.tolist(),
+        )
+        assert found == rankdata(-values, method="min").tolist()
+
+
+def test_leading_vectors_are_those_of_lapack(page, rng):
+    for size in (1, 2, 5, 30):
+        table = rng.standard_normal((50, size))
+        matrix = table.T @ table
+        found = page.evaluate(
+            "async (matrix) => Array.from((await import('/diffusion.js')).leadingVector(matrix))", matrix.tolist()
+        )
+        leading = np.linalg.eigh(matrix).eigenvectors[:, -1]
+        assert abs(abs(leading @ np.array(found)) - 1.0) < 1e-12
+
+
+def test_the_page_is_readable_in_light_and_dark(browser, served):
+    for scheme in ("light", "dark"):
+        page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+        open_page(page, served)
+        colours = page.evaluate(
+            """() => ["color", "backgroundColor"].map((name) => getComputedStyle(document.body)[name])"""
+        )
+        ink, paper = (luminance(colour) for colour in colours)
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 7
+        page.close()
+
+
+def luminance(colour):
+    channels = np.array([int(value) for value in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

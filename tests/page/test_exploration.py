@@ -1,0 +1,133 @@
+"""What the page is given is what the library works on: solved here by the library's own f-diffusion."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.page.test_blocks import unpack
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.diffusion.prediction import diffuse_prediction
+from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown
+
+
+def explored(case, *, labels=True, method=None, held_back=False):
+    return Exploration(
+        title="toy",
+        main=case.main,
+        references=tuple(case.references),
+        labels=case.labels() if labels else None,
+        method=method or mf.JointDiffusion(neighbours=6),
+        seed=3,
+        held_back=mf.RankLabels(case.main.keys[:50], case.truth[:50]) if held_back else None,
+    )
+
+
+def solve(exploration, method, ignored):
+    """The refined predictions, by the columns that the browser gets."""
+    facts, arrays = unpack(open_bridges(exploration, exploration.method, lambda stage: None))
+    columns = arrays["columns"].T
+    columns = np.column_stack([columns, columns[:, 0]]) if facts["anchored"] else columns
+    names = [reference["name"] for reference in facts["references"]]
+    gates = np.ones(columns.shape[1] - 1)
+    gates[: len(names)] = [name not in ignored for name in names]
+    score = exploration.score(exploration.problem())
+    run = diffuse_prediction(
+        columns,
+        columns[:, 0],
+        gates=gates,
+        grid=((method.step_size,), (method.weight_scale,)),
+        steps=method.steps,
+        evaluate=None
+        if score is None
+        else lambda a: score.evaluate(facts["offset"] + facts["scale"] * (columns[score.rows] @ a.T)),
+    )
+    return facts["offset"] + facts["scale"] * (columns @ run.path[-1]), facts
+
+
+@pytest.mark.parametrize("ignored", [(), ("reference 2",)])
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("kind", ["decoupled", "coupled", "plain", "explicit"])
+def test_the_columns_give_what_refine_gives_of_the_method_that_is_exported(kind, labels, ignored):
+    method = {
+        "decoupled": mf.JointDiffusion(neighbours=6),
+        "coupled": mf.JointDiffusion(),
+        "plain": mf.JointDiffusion(neighbours=(5, 8), anchored=False, smoothing=0.0, presmoothed=False),
+        "explicit": mf.JointDiffusion(neighbours=6, bridge=mf.ExplicitEuler(step=0.3, steps=3), standardised=True),
+    }[kind]
+    exploration = explored(draw(1, features=kind != "coupled"), labels=labels, method=method)
+    shown = set_as_shown(method, step_size=0.7, weight_scale=0.4, steps=3, ignored=ignored)
+    predictions, _ = solve(exploration, shown, ignored)
+    result = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=3)
+    np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
+    assert np.max(np.abs(predictions - exploration.main.scores)) > 1e-3
+
+
+def test_a_reference_at_chance_starts_off_and_takes_part_once_it_is_switched_on(rng):
+    case = draw(1)
+    noise = remade(case.references[1], predictions=rng.standard_normal(160))
+    exploration = replace(explored(case, labels=False), references=(case.references[0], noise))
+    shown = set_as_shown(exploration.method, step_size=0.7, weight_scale=0.4, steps=1, ignored=())
+    predictions, facts = solve(exploration, shown, ())
+    assert [entry["taken"] for entry in facts["references"]] == [True, False]
+    result = mf.refine(exploration.main, exploration.references, method=shown, rng=3)
+    assert result.weights[1] > 0
+    np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
+
+
+def test_where_every_reference_is_switched_off_the_library_gives_the_scores_back():
+    exploration = explored(draw(0))
+    names = tuple(reference.name for reference in exploration.references)
+    shown = set_as_shown(exploration.method, step_size=1.0, weight_scale=1.0, steps=2, ignored=names)
+    _, arrays = unpack(run_in_full(exploration, shown, lambda stage: None))
+    np.testing.assert_array_equal(arrays["predictions"], exploration.main.scores)
+
+
+def test_what_the_pairs_say_is_what_refine_reports():
+    case = draw(2)
+    exploration = explored(case, held_back=True)
+    stages = []
+    facts, _ = unpack(open_bridges(exploration, exploration.method, stages.append))
+    result = mf.refine(case.main, case.references, case.labels(), exploration.method, rng=3)
+    for sent, entry in zip(facts["references"], result.relevance, strict=True):
+        said = (sent["alignment"], sent["chance"], sent["fidelity"], sent["pairs"], sent["taken"])
+        assert said == (entry.held_out_alignment, entry.chance_alignment, entry.fidelity, entry.pairs, True)
+    assert len(stages) == len(set(stages)) > 3
+    facts, arrays = unpack(run_in_full(exploration, exploration.method, stages.append))
+    assert facts["accuracy"] == result.accuracy["after"]
+    assert 0.5 < facts["held_back"]["accuracy"] <= 1
+    np.testing.assert_array_equal(arrays["predictions"], result.predictions)
+
+
+def test_references_that_take_no_part_say_so():
+    case = draw(0)
+    constant = remade(case.references[1], predictions=np.full(160, 3.0))
+    exploration = replace(explored(case), references=(case.references[0], constant))
+    with pytest.warns(mf.ManifuseWarning, match="weight 0"):
+        sent = open_bridges(exploration, mf.JointDiffusion(ignored=("reference 1",)), lambda stage: None)
+    facts, _ = unpack(sent)
+    assert [entry["taken"] for entry in facts["references"]] == [False, False]
+    assert [entry["idle"] for entry in facts["references"]] == [False, True]
+
+
+def test_ids_and_labels_of_every_kind_are_described():
+    case = draw(0)
+    facts, arrays = unpack(describe(explored(case, held_back=True)))
+    ends = [0, *arrays["id_ends"].tolist()]
+    text = arrays["ids"].tobytes()
+    assert [text[a:b].decode() for a, b in pairwise(ends)] == case.main.keys.tolist()
+    np.testing.assert_array_equal(arrays["label_values"], case.labels().grades)
+    assert (facts["labels"], facts["held_back"]) == ("graded", "graded")
+    assert len(facts["step_sizes"]) * len(facts["weight_scales"]) == 56
+    pairs = mf.RankLabels.from_pairs(case.main.keys[:9], case.main.keys[9:18])
+    facts, arrays = unpack(describe(replace(explored(case, labels=False), labels=pairs)))
+    assert facts["labels"] == "paired"
+    rows = arrays["label_rows"][arrays["label_better"]]
+    assert case.main.keys[rows].tolist() == case.main.keys[:9].tolist()
+    regression = mf.JointDiffusion(task="regression", step_size=(0.1, 1.0))
+    facts, arrays = unpack(describe(explored(case, method=regression)))
+    assert facts["labels"] == "squared"
+    assert facts["step_sizes"] == [0.1, 1.0]
+    assert unpack(describe(explored(case, labels=False)))[0]["labels"] is None

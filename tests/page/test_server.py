@@ -1,0 +1,254 @@
+"""The server behind the page: what it answers, whom it answers, and that nothing brings it down."""
+
+import json
+import socket
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.page.conftest import exported
+from tests.page.test_blocks import unpack
+from tests.page.test_exploration import explored
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.page.exploration import set_as_shown
+from manifuse.page.guard import LARGEST, Guard
+from manifuse.page.server import STATIC, Page
+
+#: Under another port, as where the connection is forwarded.
+LOOPBACK = "localhost:8765"
+
+WISH = {"bridges": "1", "step_size": 0.7, "weight_scale": 0.4, "steps": 3, "ignored": ["reference 2"]}
+
+
+@pytest.mark.parametrize("address", STATIC)
+def test_every_file_of_the_page_is_served_with_its_type_and_its_policy(client, address):
+    answer = client.get(address)
+    assert answer.status == 200
+    kind = {"/": "text/html", ".css": "text/css", ".js": "text/javascript"}[address[address.rfind(".") :][-4:]]
+    assert answer.headers["content-type"].startswith(kind)
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    # No word of the page reaches out: the only address in it names the language of drawings.
+    assert "://" not in answer.text.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/../pyproject.toml",
+        "/%2e%2e/server.py",
+        "/static/page.js",
+        "//etc/passwd",
+        "/page.js%00",
+        "/server.py",
+        "/index.html",
+        "/api/jobs/../../page.js",
+        "/api",
+        "/" + "a" * 5000,
+    ],
+)
+def test_nothing_else_is_served(client, address):
+    assert client.get(address).status == 404
+
+
+def test_the_problem_and_the_columns_arrive(client):
+    facts, arrays = unpack(client.get("/api/problem").content)
+    assert facts["rows"] == len(arrays["scores"]) == 160
+    facts, arrays = unpack(client.get("/api/jobs/1/result").content)
+    assert arrays["columns"].shape == (4, 160)
+    assert facts["bridges"] == {"neighbours": 6, "score_scale": 0.1, "step": 10.0, "scheme": "ImplicitEuler"}
+
+
+def test_bridges_are_built_anew_and_refined_over(client):
+    asked = client.post("/api/bridges", {"neighbours": 4, "score_scale": None, "step": 3})
+    assert asked.status == 202
+    name = asked.json()["job"]
+    assert client.wait(name)["state"] == "done"
+    assert client.get("/api/jobs/latest").json()["job"] == name
+    facts, _ = unpack(client.get(f"/api/jobs/{name}/result").content)
+    assert facts["bridges"] == {"neighbours": 4, "score_scale": None, "step": 3.0, "scheme": "ImplicitEuler"}
+    case = draw(1)
+    bridges = mf.JointDiffusion(neighbours=4, score_scale=np.inf, bridge=mf.ImplicitEuler(3.0))
+    refined = {}
+    for whole in (False, True):
+        asked = client.post("/api/refinement", {**WISH, "bridges": name, "whole": whole}).json()["job"]
+        assert client.wait(asked)["state"] == "done"
+        refined[whole] = unpack(client.get(f"/api/jobs/{asked}/result").content)
+    shown = set_as_shown(bridges, step_size=0.7, weight_scale=0.4, steps=3, ignored=("reference 2",))
+    expected = mf.refine(case.main, case.references, case.labels(), shown, rng=3).predictions
+    np.testing.assert_array_equal(refined[False][1]["predictions"], expected)
+    assert refined[True][0]["rounds"] > 1
+    expected = mf.refine(
+        case.main, case.references, case.labels(), replace(shown, rounds=20, steps=None), rng=3
+    ).predictions
+    np.testing.assert_array_equal(refined[True][1]["predictions"], expected)
+
+
+def test_a_job_can_be_cancelled_and_the_page_goes_on(client):
+    name = client.post("/api/bridges", {"neighbours": 40, "score_scale": 0.1, "step": 10}).json()["job"]
+    assert client.get(f"/api/jobs/{name}/result").status == 409
+    assert client.post("/api/bridges", {}).json()["error"].startswith("Another computation is running")
+    assert client.post("/api/export", {**WISH, "bridges": name}).json()["error"].endswith("until they are there.")
+    assert client.ask("DELETE", f"/api/jobs/{name}").json()["state"] == "cancelled"
+    assert client.get("/api/problem").status == 200
+    assert client.get("/api/jobs/latest").json()["state"] == "done"
+    name = client.post("/api/bridges", {}).json()["job"]
+    assert client.wait(name)["state"] == "done"
+
+
+def test_the_export_is_of_the_method_that_is_shown(client):
+    answer = client.post("/api/export", WISH)
+    assert answer.text == "steps = 3\n"
+    assert answer.headers["content-disposition"] == 'attachment; filename="run.toml"'
+    assert answer.headers["x-manifuse-command"] == "manifuse refine --config run.toml"
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"bridges": "77"}, "no such job"),
+        ({"bridges": 1}, "no text"),
+        ({"steps": 0}, "whole number from 1"),
+        ({"steps": True}, "whole number"),
+        ({"steps": 21}, "to 20"),
+        ({"step_size": "1"}, "no number"),
+        ({"step_size": -1.0}, "no number"),
+        ({"weight_scale": 10**400}, "no number"),
+        ({"ignored": ["nobody"]}, "names of references"),
+        ({"ignored": [["nobody"]]}, "names of references"),
+        ({"ignored": "reference 2"}, "names of references"),
+        ({"more": 1}, "does not hold just"),
+    ],
+)
+@pytest.mark.parametrize("address", ["/api/export", "/api/refinement"])
+def test_a_wish_out_of_range_is_refused_in_a_sentence(client, address, change, says):
+    answer = client.post(address, {**WISH, **change})
+    assert answer.status in (400, 404)
+    assert says in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"neighbours": 0}, "whole number"),
+        ({"neighbours": 2.5}, "whole number"),
+        ({"score_scale": 0}, "no number"),
+        ({"step": 1e6}, "a step in"),
+        ({"step": None}, "no number"),
+    ],
+)
+def test_bridges_out_of_range_are_refused_in_a_sentence(client, change, says):
+    answer = client.post("/api/bridges", {"neighbours": 4, "score_scale": 0.1, "step": 3, **change})
+    assert answer.status == 400
+    assert says in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b"\xff\xfe", b"NaN", b'{"steps": NaN}', b"[" * 50000, b"9" * 5000, b'"\\ud800"']
+)
+@pytest.mark.parametrize("address", ["/api/bridges", "/api/refinement", "/api/export"])
+def test_what_is_no_object_of_json_is_refused(client, address, body):
+    answer = client.ask("POST", address, body)
+    assert answer.status == 400
+    assert answer.json()["error"].startswith("The request holds no JSON")
+
+
+def test_other_methods_and_jobs_are_refused(client):
+    assert client.post("/api/problem", {}).status == 405
+    assert client.ask("PUT", "/").status == 405
+    assert client.get("/api/export").status == 405
+    assert client.get("/api/jobs/" + "9" * 5000).status == 404
+    assert client.ask("DELETE", "/api/jobs/none").status == 404
+    assert client.ask("POST", "/api/export", b" " * (LARGEST + 1)).status == 413
+
+
+@pytest.mark.parametrize(
+    "headers, status",
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "127.0.0.1.evil.example:80"}, 421),
+        ({"host": "127.0.0.1@evil.example"}, 421),
+        ({"host": ""}, 421),
+        ({"host": "192.168.0.7"}, 421),
+        ({"host": LOOPBACK.upper(), "origin": f"http://{LOOPBACK}"}, 200),
+        ({"host": "[::1]:8765", "origin": "http://[::1]:8765"}, 200),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+    ],
+)
+def test_other_hosts_and_origins_are_refused(client, headers, status):
+    for address in ("/", "/api/problem", "/api/jobs/latest"):
+        assert client.get(address, **headers).status == status
+    assert client.post("/api/export", WISH, **headers).status == status
+
+
+def test_what_changes_anything_must_say_where_it_comes_from(client):
+    assert client.post("/api/bridges", {}, origin=None).status == 403
+    assert client.get("/api/problem", origin=None).status == 200
+
+
+def test_only_where_it_listens_everywhere_any_address_will_do():
+    guard = Guard(None, names=["Shelf.local"], any_address=True)
+    hosts = {
+        b"192.168.0.7:8765": True,
+        b"[fe80::1]": True,
+        b"SHELF.local": True,
+        b"evil.example": False,
+        b"[::": False,
+    }
+    assert {host: guard._is_ours(host) for host in hosts} == hosts
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=8)
+trees = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), words),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(words, inner, max_size=4)),
+    max_leaves=8,
+)
+wishes = st.fixed_dictionaries({name: st.one_of(st.just(value), trees) for name, value in WISH.items()})
+requests = st.tuples(
+    st.sampled_from(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "BREW"]),
+    st.one_of(
+        st.sampled_from(["/api/export", "/api/refinement", "/api/jobs/1/result", "/api/jobs/latest", "/api/problem"]),
+        st.text("abz/.%0~?&=-_*", max_size=30).map(lambda text: "/" + text),
+    ),
+    st.one_of(st.binary(max_size=99), trees.map(json.dumps).map(str.encode), wishes.map(json.dumps).map(str.encode)),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(request=requests)
+def test_no_request_of_http_brings_a_failure(client, request):
+    method, address, body = request
+    assert client.ask(method, address, body).status < 500
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sent=st.one_of(
+        st.binary(max_size=200),
+        st.binary(max_size=60).map(lambda host: b"GET / HTTP/1.1\r\nhost: " + host + b"\r\n\r\n"),
+        st.binary(max_size=60).map(lambda name: b"POST /api/export HTTP/1.1\r\n" + name + b": 1\r\n\r\n"),
+        st.binary(max_size=60).map(lambda address: b"GET /" + address + b" HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"),
+    )
+)
+def test_nor_do_bytes_that_are_no_http(client, sent):
+    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := connection.recv(1 << 16):
+            answer += part
+    assert not answer or b" 5" not in answer[:12]
+    assert client.get("/api/jobs/1").status == 200
+
+
+def test_a_page_that_was_never_opened_closes():
+    page = Page(explored(draw(0)), exported)
+    page.close()
+    page.close()
