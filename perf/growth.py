@@ -25,7 +25,9 @@ from machine import describe
 from scipy.spatial import cKDTree
 
 import manifuse as mf
+from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.place import Place
+from manifuse.diffusion.problem import Problem
 from manifuse.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
@@ -64,6 +66,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     main, others = problem(rows, references, dimensions)
     place = Timed()
     method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
+    predicted = predicted_bytes(Problem.of(main, others), method, labelled=False)
     with peak() as held:
         begin = time.perf_counter()
         result = mf.refine(main, others, method=method, rng=0, place=place)
@@ -81,6 +84,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
         "vectors": round(held[0] / (8 * rows), 1),
+        "predicted_GiB": round(predicted / 2**30, 3),
         "GiB_of_process": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3),
     }
 
@@ -127,6 +131,10 @@ class Timed(Place):
     def graph(self, *arguments):
         """Build as the host does."""
         return self.host.graph(*arguments)
+
+    def free_memory(self):
+        """As much as the host has."""
+        return self.host.free_memory()
 
 
 @contextmanager

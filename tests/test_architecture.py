@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "diffusion": {"kernels", "machine", "errors"},
     "persistence": {"diffusion", "files", "errors"},
     "cache": {"diffusion", "files", "kernels", "errors"},
-    "cluster": {"diffusion", "kernels", "errors"},
+    "cluster": {"diffusion", "kernels", "machine", "errors"},
     "combiner": {"persistence", "diffusion", "kernels", "errors"},
     "report": {"diffusion", "kernels", "files", "errors"},
     "ranking": {"diffusion", "kernels", "errors"},

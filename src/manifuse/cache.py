@@ -79,6 +79,10 @@ class Cached(Place):
         """Build the graph where the place does; see `Place.graph`."""
         return self.place.graph(neighbours, count)
 
+    def free_memory(self) -> int | None:
+        """Bytes that are free where the work is done; see `Place.free_memory`."""
+        return self.place.free_memory()
+
     def _key(self, features: FloatArray, standardised: bool, search: Search) -> str:
         what = (FORMAT, type(self.place).__name__, features.shape, features.dtype.str, standardised, search)
         digest = hashlib.blake2b(repr(what).encode(), digest_size=16)

@@ -22,6 +22,7 @@ from manifuse.kernels.affinity import HostAffinity, in_order, inverse_order, row
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import normalised_affinity, weigh_by_predictions
 from manifuse.kernels.neighbours import merge_nearest, nearest_between
+from manifuse.machine import available_memory
 
 #: What an engine may be called: a Dask cluster of this machine, or one that runs already.
 DASK, ADDRESS = "dask", "dask://"
@@ -137,6 +138,10 @@ class Cluster(Place):
             matrix = sparse.csr_array((block.data, local, block.indptr), shape=(block.shape[0], len(columns)))
             parts.append(Part(rows, columns, self.submit(_itself, matrix)))
         return ClusterGraph(self, tuple(parts), graph.scales, graph.neighbours, graph.standardised, graph.order)
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free here, where vectors are kept and graphs are built; see `Place.free_memory`."""
+        return available_memory()
 
     def split(self, rows: int) -> list[slice]:
         """Blocks of rows, ``BLOCKS`` for each of the workers' threads, none without rows."""

@@ -155,6 +155,9 @@ def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
         def graph(self, *arguments):
             return mf.Host().graph(*arguments)
 
+        def free_memory(self):
+            return None
+
     monkeypatch.setattr("manifuse.diffusion.refine.Torch", Elsewhere)
     monkeypatch.setattr("manifuse.diffusion.observations.device_of", lambda values: "cuda:1")
     main = remade(case.main)

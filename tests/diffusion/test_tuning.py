@@ -46,6 +46,9 @@ class Counting(Place):
     def graph(self, *arguments):
         return self.host.graph(*arguments)
 
+    def free_memory(self):
+        return None
+
 
 def problem_of(seed=0, **options):
     case = draw(seed, **options)

@@ -9,6 +9,7 @@ import numpy as np
 from manifuse.diffusion.graph import FeatureGraph, HostGraph
 from manifuse.diffusion.neighbours import Neighbours, Search
 from manifuse.kernels.arrays import FloatArray
+from manifuse.machine import available_memory
 
 
 class Place(ABC):
@@ -30,6 +31,10 @@ class Place(ABC):
     @abstractmethod
     def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
         """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
+
+    @abstractmethod
+    def free_memory(self) -> int | None:
+        """Bytes that a run may take; None where nobody says."""
 
 
 class Host(Place):
@@ -58,6 +63,10 @@ class Host(Place):
     def graph(self, neighbours: Neighbours, count: int) -> HostGraph:
         """Build the graph; see `Place.graph`."""
         return HostGraph.of(neighbours, count)
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free on this machine; see `Place.free_memory`."""
+        return available_memory()
 
     def __repr__(self) -> str:
         return "Host()"

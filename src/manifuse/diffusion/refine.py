@@ -10,6 +10,7 @@ import numpy as np
 
 from manifuse.diffusion.bridges import neighbours_of
 from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, choices
@@ -65,7 +66,7 @@ def refine(
     Raises
     ------
     InputError
-        If the tables do not fit together; the message says what to do.
+        If the tables do not fit together, or the run would not fit into memory; the message says what to do.
 
     Notes
     -----
@@ -105,6 +106,7 @@ def refine(
     step_sizes, weight_scales = method.grid(labelled=score is not None)
     place = _place_of(main) if place is None else place
     demand(Place, place)
+    demand_memory(problem, method, place, labelled=score is not None)
     scalings = scalings_to_try(problem, method, seed, place)
     presmoothing, mains = presmooth(problem, method, score, seed, place, scalings)
     if presmoothing is not None:

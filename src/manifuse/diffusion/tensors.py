@@ -16,6 +16,7 @@ from manifuse.errors import InputError, require
 from manifuse.kernels import tensors
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.laplacian import local_scales
+from manifuse.machine import available_memory
 
 
 class Torch(Place):
@@ -75,6 +76,12 @@ class Torch(Place):
     def graph(self, neighbours: Neighbours, count: int) -> TensorGraph:
         """Build the graph on the device; see `Place.graph`."""
         return TensorGraph.of(self._torch, self.device, neighbours, count)
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free on the device; see `Place.free_memory`."""
+        if self.device.type == "cuda":
+            return int(self._torch.cuda.mem_get_info(self.device)[0])
+        return available_memory()
 
     def __repr__(self) -> str:
         return f"Torch({str(self.device)!r})"
