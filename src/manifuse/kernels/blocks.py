@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 #: Rows of a block, and blocks from which it pays to start threads.
-ROWS, BLOCKS = 1 << 13, 8
+ROWS, BLOCKS = 1 << 14, 4
 
 
 def in_blocks(function: Callable[[slice], object], rows: int, *, threads: int) -> None:
