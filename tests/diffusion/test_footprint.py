@@ -25,7 +25,8 @@ def test_a_run_takes_about_what_is_predicted(labelled, features):
     mf.refine(case.main, case.references, labels, METHOD, rng=0)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.3 * needed < taken < 1.2 * needed
+    # Few rounds take much less than many; what matters is that a run that is let in fits.
+    assert 0.15 * needed < taken < 1.2 * needed
 
 
 def test_it_grows_in_proportion_with_the_rows():
