@@ -1,4 +1,4 @@
-"""Time and memory against the rows, the references and the step size: writes perf/growth.csv and docs/scaling.svg.
+"""Time and memory against the rows, the references and the step size: writes perf/growth.csv.
 
 Usage: python perf/growth.py [--largest 1000000] [--features]
 
@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from machine import describe
 from scipy.spatial import cKDTree
@@ -35,7 +34,7 @@ PAIRS = 200
 
 
 def main() -> None:
-    """Run every point, fit the slopes, draw."""
+    """Run every point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=1_000_000)
     parser.add_argument("--features", action="store_true")
@@ -58,7 +57,6 @@ def main() -> None:
         rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
         print(rows[-1])
         write_rows(HERE / "growth.csv", rows)
-    draw(rows)
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:
@@ -80,6 +78,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "seconds": round(seconds, 4),
         "search_seconds": round(place.seconds, 4),
         "rounds": result.history[-1].round,
+        "edges": round(result._extension.graph.weights.nnz / rows, 2),
         "recall": min(value for value in result.choice.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
@@ -158,36 +157,6 @@ def peak() -> Iterator[list[float]]:
     finally:
         done.set()
         watcher.join()
-
-
-def slope(sizes: list[float], values: list[float]) -> float:
-    """Exponent of growth between the last decade's ends."""
-    large = [(n, value) for n, value in zip(sizes, values, strict=True) if n >= max(sizes) / 10]
-    return float(np.polyfit(*np.log(np.array(large)).T, 1)[0])
-
-
-def draw(rows: list[dict[str, object]]) -> None:
-    """Draw time and memory against what varies."""
-    figure, panels = plt.subplots(1, 4, figsize=(13, 3.2), layout="constrained")
-    by_rows = [row for row in rows if row["vary"] == "rows"]
-    sizes = [float(row["rows"]) for row in by_rows]
-    seconds = [float(row["seconds"]) for row in by_rows]
-    memory = [float(row["GiB"]) for row in by_rows]
-    panels[0].loglog(sizes, seconds, "o-", color="#0072b2")
-    panels[0].set(
-        title=f"slope over the last decade {slope(sizes, seconds):.2f}", xlabel="rows a side", ylabel="seconds"
-    )
-    panels[1].loglog(sizes, np.maximum(memory, 1e-3), "o-", color="#0072b2")
-    panels[1].set(title=f"slope {slope(sizes, memory):.2f}", xlabel="rows a side", ylabel="GiB")
-    for panel, vary, name in ((panels[2], "references", "references"), (panels[3], "step", "step size of the bridge")):
-        some = [row for row in rows if row["vary"] == vary]
-        per_round = [float(row["seconds"]) / int(row["rounds"]) for row in some]
-        panel.loglog([float(row[vary]) for row in some], per_round, "o-", color="#0072b2")
-        panel.set(title=f"{some[0]['rows']:,} rows", xlabel=name, ylabel="seconds a round")
-    for panel in panels:
-        panel.grid(True, which="major", linewidth=0.4)
-    figure.savefig(HERE.parent / "docs" / "scaling.svg", metadata={"Date": None})
-    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,171 @@
+"""Put what perf/ measured into docs/scaling.md, fit the cost model to it, and draw docs/scaling.svg.
+
+Usage: python perf/scaling.py
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from manifuse.diffusion.bridge import ImplicitEuler
+from manifuse.kernels.chebyshev import smoothing_coefficients
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "scaling.md"
+
+Row = dict[str, str]
+
+#: Products of a round's smoothing: one step of 10, to the tolerance that it has there.
+SMOOTHING = len(smoothing_coefficients(10.0, tolerance=1e-8)) - 1
+
+#: What a cluster is said to have, for the prediction: bytes a second over the client's network, workers.
+NETWORK, WORKERS, ROWS = 1.25e9, 100, 1e8
+
+
+def main() -> None:
+    """Write the tables between their marks, and the picture."""
+    works, growth = read("results"), read("growth")
+    text = PAGE.read_text(encoding="utf-8")
+    text = replaced(text, "works", table_of_works(works))
+    text = replaced(text, "growth", table_of_growth(growth))
+    text = replaced(text, "model", table_of_model(growth))
+    PAGE.write_text(text, encoding="utf-8")
+    draw(growth)
+
+
+def read(name: str) -> list[Row]:
+    """Rows of a file of measurements."""
+    with (HERE / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def replaced(text: str, mark: str, lines: list[str]) -> str:
+    """Put lines between two marks of a text in place of what stands there."""
+    head, _, rest = text.partition(f"<!-- {mark} -->\n")
+    _, _, tail = rest.partition(f"<!-- /{mark} -->")
+    return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
+
+
+def markdown(head: tuple[str, ...], lines: list[tuple[object, ...]]) -> list[str]:
+    """A table; all columns but the first are numbers."""
+    rule = "| --- |" + " ---: |" * (len(head) - 1)
+    first, *rest = ("| " + " | ".join(map(str, line)) + " |" for line in (head, *lines))
+    return [first, rule, *rest]
+
+
+def table_of_works(works: list[Row]) -> list[str]:
+    """Ours against the rivals."""
+    lines = [
+        (
+            work["work"].strip(),
+            work["against"],
+            f"{float(work['ours']):.3g} s",
+            f"{float(work['theirs']):.3g} s",
+            f"{float(work['ratio']):.3g}",
+            f"{float(work['least']):g}",
+            work["note"],
+        )
+        for work in works
+    ]
+    made = f"Made on {works[0]['machine']}, by commit {works[0]['commit']}."
+    return [*markdown(("work", "against", "ours", "theirs", "ratio", "at least", "and"), lines), "", made]
+
+
+def table_of_growth(growth: list[Row]) -> list[str]:
+    """Time and memory of whole runs."""
+    head = ("rows a side", "seconds", "of it search", "rounds", "GiB", "vectors", "predicted GiB", "rows reached")
+    lines = [
+        (
+            f"{int(row['rows']):,}" + (f", {row['dimensions']} features" if row["vary"] == "features" else ""),
+            row["seconds"],
+            row["search_seconds"] if row["vary"] == "features" else "given",
+            row["rounds"],
+            row["GiB"],
+            row["vectors"],
+            row["predicted_GiB"],
+            f"{100 * float(row['reached']):.0f} %",
+        )
+        for row in growth
+        if row["vary"] in ("rows", "features")
+    ]
+    some = [row for row in growth if row["vary"] == "rows"]
+    return [
+        *markdown(head, lines),
+        "",
+        f"Over the last decade time grows by the power {slope(some, 'seconds'):.2f} of the rows, a round's time by "
+        f"{slope(some, 'seconds', each='rounds'):.2f}, memory by {slope(some, 'GiB'):.2f}.",
+    ]
+
+
+def moved(row: Row) -> float:
+    """Bytes that the products of a run read and write, by the model."""
+    rows, references, edges = float(row["rows"]), int(row["references"]), float(row["edges"])
+    products = ImplicitEuler(float(row["step"])).depth - 1
+    rounds = int(row["rounds"]) + 1
+    carried = products * (12 * edges + 24 * 2 * references) * rounds
+    smoothed = SMOOTHING * (12 * edges + 24 * 2) * (rounds - 1)
+    # Five folds of held-out pairs, and the moments of every reference.
+    asked = products * (12 * edges * 5 * references * 2 / 8 + 24 * 2 * 5 * references)
+    moments = products * references * (12 * edges + 24 * 2)
+    return rows * (carried + smoothed + asked + moments)
+
+
+def table_of_model(growth: list[Row]) -> list[str]:
+    """The model against four sizes, and what it says of a cluster."""
+    sizes = (1_000, 10_000, 100_000, 1_000_000)
+    some = [row for row in growth if row["vary"] == "rows" and int(row["rows"]) in sizes]
+    speeds = {int(row["rows"]): moved(row) / float(row["seconds"]) for row in some}
+    lines: list[tuple[object, ...]] = [
+        (f"{rows:,}", f"{moved(row) / 1e9:.2f}", row["seconds"], f"{speeds[rows] / 1e9:.1f}")
+        for row in some
+        for rows in [int(row["rows"])]
+    ]
+    largest = some[-1]
+    references, edges = int(largest["references"]), float(largest["edges"])
+    products = ImplicitEuler(10.0).depth - 1
+    share = ROWS / WORKERS
+    work = share * (products * (12 * edges + 48 * references) + SMOOTHING * (12 * edges + 48)) / speeds[sizes[-1]]
+    exchanged = ROWS * 8 * 2 * 2 * (products * references + SMOOTHING)
+    return [
+        *markdown(("rows a side", "GB moved", "seconds", "GB a second"), lines),
+        "",
+        f"For 10^8 rows a side on {WORKERS} workers, {references} references and a step size of 10, the model says "
+        f"{work:.0f} s of work a round on every worker, and {exchanged / 1e12:.1f} TB through the client, which take "
+        f"{exchanged / NETWORK:,.0f} s at {NETWORK / 1e9:.2f} GB a second.",
+    ]
+
+
+def slope(rows: list[Row], name: str, *, each: str | None = None) -> float:
+    """Exponent of growth over the last two decades of sizes."""
+    most = max(float(row["rows"]) for row in rows)
+    large = [row for row in rows if float(row["rows"]) >= most / 10]
+    values = [float(row[name]) / (1.0 if each is None else float(row[each])) for row in large]
+    return float(np.polyfit(np.log([float(row["rows"]) for row in large]), np.log(values), 1)[0])
+
+
+def draw(growth: list[Row]) -> None:
+    """Draw time and memory against what varies."""
+    figure, panels = plt.subplots(2, 2, figsize=(7.5, 6), layout="constrained")
+    some = [row for row in growth if row["vary"] == "rows"]
+    sizes = [float(row["rows"]) for row in some]
+    for panel, name, word in ((panels[0, 0], "seconds", "seconds"), (panels[0, 1], "GiB", "GiB beside the tables")):
+        values = np.array([float(row[name]) for row in some])
+        panel.loglog(sizes, np.maximum(values, 1e-3), "o-", color="#0072b2")
+        panel.set(xlabel="rows a side", ylabel=word, title=f"slope over the last decade {slope(some, name):.2f}")
+    for panel, vary, word in ((panels[1, 0], "references", "references"), (panels[1, 1], "step", "step size δ_B")):
+        some = [row for row in growth if row["vary"] == vary]
+        seconds = [float(row["seconds"]) / float(row["rounds"]) for row in some]
+        panel.loglog([float(row[vary]) for row in some], seconds, "o-", color="#0072b2")
+        panel.set(xlabel=word, ylabel="seconds a round", title=f"{int(some[0]['rows']):,} rows a side")
+    for panel in panels.ravel():
+        panel.grid(True, which="major", linewidth=0.4)
+    figure.savefig(HERE.parent / "docs" / "scaling.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()
