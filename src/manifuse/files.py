@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -38,7 +39,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); write elsewhere.") from None
+        raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
 def read_archive(path: Path) -> dict[str, NDArray[Any]]:
@@ -50,9 +51,13 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
         If it is damaged, no archive, holds Python objects, or would not fit into memory.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            _demand_memory(path, sum(member.file_size for member in archive.zip.infolist()))
-            return {name: archive[name] for name in archive.files}
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is no zip file")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                _demand_memory(path, sum(member.file_size for member in archive.zip.infolist()))
+                return {name: archive[name] for name in archive.files}
     except InputError:
         raise
     except Exception as error:
@@ -81,6 +86,7 @@ def check_size(path: Path, *, growth: float = 1.0) -> None:
 
 def shorten(said: object, *, most: int = 160) -> str:
     """First line of what another library says, without its full stop and not too long for a sentence."""
+    said = said.strerror or said if isinstance(said, OSError) else said
     line = str(said).strip().partition("\n")[0].rstrip(".")
     return line if len(line) <= most else f"{line[:most]}..."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import errno
 import re
 import reprlib
 from collections.abc import Callable, Mapping
@@ -244,7 +245,8 @@ def read_features(path: Path) -> NDArray[Any]:
     _demand_file(path)
     check_size(path)
     try:
-        return np.asarray(np.load(path, allow_pickle=False))
+        with path.open("rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
     except Exception as error:
         # The reader promises nothing of what a damaged file makes it raise.
         raise InputError(f"{path} cannot be read as a NumPy array ({shorten(error)}); check what it is.") from None
@@ -278,7 +280,11 @@ def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None
         ".feather": frame.write_ipc,
         ".jsonl": frame.write_ndjson,
     }
-    writers[suffix](path)
+    try:
+        writers[suffix](path)
+    except polars.exceptions.PolarsError as error:
+        # Some of its writers have errors of their own where the system refuses.
+        raise OSError(errno.EIO, shorten(error)) from None
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
