@@ -20,6 +20,7 @@ from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.persistence import check_model, save
 
 
@@ -114,9 +115,8 @@ def read_labels(path: Path) -> RankLabels:
         return RankLabels(columns["id"], columns["label"])
     if {"better", "worse"} <= columns.keys():
         return RankLabels.from_pairs(columns["better"], columns["worse"])
-    raise InputError(
-        f"{path} has the columns {', '.join(columns)}, but id and label, or better and worse, were expected; rename."
-    )
+    there = shorten(", ".join(columns)) or "none"
+    raise InputError(f"{path} has the columns {there}, but id and label, or better and worse, were expected; rename.")
 
 
 def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, Any], *, source: Path) -> list[Table]:

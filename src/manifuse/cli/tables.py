@@ -166,11 +166,10 @@ def read_columns(path: Path) -> Columns:
     _demand_file(path)
     check_size(path, growth=GROWTH)
     try:
+        if path.suffix.lower() == ".csv":
+            _check_header(path)
         # An opened file, for polars takes brackets and stars in a name for a pattern.
         with path.open("rb") as file:
-            if path.suffix.lower() == ".csv":
-                _check_header(path, file.readline(HEADER))
-                file.seek(0)
             frame = reader(file)
         columns = {name: _plain_column(frame[name], polars).to_numpy() for name in frame.columns}
     except InputError:
@@ -185,8 +184,10 @@ def read_columns(path: Path) -> Columns:
     return columns
 
 
-def _check_header(path: Path, line: bytes) -> None:
+def _check_header(path: Path) -> None:
     """Refuse a CSV file by its first line: another encoding or separator, or names that repeat or are missing."""
+    with path.open("rb") as file:
+        line = file.readline(HEADER)
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
     try:
