@@ -86,6 +86,7 @@ def test_any_csv(tmp_path, content):
     | st.lists(VALUES | NAMED, max_size=4).map(lambda v: "\n".join(map(json.dumps, v)).encode())
 )
 @example(b"[" * 5000)
+@example(b'{"id": "a", "score": 1, "x": [[1, 2], [3, 4]]}\n')
 def test_any_json_lines(tmp_path, content):
     try_to_read(tmp_path / "a.jsonl", content, table)
 

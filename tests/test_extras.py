@@ -114,7 +114,8 @@ def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_pa
 
             read_table(str(folder / "a.h5ad"))
 
-    monkeypatch.setitem(sys.modules, module, None)
+    for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'$"):
         use(tmp_path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import errno
+import io
 import re
 import reprlib
 from collections.abc import Callable, Mapping
@@ -281,11 +282,14 @@ def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None
         ".feather": frame.write_ipc,
         ".jsonl": frame.write_ndjson,
     }
+    # Through memory, for when a disk is full some versions of polars write a part of a file and say nothing.
+    content = io.BytesIO()
     try:
-        writers[suffix](path)
+        writers[suffix](content)
     except polars.exceptions.PolarsError as error:
-        # Some of its writers have errors of their own where the system refuses.
+        # Such as for a column that a format cannot hold.
         raise OSError(errno.EIO, shorten(error)) from None
+    path.write_bytes(content.getbuffer())
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
@@ -316,15 +320,15 @@ def demand_numbers(path: Path, columns: Columns) -> None:
     """
     for name, values in columns.items():
         if values.dtype.kind not in "biuf" and not _is_missing(values):
-            sample = next((value for value in values.tolist() if not _is_number(value)), None)
+            known = [value for value in values.tolist() if value is not None]
+            sample = next((value for value in known if not _is_number(value)), known[0])
+            shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
             remedy = (
                 ""
                 if name in ("score", "label")
                 else (", encode categories as columns of 0 and 1, or choose the feature columns with --features")
             )
-            raise InputError(
-                f"Column {name!r} of {path} holds {reprlib.repr(sample)} where numbers were expected; mend it{remedy}."
-            )
+            raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; mend it{remedy}.")
 
 
 def _demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
@@ -338,7 +342,7 @@ def _demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
 
 
 def _is_missing(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "O" and all(value is None for value in values.tolist())
+    return all(value is None for value in values.tolist())
 
 
 def _is_number(value: Any) -> bool:
