@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_COMPILE_BYTECODE = 1
 
-.PHONY: demo test check docs perf results clean
+.PHONY: demo test check docs perf results package clean
 
 demo: $(VENV)/.demo
 	$(BIN)/manifuse demo
@@ -28,6 +28,9 @@ perf: $(VENV)/.dev
 results: $(VENV)/.dev
 	scripts/reproduce
 
+package: $(VENV)/.dev
+	scripts/package
+
 $(VENV)/.demo: pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) tables,figures
 	touch $@
@@ -41,4 +44,4 @@ $(VENV)/.docs: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist docs/_build docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache

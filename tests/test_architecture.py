@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "kernels": set(),
     "errors": set(),
     "machine": set(),
-    "files": {"errors"},
+    "files": {"machine", "errors"},
     "diffusion": {"kernels", "machine", "errors"},
     "persistence": {"diffusion", "files", "errors"},
     "cache": {"diffusion", "files", "kernels", "errors"},

@@ -86,7 +86,7 @@ def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(mf.InputError, match="cannot be made"):
+    with pytest.raises(mf.InputError, match="cannot be used"):
         mf.Cached(tmp_path / "file" / "folder")
 
 

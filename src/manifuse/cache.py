@@ -36,7 +36,7 @@ class Cached(Place):
     Raises
     ------
     InputError
-        If the folder cannot be made.
+        If the folder cannot be made or read.
 
     Examples
     --------
@@ -52,8 +52,9 @@ class Cached(Place):
         self.place = Host() if place is None else place
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            next(self.folder.iterdir(), None)
         except OSError as error:
-            raise InputError(f"The folder {folder} cannot be made ({error.strerror}); name another.") from None
+            raise InputError(f"The folder {folder} cannot be used ({error.strerror}); name another.") from None
 
     def search(
         self,

@@ -1,8 +1,12 @@
 """Input that is refused: one sentence, exit status 2, nothing written, no traceback."""
 
+import datetime
 import os
+import re
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +14,7 @@ import pytest
 from tests.problems import draw, remade
 
 from manifuse.cli import app
+from manifuse.errors import ManifuseWarning
 
 
 def table(observations, **columns):
@@ -20,6 +25,7 @@ def table(observations, **columns):
 CASE = draw(0, rows=60, pairs=30, references=1)
 MAIN, REFERENCE = table(CASE.main), table(CASE.references[0])
 LABELS = pl.DataFrame({"id": CASE.main.keys[:20], "label": np.arange(20)})
+PLAIN = MAIN.write_csv()
 
 
 def text(content):
@@ -36,6 +42,24 @@ def frame(content):
 
 def archive(**arrays):
     return lambda path: np.savez(path, **arrays)
+
+
+def stored(content, ending, *, damage=lambda whole: whole):
+    """Writes a table as Parquet or Arrow, and then damages the file."""
+
+    def write(path):
+        getattr(content, {"parquet": "write_parquet", "arrow": "write_ipc"}[ending])(path)
+        path.write_bytes(damage(path.read_bytes()))
+
+    return write
+
+
+def half(whole):
+    return whole[: len(whole) // 2]
+
+
+def broken_foot(whole):
+    return whole[:-60] + b"\xff" * 40 + whole[-20:]
 
 
 def cell(frame, column, row, value):
@@ -137,6 +161,195 @@ CASES = {
     "labels in an archive": ({"l.npz": archive(ids=np.arange(3))}, ["--labels", "l.npz"], "or .npz for scores"),
     "no encoding": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
     "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
+    "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is text in UTF-16"),
+    "an id in Latin-1": ({"main.csv": binary(PLAIN.replace("m1,", "mü1,").encode("latin-1"))}, [], "save it as UTF-8"),
+    "a header in Latin-1": (
+        {"main.csv": binary(PLAIN.replace("x1", "größe").encode("latin-1"))},
+        [],
+        "The header of main.csv is no line of UTF-8",
+    ),
+    "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], "is separated by semicolons"),
+    "semicolons and decimal commas": (
+        {"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))},
+        [],
+        "is separated by semicolons",
+    ),
+    "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], "is separated by tabs"),
+    "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], "is separated by bars"),
+    "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "no line of UTF-8"),
+    "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),
+    "blank lines alone": ({"main.csv": text("\n\n\n")}, [], "cannot be read as csv"),
+    "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in row 5;"),
+    "no header": ({"main.csv": text(PLAIN.partition("\n")[2])}, [], "has no 'id' (it has: m0"),
+    "a header in capitals": (
+        {"main.csv": text(PLAIN.replace("score", "Score"))},
+        [],
+        "has no 'score' (it has: id, Sc",
+    ),
+    "two feature columns of one name": (
+        {"main.csv": text(PLAIN.replace("x1", "x0", 1))},
+        [],
+        "two columns named 'x0'",
+    ),
+    "two id columns": ({"main.csv": text(PLAIN.replace("x1", "id", 1))}, [], "two columns named 'id'"),
+    "two score columns": ({"main.csv": text(PLAIN.replace("x1", "score", 1))}, [], "two columns named 'score'"),
+    "a row index without a name": (
+        {"main.csv": text(PLAIN.replace("x1", "", 1))},
+        [],
+        "Column 4 of main.csv has no name",
+    ),
+    "one row": ({"main.csv": frame(MAIN.head(1))}, [], "main has 1 row, but at least 3"),
+    "two rows": ({"main.csv": frame(MAIN.head(2))}, [], "main has 2 rows, but at least 3"),
+    "ids with blanks about them": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5 ,"))}, [], "holds 'm5 ', but ids"),
+    "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but ids without blanks about them"),
+    "an id of no character": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but ids"),
+    "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but ids"),
+    "blanks about the ids of an archive": (
+        {"main.npz": archive(ids=np.array(["a ", "b", "c"]), scores=np.arange(3.0))},
+        [],
+        "holds 'a ', but ids",
+    ),
+    "ids that are fractions": (
+        {"main.parquet": stored(MAIN.with_columns(id=pl.int_range(60) + 0.5), "parquet")},
+        [],
+        "fractions, infinities or broken text",
+    ),
+    "ids that are lists": (
+        {"main.parquet": stored(MAIN.with_columns(id=pl.concat_list("x0", "x1")), "parquet")},
+        [],
+        "not ids",
+    ),
+    "truth values as ids": (
+        {"main.parquet": stored(MAIN.with_columns(id=pl.int_range(60) > 5), "parquet")},
+        [],
+        "2 repeated values",
+    ),
+    "yes and no among features": (
+        {"main.csv": frame(MAIN.with_columns(pl.lit("yes").alias("b")))},
+        [],
+        "holds 'yes' where numbers were expected",
+    ),
+    "a categorical column": (
+        {"main.parquet": stored(MAIN.with_columns(pl.lit("red").cast(pl.Categorical).alias("c")), "parquet")},
+        [],
+        "encode categories as columns of 0 and 1",
+    ),
+    "a column of lists": (
+        {"main.parquet": stored(MAIN.with_columns(pl.concat_list("x0", "x1").alias("c")), "parquet")},
+        [],
+        "Column 'c' of main.parquet holds",
+    ),
+    "a column of bytes": (
+        {"main.parquet": stored(MAIN.with_columns(pl.lit(b"ab").alias("c")), "parquet")},
+        [],
+        "holds b'ab'",
+    ),
+    "a column without values": (
+        {"main.parquet": stored(MAIN.with_columns(pl.lit(None).alias("c")), "parquet")},
+        [],
+        "NaN or infinite features in rows 0, 1",
+    ),
+    "dates of a day and month alone": (
+        {"main.csv": frame(MAIN.with_columns(pl.lit("2 May").alias("day")))},
+        [],
+        "holds '2 May' where numbers",
+    ),
+    "a unit beside a number": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5,EUR "))}, [], "holds 'EUR "),
+    "features out of the range of numbers": (
+        {"main.csv": frame(MAIN.with_columns(pl.col("x0") * 1e308))},
+        [],
+        "leave the range of numbers",
+    ),
+    "half a Parquet file": ({"main.parquet": stored(MAIN, "parquet", damage=half)}, [], "cannot be read as parquet"),
+    "a damaged Parquet file": (
+        {"main.parquet": stored(MAIN, "parquet", damage=broken_foot)},
+        [],
+        "cannot be read as parquet",
+    ),
+    "half an Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=half)}, [], "cannot be read as arrow"),
+    "a damaged Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=broken_foot)}, [], "cannot be read as arrow"),
+    "CSV that is called Parquet": ({"main.parquet": text(PLAIN)}, [], "cannot be read as parquet"),
+    "Parquet that is called CSV": ({"main.csv": stored(MAIN, "parquet")}, [], "no line of UTF-8"),
+    "JSON lines cut short": (
+        {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b",')},
+        [],
+        "cannot be read as jsonl",
+    ),
+    "JSON lines of lists": ({"main.jsonl": text("[1, 2]\n[2, 3]\n")}, [], "cannot be read as jsonl"),
+    "one JSON list": ({"main.jsonl": text('[{"id": "a", "score": 1}]')}, [], "cannot be read as jsonl"),
+    "text among the scores of JSON lines": (
+        {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b", "score": "high"}\n')},
+        [],
+        "holds 'high' where numbers",
+    ),
+    "scores missing in JSON lines": (
+        {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b"}\n')},
+        [],
+        "NaN or infinite score in row 1",
+    ),
+    "scores in two columns of an archive": (
+        {"main.npz": archive(ids=np.arange(9), scores=np.ones((9, 2)))},
+        [],
+        "came with shape (9, 2), but one number per row",
+    ),
+    "text as scores of an archive": (
+        {"main.npz": archive(ids=np.arange(3), scores=np.array(["a", "b", "c"]))},
+        [],
+        "came as <U1, but numbers",
+    ),
+    "more ids than scores in an archive": (
+        {"main.npz": archive(ids=np.arange(9), scores=np.arange(8.0))},
+        [],
+        "8 scores but 9 ids",
+    ),
+    "damaged annotated data": ({"main.h5ad": text("id,score\n")}, [], "cannot be read as annotated data"),
+    "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "main.csv is not there"),
+    "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
+    "the output over the main table": ({}, ["--out", "main.csv"], "would be written over what is read"),
+    "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "or twice"),
+    "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
+    "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv is empty, but pairs"),
+    "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in row 0"),
+    "pairs of another table": (
+        {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
+        ["--reference", "b.csv", "--pairs", "p.csv"],
+        "names the table 'theirs'",
+    ),
+    "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
+    "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
+    "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in row 0"),
+    "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated values"),
+    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in row 1"),
+    "ordered pairs for a regression": (
+        {"l.csv": text("better,worse\nm1,m2\n")},
+        ["--labels", "l.csv", "--task", "regression"],
+        "Ordered pairs came as labels of a regression",
+    ),
+    "an unknown place": ({}, ["--place", "moon"], "place='moon' came, but host, cuda"),
+    "a cache that is a file": ({"c": text("")}, ["--cache", "c"], "The folder c cannot be used"),
+}
+
+#: What looks odd and is taken: the same numbers in another dress, with what it is to say, if anything.
+ACCEPTED = {
+    "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
+    "line ends of Windows": ({"main.csv": binary(PLAIN.replace("\n", "\r\n").encode())}, [], ""),
+    "quotes about everything": (
+        {"main.csv": text("\n".join(f'"{line}"'.replace(",", '","') for line in PLAIN.splitlines()))},
+        [],
+        "",
+    ),
+    "ids of bytes": ({"main.parquet": stored(MAIN.with_columns(pl.col("id").cast(pl.Binary)), "parquet")}, [], ""),
+    "categorical ids": (
+        {"main.parquet": stored(MAIN.with_columns(pl.col("id").cast(pl.Categorical)), "parquet")},
+        [],
+        "",
+    ),
+    "scores with blanks about them": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5, "))}, [], ""),
+    "labels that go in a circle": (
+        {"l.csv": text("better,worse\nm1,m2\nm2,m3\nm3,m1\n")},
+        ["--labels", "l.csv"],
+        "The labels go in a circle",
+    ),
 }
 
 
@@ -174,6 +387,59 @@ def test_each_is_refused_in_one_sentence(name, folder, monkeypatch, capsys):
     assert sentence.endswith(".")
     assert "Traceback" not in sentence
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_each_is_taken_for_what_it_is(name, folder, monkeypatch, capsys):
+    plain = ["refine", "main.csv", "--reference", "reference.csv", "--out", "plain.csv"]
+    assert refuse(plain, monkeypatch, capsys)[0] == 0
+    files, more, says = ACCEPTED[name]
+    for file, write in files.items():
+        write(folder / file)
+    main = next((f for f in files if f.startswith("main")), "main.csv")
+    arguments = ["refine", main, "--reference", "reference.csv", "--out", "out.csv", *more]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ManifuseWarning)
+        status, output = refuse(arguments, monkeypatch, capsys)
+    assert status == 0
+    assert says in " ".join(output.err.split())
+    if not more:
+        assert (folder / "out.csv").read_bytes() == (folder / "plain.csv").read_bytes()
+
+
+def test_dates_and_truth_values_are_numbers(tmp_path):
+    from manifuse.cli.tables import read_columns
+
+    day, hour = datetime.date(1970, 1, 11), datetime.datetime(1970, 1, 11, 12)
+    columns = {"id": ["a"], "day": [day], "hour": [hour], "time": [hour.time()], "lasts": [hour - hour], "yes": [True]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text(
+        "id,day,hour,iso,yes\na,1970-01-11,1970-01-11 12:00:00,1970-01-11T12:00:00.0,true\n"
+    )
+    found = {ending: read_columns(tmp_path / f"a.{ending}") for ending in ("parquet", "csv")}
+    numbers = {ending: {name: c.tolist() for name, c in f.items() if name != "id"} for ending, f in found.items()}
+    assert numbers["parquet"] == {"day": [10.0], "hour": [10.5], "time": [0.5], "lasts": [0.0], "yes": [1.0]}
+    assert numbers["csv"] == {"day": [10.0], "hour": [10.5], "iso": [10.5], "yes": [1.0]}
+
+
+def test_the_page_for_readers_has_every_case_and_no_other():
+    from tests.cli.test_config import REFUSED
+    from tests.cli.test_trouble import TROUBLE
+
+    page = (Path(__file__).parents[2] / "docs" / "bad-input.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| ([0-9]+) \| `?(.*?)`? \|$", page, re.MULTILINE)
+    said = {case: (int(status), sentence) for case, status, sentence in rows}
+    expected = {
+        **{name: (2, says) for name, (_, _, says) in CASES.items()},
+        **{name: (0, says) for name, (_, _, says) in ACCEPTED.items()},
+        **TROUBLE,
+        **{f"`{text}`".replace("\n", " ").replace("|", "\\|"): (2, says) for text, says in REFUSED},
+    }
+    assert said.keys() == expected.keys()
+    assert len(said) == len(rows) >= 60
+    for name, (status, says) in expected.items():
+        assert said[name][0] == status, name
+        assert says in said[name][1], name
 
 
 @pytest.mark.parametrize(

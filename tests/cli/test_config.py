@@ -13,6 +13,27 @@ from manifuse.cli import app
 from manifuse.cli.config import read_config, request_of, write_config
 from manifuse.cli.refine import RefineRequest
 
+#: What a config may not say, and what is answered.
+REFUSED = [
+    ("main = ", "is no TOML"),
+    ('mian = "main.csv"', "no key in run.toml named 'mian'; did you mean 'main'"),
+    ("main = 3", "main = 3 came in run.toml, but a text was expected"),
+    ('reference = "theirs.csv"', "but a list of texts was expected"),
+    ("reference = [1]", "but a list of texts was expected"),
+    ("seed = true", "but a whole number was expected"),
+    ("seed = -1", "seed must be 0 or more"),
+    ("[method]\nneighbors = 3", "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'"),
+    ("[method]\nrounds = 0", "rounds=0 came"),
+    ('[method]\nrounds = "many"', "rounds='many' came"),
+    ('[method]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
+    ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has step, steps, tolerance"),
+    ("[method]\nbridge = { step = -3 }", "but a step in"),
+    ('[method]\nstep_size = "x"', "step_size='x' came"),
+    ('[method]\nsearch = "fast"', "search='fast' came"),
+    ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
+    ('main = "a\\u0000.csv"', "but no file has such a name"),
+]
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -100,27 +121,7 @@ def test_options_go_before_the_config(folder, capsys, monkeypatch):
     assert used["method"]["task"] == "regression"
 
 
-@pytest.mark.parametrize(
-    "text, says",
-    [
-        ("main = ", "is no TOML"),
-        ('mian = "main.csv"', "no key in run.toml named 'mian'; did you mean 'main'"),
-        ("main = 3", "main = 3 came in run.toml, but a text was expected"),
-        ('reference = "theirs.csv"', "but a list of texts was expected"),
-        ("reference = [1]", "but a list of texts was expected"),
-        ("seed = true", "but a whole number was expected"),
-        ("seed = -1", "seed must be 0 or more"),
-        ("[method]\nneighbors = 3", "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'"),
-        ("[method]\nrounds = 0", "rounds=0 came"),
-        ('[method]\nrounds = "many"', "rounds='many' came"),
-        ('[method]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
-        ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has step, steps, tolerance"),
-        ("[method]\nbridge = { step = -3 }", "but a step in"),
-        ('[method]\nstep_size = "x"', "step_size='x' came"),
-        ('[method]\nsearch = "fast"', "search='fast' came"),
-        ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
-    ],
-)
+@pytest.mark.parametrize("text, says", REFUSED)
 def test_a_config_that_says_what_there_is_not_is_refused(text, says, folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(text)
     arguments = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv", "--config", "run.toml")

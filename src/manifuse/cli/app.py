@@ -12,20 +12,38 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from typer.core import TyperGroup
 
 from manifuse.cli.datasets import app as datasets_app
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, require
 
+people = Console(stderr=True)
+
+#: What shells say of a program that an interrupt (ctrl-C) ended.
+INTERRUPTED = 130
+
+
+class Interruptible(TyperGroup):
+    """Commands that can be stopped by an interrupt; files are written whole, so nothing half done stays."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; say so in one sentence if it was stopped."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            people.print("manifuse: Stopped; what was not finished is not written.", style="red")
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="manifuse",
+    cls=Interruptible,
     help="Improve a predictor by the scores of others, even when they were computed on other rows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 app.add_typer(datasets_app, name="datasets", help="What data sets there are, what is missing, and how to get it.")
-
-people = Console(stderr=True)
 
 
 @app.callback(invoke_without_command=True)

@@ -15,7 +15,7 @@ from manifuse.cli.refine import RefineRequest
 from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.errors import InputError, look_up
-from manifuse.files import write_whole
+from manifuse.files import check_size, write_whole
 
 #: Keys beside the table ``[method]``, with what is expected of their values.
 KEYS: Mapping[str, type] = {
@@ -54,17 +54,21 @@ def read_config(path: Path) -> dict[str, Any]:
     InputError
         If it cannot be read, is no TOML, or sets what there is not.
     """
+    check_size(path, growth=4)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no TOML ({error}); mend it.") from None
     for key, value in content.items():
         kind = look_up(key, KEYS, kind=f"key in {path} named")
         texts = kind is not list or (isinstance(value, list) and all(isinstance(entry, str) for entry in value))
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not texts:
             raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[kind]} was expected.")
+        names = value if isinstance(value, list) else [value]
+        if any(isinstance(name, str) and "\0" in name for name in names):
+            raise InputError(f"{key} = {value!r} came in {path}, but no file has such a name; mend it.")
     if "method" in content:
         known = {field.name: field for field in fields(JointDiffusion)}
         content["method"] = {

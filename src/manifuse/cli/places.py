@@ -10,9 +10,13 @@ from manifuse.cache import Cached
 from manifuse.cluster import ADDRESS, DASK, Cluster, connect
 from manifuse.diffusion.place import Host, Place
 from manifuse.diffusion.tensors import Torch
+from manifuse.errors import InputError
 
 #: This machine's memory and cores.
 HOST = "host"
+
+#: Kinds of torch devices; a number may follow, as in ``cuda:1``.
+DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 
 @contextmanager
@@ -42,5 +46,7 @@ def place_named(name: str, cache: Path | None) -> Iterator[Place]:
     elif name == DASK or name.startswith(ADDRESS):
         with connect(name) as client:
             yield remembering(Cluster(client))
-    else:
+    elif name.partition(":")[0] in DEVICES:
         yield remembering(Torch(name))
+    else:
+        raise InputError(f"place={name!r} came, but host, cuda, cpu, dask or dask://HOST:PORT was expected.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ import numpy as np
 
 from manifuse import __version__
 from manifuse.cli.places import HOST, place_named
-from manifuse.cli.tables import Table, check_output, observe, read_columns, read_table, write_table
+from manifuse.cli.tables import Table, check_output, demand_numbers, observe, read_columns, read_table, write_table
+from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.persistence import check_model, save
 from manifuse.report.page import check_report, page_of, write_page
 
@@ -77,6 +80,7 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         check_model(request.save)
     if request.report is not None:
         check_report(request.report)
+    _demand_apart(request)
     table, main, references, labels = read_problem(request)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
@@ -111,16 +115,28 @@ def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Obse
     return table, main, references, None if request.labels is None else read_labels(request.labels)
 
 
+def _demand_apart(request: RefineRequest) -> None:
+    """Refuse to write over what is read, or two results into one file."""
+    taken = {realpath(given.partition("::")[0]) for given in (request.main, *request.references)}
+    taken |= {realpath(path) for path in (request.labels, request.pairs) if path is not None}
+    for path in (request.out, request.save, request.report):
+        if path is None:
+            continue
+        if realpath(path) in taken:
+            raise InputError(f"{path} would be written over what is read, or twice; give it a name of its own.")
+        taken.add(realpath(path))
+
+
 def read_labels(path: Path) -> RankLabels:
     """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
     columns = read_columns(path)
     if {"id", "label"} <= columns.keys():
+        demand_numbers(path, {"label": columns["label"]})
         return RankLabels(columns["id"], columns["label"])
     if {"better", "worse"} <= columns.keys():
         return RankLabels.from_pairs(columns["better"], columns["worse"])
-    raise InputError(
-        f"{path} has the columns {', '.join(columns)}, but id and label, or better and worse, were expected; rename."
-    )
+    there = shorten(", ".join(columns)) or "none"
+    raise InputError(f"{path} has the columns {there}, but id and label, or better and worse, were expected; rename.")
 
 
 def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, Any], *, source: Path) -> list[Table]:
@@ -135,7 +151,9 @@ def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, A
     missing = [name for name in needed if name not in pairs]
     if missing:
         raise InputError(f"{source} has no column {missing[0]!r}; pairs need {', '.join(needed)}.")
-    texts = {name: [str(value) for value in pairs[name].tolist()] for name in needed}
+    texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
+    if not texts["main"]:
+        raise InputError(f"{source} is empty, but pairs were expected; give one row for each.")
     tables = texts.get("table", [references[0].name] * len(texts["main"]))
     unknown = set(tables) - {reference.name for reference in references}
     if unknown:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import errno
+import io
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,12 +21,23 @@ from scipy.sparse import issparse
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
-from manifuse.files import read_archive, write_whole
+from manifuse.files import check_size, read_archive, shorten, write_whole
 
 Columns = dict[str, NDArray[Any]]
 
 #: Columns that stay the text they are, so that ids keep their zeros.
 TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
+
+#: Memory that reading a table takes, in sizes of its file: what was read, as columns, as an array, and to spare.
+GROWTH = 4
+
+#: Bytes in which the header of a CSV file ends, and what may stand between its names where commas should.
+HEADER = 1 << 20
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+#: How dates are written in text, ISO 8601, and how many of each unit of time make a day.
+DATES = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
+PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +90,13 @@ def read_table(given: str, *, features: str | None = None) -> Table:
         columns = read_archive(path)
         _demand(path, columns, "ids", "scores")
         table = columns.get("features")
-        ids, scores = to_text(columns["ids"], what=f"The ids of {path}"), columns["scores"]
+        ids, scores = to_text(columns["ids"], what=f"The id column of {path}"), columns["scores"]
+        _demand_visible(path, "ids", ids)
     else:
         columns = read_columns(path)
         _demand(path, columns, "id", "score")
         ids, scores = columns.pop("id"), columns.pop("score")
-        _numbers(path, {"score": scores})
+        demand_numbers(path, {"score": scores})
         table = None if features_file else _feature_table(path, columns, features)
     if features_file:
         table = read_features(Path(features_file))
@@ -107,12 +124,12 @@ def read_annotated(path: Path, entry: str) -> Table:
         cells = anndata.read_h5ad(path, backed="r")
     except Exception as error:
         # The reader promises nothing of what a damaged file makes it raise.
-        sentence = str(error).strip().partition("\n")[0]
-        raise InputError(f"{path} cannot be read as annotated data ({sentence}); check what it is.") from None
+        raise InputError(f"{path} cannot be read as annotated data ({shorten(error)}); check what it is.") from None
     with closing(cells.file):
         columns = {str(name): cells.obs[name].to_numpy() for name in cells.obs.columns}
         _demand(path, columns, "score")
-        _numbers(path, {"score": columns["score"]})
+        demand_numbers(path, {"score": columns["score"]})
+        _demand_visible(path, "obs_names", cells.obs_names.to_numpy())
         entries = list(cells.obsm)
         if entry not in entries and (entry or len(entries) > 1):
             there = ", ".join(entries) or "none"
@@ -148,24 +165,79 @@ def read_columns(path: Path) -> Columns:
             f"{path} ends in {path.suffix!r}, but one of {', '.join(readers)} was expected (or .npz for scores)."
         )
     _demand_file(path)
+    check_size(path, growth=GROWTH)
     try:
+        if path.suffix.lower() == ".csv":
+            _check_header(path)
         # An opened file, for polars takes brackets and stars in a name for a pattern.
         with path.open("rb") as file:
             frame = reader(file)
-    except (polars.exceptions.PolarsError, OSError, ValueError) as error:
-        sentence = str(error).strip().partition("\n")[0]
-        raise InputError(f"{path} cannot be read as {path.suffix[1:]} ({sentence}); check what it is.") from None
-    return {name: _plain_column(frame[name], polars).to_numpy() for name in frame.columns}
+        columns = {name: _plain_column(frame[name], polars).to_numpy() for name in frame.columns}
+    except InputError:
+        raise
+    # What a damaged file makes the reader raise is not promised; a panic of it is not even an Exception.
+    except (Exception, polars.exceptions.PanicException) as error:
+        remedy = "save it as UTF-8" if "utf-8" in str(error) else "check what it is"
+        raise InputError(f"{path} cannot be read as {path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
+    for name in TEXT_COLUMNS:
+        if name in columns:
+            _demand_visible(path, name, columns[name])
+    return columns
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a CSV file by its first line: another encoding or separator, or names that repeat or are missing."""
+    with path.open("rb") as file:
+        line = file.readline(HEADER)
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
+    try:
+        header = line.decode("utf-8-sig").rstrip("\r\n")
+        names = next(csv.reader([header]), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"The header of {path} is no line of UTF-8; save the table as CSV in UTF-8.") from None
+    if "\r" in header:
+        raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
+    for sign, word in SEPARATORS.items():
+        if len(names) == 1 and sign in header:
+            raise InputError(f"{path} is separated by {word}, but commas were expected; save it so.")
+    if len(names) > 1 and "" in names:
+        raise InputError(
+            f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
+        )
+    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if repeated is not None:
+        raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")
 
 
 def _plain_column(column: Any, polars: Any) -> Any:
-    """Decimals, truth values and numbers with blanks about them as floats; anything else as it is."""
+    """Numbers of every kind as NumPy has them, dates and times as days, ids as text or whole numbers."""
+    # NumPy has no whole numbers as long as these.
+    is_long = str(column.dtype) in ("Int128", "UInt128")
     if column.name in TEXT_COLUMNS:
-        return column
+        if column.dtype.is_nested():
+            raise ValueError(f"column {column.name!r} holds {column.dtype}, not ids")
+        return column.cast(polars.String) if is_long or column.dtype == polars.Binary else column
     if column.dtype == polars.String:
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
-        return numbers if numbers.null_count() == column.null_count() else column
-    return column.cast(polars.Float64) if column.dtype in (polars.Decimal, polars.Boolean) else column
+        if numbers.null_count() == column.null_count():
+            return numbers
+        dates = (column.str.to_date("%Y-%m-%d", strict=False), *(_times(column, pattern) for pattern in DATES))
+        return next((_days(date, polars) for date in dates if date.null_count() == column.null_count()), column)
+    if column.dtype.is_temporal():
+        return _days(column, polars)
+    return column.cast(polars.Float64) if is_long or column.dtype in (polars.Decimal, polars.Boolean) else column
+
+
+def _times(column: Any, pattern: str) -> Any:
+    return column.str.to_datetime(pattern, time_unit="us", strict=False)
+
+
+def _days(column: Any, polars: Any) -> Any:
+    """Dates as days since 1970, times and durations as days."""
+    numbers = column.to_physical().cast(polars.Float64)
+    # Times of day count nanoseconds.
+    return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
 def read_features(path: Path) -> NDArray[Any]:
@@ -173,10 +245,13 @@ def read_features(path: Path) -> NDArray[Any]:
     if path.suffix.lower() != ".npy":
         raise InputError(f"{path} ends in {path.suffix!r}, but features of their own come as .npy; save them so.")
     _demand_file(path)
+    check_size(path)
     try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} cannot be read as a NumPy array ({error}); check what it is.") from None
+        with path.open("rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    except Exception as error:
+        # The reader promises nothing of what a damaged file makes it raise.
+        raise InputError(f"{path} cannot be read as a NumPy array ({shorten(error)}); check what it is.") from None
 
 
 def check_output(path: Path) -> None:
@@ -207,7 +282,14 @@ def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None
         ".feather": frame.write_ipc,
         ".jsonl": frame.write_ndjson,
     }
-    writers[suffix](path)
+    # Through memory, for when a disk is full some versions of polars write a part of a file and say nothing.
+    content = io.BytesIO()
+    try:
+        writers[suffix](content)
+    except polars.exceptions.PolarsError as error:
+        # Such as for a column that a format cannot hold.
+        raise OSError(errno.EIO, shorten(error)) from None
+    path.write_bytes(content.getbuffer())
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
@@ -224,22 +306,43 @@ def _feature_table(path: Path, columns: Columns, pattern: str | None) -> NDArray
         columns = {name: values for name, values in columns.items() if chosen.match(name)}
         if not columns:
             raise InputError(f"No column of {path} matches --features {pattern!r}; choose another expression.")
-    _numbers(path, columns)
+    demand_numbers(path, columns)
     return np.column_stack([values.astype(np.float64) for values in columns.values()]) if columns else None
 
 
-def _numbers(path: Path, columns: Columns) -> None:
+def demand_numbers(path: Path, columns: Columns) -> None:
+    """Refuse columns of something else than numbers.
+
+    Raises
+    ------
+    InputError
+        If there is one; the sentence names its first entry that is no number.
+    """
     for name, values in columns.items():
         if values.dtype.kind not in "biuf" and not _is_missing(values):
-            sample = next((value for value in values.tolist() if not _is_number(value)), None)
-            raise InputError(
-                f"Column {name!r} of {path} holds {sample!r} where numbers were expected; mend it, or choose the "
-                "feature columns with --features."
+            known = [value for value in values.tolist() if value is not None]
+            sample = next((value for value in known if not _is_number(value)), known[0])
+            shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
+            remedy = (
+                ""
+                if name in ("score", "label")
+                else (", encode categories as columns of 0 and 1, or choose the feature columns with --features")
             )
+            raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; mend it{remedy}.")
+
+
+def _demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
+    """Refuse ids that look like others and are not equal to them: with blanks about them, or nothing to be seen."""
+    strange = next((i for i in ids.tolist() if isinstance(i, str) and (not i or i != i.strip() or "\0" in i)), None)
+    if strange is not None:
+        raise InputError(
+            f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but ids without blanks about them were "
+            "expected; take the blanks off."
+        )
 
 
 def _is_missing(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "O" and all(value is None for value in values.tolist())
+    return all(value is None for value in values.tolist())
 
 
 def _is_number(value: Any) -> bool:
@@ -253,7 +356,7 @@ def _is_number(value: Any) -> bool:
 def _demand(path: Path, columns: Columns, *names: str) -> None:
     for name in names:
         if name not in columns:
-            there = ", ".join(columns) or "none"
+            there = shorten(", ".join(columns)) or "none"
             raise InputError(f"{path} has no {name!r} (it has: {there}); rename the column that holds it.")
 
 

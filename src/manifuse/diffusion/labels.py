@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_text
-from manifuse.errors import InputError
+from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
@@ -61,7 +64,13 @@ class RankLabels:
         Parameters
         ----------
         better, worse : (p,) array, series or sequence
-            Ids; row ``better[i]`` stands above row ``worse[i]``.
+            Ids; row ``better[i]`` stands above row ``worse[i]``. Pairs that go in a circle are taken, with a warning:
+            each is evidence, though not all of them can be right.
+
+        Raises
+        ------
+        InputError
+            If lengths differ, there is no pair, or a pair comes in both orders.
         """
         above = to_text(better, what="The better ids of the labels").tolist()
         below = to_text(worse, what="The worse ids of the labels").tolist()
@@ -69,14 +78,30 @@ class RankLabels:
             raise InputError(f"{len(above)} better and {len(below)} worse ids came; give one pair or more, one each.")
         pairs = set(zip(above, below, strict=True))
         clash = next((pair for pair in pairs if pair[::-1] in pairs), None)
+        if clash is not None and clash[0] == clash[1]:
+            raise InputError(f"The labels put {clash[0]!r} above itself; leave that pair out.")
         if clash is not None:
             raise InputError(f"The labels put {clash[0]!r} both above and below {clash[1]!r}; keep one of the two.")
         labels = cls.__new__(cls)
         labels.keys, places = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
         labels.grades = None
         labels.better, labels.worse = places[: len(above)], places[len(above) :]
+        if not _is_an_order(labels.better, labels.worse, len(labels.keys)):
+            warnings.warn(
+                "The labels go in a circle, such as a above b above c above a, so they cannot all be right; leave out "
+                "those you trust least.",
+                ManifuseWarning,
+                stacklevel=2,
+            )
         return labels
 
     def __repr__(self) -> str:
         count = f"{len(self.better)} ordered pairs" if self.grades is None else f"{len(self.keys)} graded rows"
         return f"RankLabels({count})"
+
+
+def _is_an_order(better: IndexArray, worse: IndexArray, rows: int) -> bool:
+    """Whether no way along the pairs leads back to where it began: every row is a strong component of its own."""
+    steps = sparse.csr_array((np.ones(len(better)), (better, worse)), shape=(rows, rows))
+    components, _ = connected_components(steps, directed=True, connection="strong")
+    return bool(components == rows)

@@ -49,9 +49,13 @@ class Scaling:
         Raises
         ------
         InputError
-            If all rows are the same point, so that there are no neighbours to speak of.
+            If all rows are the same point, so that there are no neighbours to speak of; or sums leave the range of
+            numbers.
         """
-        means, deviations = means_and_deviations(features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            means, deviations = means_and_deviations(features)
+        if not np.isfinite(means + deviations).all():
+            raise InputError(f"The features of {name} leave the range of numbers when added up; scale them.")
         if not deviations.any():
             raise InputError(
                 f"All feature rows of {name} are equal, so they say nothing about which rows are alike; "

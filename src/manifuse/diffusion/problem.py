@@ -90,6 +90,9 @@ class Problem:
         names = [reference.name for reference in references]
         if len(set(names)) < len(names):
             raise InputError(f"The references are named {names}; give each a name of its own.")
+        if len(main) < LEAST_PAIRS:
+            rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"
+            raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
         if bool(is_constant(main.scores[:, None])[0]):
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."

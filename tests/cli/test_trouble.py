@@ -1,0 +1,184 @@
+"""Trouble that the files' content does not tell: memory, permissions, full disks, interrupts, saved models."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse import files
+from manifuse.cli import app, tables
+from manifuse.cli.tables import write_table
+
+#: What happens, with the exit status and what is said.
+TROUBLE = {
+    "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
+    "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
+    "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
+    "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),
+    "an output folder that may not be written": (2, "cannot be written (Permission denied)"),
+    "a cache that may not be read": (2, "cannot be used (Permission denied)"),
+    "a full disk": (2, "cannot be written ("),
+    "an interrupt (ctrl-C) while writing": (130, "Stopped; what was not finished is not written."),
+    "a saved refinement of a later version": (2, "of format 99, but this version reads"),
+    "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
+    "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
+}
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder(monkeypatch):
+    """A folder that any user may enter, which those of pytest's are not."""
+    case = draw(0, rows=60, pairs=30, references=1)
+    folder = Path(tempfile.mkdtemp(prefix="manifuse-"))
+    for name, table in (("main", case.main), ("reference", case.references[0])):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_csv(folder / f"{name}.csv")
+    folder.chmod(0o777)
+    monkeypatch.chdir(folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def as_nobody():
+    """Give up the rights of root, which no permission stops, for a while."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@contextmanager
+def small_disk(size):
+    """Let no file grow over so many bytes, as where the disk is full."""
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr("sys.argv", ["manifuse", *arguments])
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    output = capsys.readouterr()
+    return left.value.code, " ".join(output.err.split())
+
+
+def refine(monkeypatch, capsys, *more, main="main.csv", out="out.csv"):
+    return run(monkeypatch, capsys, "refine", main, "--reference", "reference.csv", "--out", out, *more)
+
+
+def expect(name, answer):
+    """One sentence, with the status that the page promises."""
+    (status, says), (code, sentence) = TROUBLE[name], answer
+    assert code == status, sentence
+    assert says in sentence
+    assert sentence.startswith("manifuse: ")
+    assert sentence.endswith(".")
+    assert "Traceback" not in sentence
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, monkeypatch, capsys):
+    with (folder / "huge.csv").open("wb") as file:
+        file.truncate(10_000_000_000)
+    monkeypatch.setattr(files, "available_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(pl, "read_csv", lambda *_, **__: pytest.fail("it was read"))
+    expect("a table of 10 GB on a machine with 16 GB free", refine(monkeypatch, capsys, main="huge.csv"))
+
+
+def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
+    np.savez_compressed(folder / "packed.npz", ids=np.arange(9), scores=np.zeros(1_250_000))
+    monkeypatch.setattr(files, "available_memory", lambda: 1_000_000)
+    assert os.path.getsize("packed.npz") < 1_000_000
+    answer = refine(monkeypatch, capsys, main="packed.npz")
+    expect("an archive that packs more than memory holds", answer)
+
+
+def test_what_may_not_be_read_or_written_is_named(folder, monkeypatch, capsys):
+    assert refine(monkeypatch, capsys)[0] == 0  # and all is imported that nobody could not read
+    (folder / "out.csv").unlink()
+    (folder / "out.run.toml").unlink()
+    shutil.copy("main.csv", "secret.csv")
+    (folder / "locked").mkdir()
+    shutil.copy("main.csv", "locked/main.csv")
+    (folder / "ours").mkdir()
+    for name, rights in {"secret.csv": 0, "locked": 0, "ours": 0o555}.items():
+        (folder / name).chmod(rights)
+    before = names(folder)
+    with as_nobody():
+        answers = {
+            "a table that may not be read": refine(monkeypatch, capsys, main="secret.csv"),
+            "a folder that may not be looked into": refine(monkeypatch, capsys, main="locked/main.csv"),
+            "an output folder that may not be written": refine(monkeypatch, capsys, out="ours/out.csv"),
+            "a cache that may not be read": refine(monkeypatch, capsys, "--cache", "locked"),
+        }
+    assert names(folder) == before
+    for name, answer in answers.items():
+        expect(name, answer)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "jsonl", "npz"])
+def test_a_full_disk_leaves_no_part_of_a_table(ending, folder, monkeypatch, capsys):
+    before = names(folder)
+    with small_disk(1000):
+        answer = refine(monkeypatch, capsys, out=f"out.{ending}")
+    expect("a full disk", answer)
+    assert "(None)" not in answer[1]
+    assert names(folder) == before
+
+
+def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
+    def write(path, suffix, columns):
+        del suffix, columns
+        path.write_text("half")
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(tables, "_write", write)
+    before = names(folder)
+    expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
+    assert names(folder) == before
+
+
+def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, capsys):
+    assert refine(monkeypatch, capsys, "--save", "model.npz")[0] == 0
+    with np.load("model.npz") as archive:
+        arrays = dict(archive)
+    content = json.loads(bytes(arrays["json"])) | {"format": 99}
+    np.savez("later.npz", **(arrays | {"json": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
+    Path("cut.npz").write_bytes(Path("model.npz").read_bytes()[:5000])
+    before = names(folder)
+    for model, name in {
+        "later.npz": "a saved refinement of a later version",
+        "cut.npz": "a saved refinement cut short",
+        "main.csv": "a table in place of a saved refinement",
+    }.items():
+        expect(name, run(monkeypatch, capsys, "apply", model, "main.csv", "--out", "new.csv"))
+    assert names(folder) == before
+
+
+def test_a_writer_that_fails_in_its_own_way_is_refused_too(tmp_path):
+    # polars raises its own errors, such as for columns that a format does not have.
+    with pytest.raises(mf.InputError, match="cannot be written"):
+        write_table(tmp_path / "out.csv", {"id": np.array([b"a"]), "score": np.array([[1.0, 2.0]])})
+    assert not list(tmp_path.iterdir())

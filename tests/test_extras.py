@@ -1,0 +1,141 @@
+"""Extras: what each gives where it is installed, and what is said where it is not."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import manifuse as mf
+from manifuse.errors import MissingExtraError
+
+
+def read_a_table(folder):
+    from manifuse.cli.tables import read_table
+
+    (folder / "a.csv").write_text("id,score,x\na,1,2\nb,2,3\n")
+    assert read_table(str(folder / "a.csv")).scores.tolist() == [1, 2]
+
+
+def draw_a_figure(folder):
+    from manifuse.experiments.figures import as_svg, draw_toy
+    from manifuse.experiments.toy import Metrics
+
+    (folder / "a.svg").write_text(as_svg(draw_toy(Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12))))))
+
+
+def search_approximately(folder):
+    del folder
+    rng = np.random.default_rng(0)
+    ours = mf.Observations(np.arange(400.0), rng.standard_normal((400, 3)), ids=range(400), name="ours")
+    theirs = mf.Observations(np.arange(400.0) ** 2, rng.standard_normal((400, 3)), ids=range(200, 600), name="theirs")
+    mf.refine(ours, [theirs], method=mf.JointDiffusion(search="approximate"), rng=0)
+
+
+def name_a_device(folder):
+    del folder
+    assert repr(mf.Torch("cpu")) == "Torch('cpu')"
+
+
+def write_a_report(folder):
+    from manifuse.cli.report import write_report
+    from tests.result_rows import draw_rows, write_folder
+
+    rows = [row for row in draw_rows(("hw",), trials=1) if row.method == "Ind"]
+    write_report(write_folder(folder / "results", rows), folder / "page.html", data=folder)
+
+
+def fetch_a_data_set(folder):
+    from manifuse.datasets.catalogue import CATALOGUE
+    from manifuse.datasets.fetch import fetch
+
+    def offline(url, file, pooch):
+        del url, file, pooch
+        raise OSError("there is no network")
+
+    entry = next(entry for entry in CATALOGUE.values() if entry.address is not None)
+    with pytest.raises(mf.InputError) as refusal:
+        fetch(entry, folder, downloader=offline)
+    if isinstance(refusal.value, MissingExtraError):
+        raise refusal.value
+    assert "could not be fetched" in str(refusal.value)
+
+
+def connect_to_a_cluster(folder):
+    from manifuse.cluster import connect
+
+    del folder
+    with connect("dask", workers=1) as client:
+        assert client.submit(sum, [1, 2]).result() == 3
+
+
+def read_annotated_data(folder):
+    import anndata
+
+    from manifuse.cli.tables import read_table
+
+    cells = anndata.AnnData(X=np.zeros((2, 1), dtype=np.float32))
+    cells.obs["score"] = [1.0, 2.0]
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        cells.write_h5ad(folder / "a.h5ad")
+    assert read_table(str(folder / "a.h5ad")).scores.tolist() == [1, 2]
+
+
+#: The module that an extra brings, and a use of it.
+USES = {
+    "tables": ("polars", read_a_table),
+    "figures": ("matplotlib", draw_a_figure),
+    "neighbours": ("faiss", search_approximately),
+    "deep": ("torch", name_a_device),
+    "report": ("jinja2", write_a_report),
+    "fetch": ("pooch", fetch_a_data_set),
+    "dask": ("distributed", connect_to_a_cluster),
+    "anndata": ("anndata", read_annotated_data),
+}
+
+
+@pytest.mark.parametrize("extra", USES)
+@pytest.mark.filterwarnings("default::DeprecationWarning:.*(faiss|swig|importlib).*")
+def test_what_an_extra_gives(extra, tmp_path):
+    module, use = USES[extra]
+    pytest.importorskip(module)
+    use(tmp_path)
+
+
+@pytest.mark.parametrize("extra", USES)
+def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_path, monkeypatch):
+    module, use = USES[extra]
+    if extra == "anndata":
+
+        def use(folder):
+            from manifuse.cli.tables import read_table
+
+            read_table(str(folder / "a.h5ad"))
+
+    for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'$"):
+        use(tmp_path)
+
+
+def test_every_extra_is_tried():
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    extras = tomllib.loads(path.read_text())["project"]["optional-dependencies"]
+    # What is for the developers is used by all other tests.
+    assert extras.keys() == USES.keys() | {"docs", "dev"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_commands(shell):
+    from manifuse.cli.app import app
+
+    variables = {"_MANIFUSE_COMPLETE": f"source_{shell}"}
+    script = CliRunner().invoke(app, [], prog_name="manifuse", env=variables)
+    assert script.exit_code == 0
+    assert "_MANIFUSE_COMPLETE=complete" in script.output
+    asked = {"_MANIFUSE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "manifuse re", "COMP_CWORD": "1"}
+    asked |= {"_TYPER_COMPLETE_ARGS": "manifuse re", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    found = CliRunner().invoke(app, [], prog_name="manifuse", env=asked)
+    assert {"refine", "reproduce", "report"} <= set(found.output.replace('"', " ").replace(":", " ").split())
