@@ -25,7 +25,7 @@ def test_work(benchmark: Callable[..., Any], work: Work, side: str) -> None:
     bench.group = work.name
     bench.extra_info.update(side=side, rival=work.rival, least=work.least, seconds=work.seconds)
     if side == "ours":
-        bench.pedantic(work.ours, rounds=5, warmup_rounds=1)
+        bench.pedantic(work.ours, rounds=9, warmup_rounds=3)
     elif work.theirs is None:
         pytest.skip(f"the rival is a number: {work.rival}")
     else:

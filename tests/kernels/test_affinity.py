@@ -1,10 +1,12 @@
 """Every kind of affinity does what its dense matrix does, and every kind of graph is the same graph."""
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 import torch
 
+from manifuse.diffusion import graph as graph_module
 from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.neighbours import Neighbours
@@ -12,6 +14,7 @@ from manifuse.diffusion.tensors import TensorGraph
 from manifuse.kernels import blocks
 from manifuse.kernels.affinity import SparseAffinity, in_order, inverse_order
 from manifuse.kernels.chebyshev import moments, smooth, spread
+from manifuse.kernels.compiled import pair_step
 from manifuse.kernels.tensors import TensorAffinity
 
 ROWS = 90
@@ -31,12 +34,17 @@ def threaded(matrix):
     return SparseAffinity(in_order(matrix, order), order, threads=3)
 
 
+def compiled(matrix):
+    order = np.random.default_rng(7).permutation(ROWS)
+    return SparseAffinity(in_order(matrix, order), order, threads=2, pair_step=pair_step(numba))
+
+
 def on_torch(matrix):
     parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data))
     return TensorAffinity(torch, *parts)
 
 
-@pytest.fixture(params=[plain, ordered, threaded, on_torch])
+@pytest.fixture(params=[plain, ordered, threaded, compiled, on_torch])
 def kind(request, monkeypatch):
     monkeypatch.setattr(blocks, "ROWS", 7)
     return request.param
@@ -64,8 +72,11 @@ def test_blocks_enter_and_leave_unchanged_and_on_their_own(kind, matrix, rng):
 def test_a_step_is_the_product_less_what_was_before(kind, matrix, rng):
     affinity = kind(matrix)
     current, previous = rng.standard_normal((2, ROWS, 4))
-    found = affinity.leave(affinity.recur(affinity.enter(current), affinity.enter(previous), -2.0))
-    np.testing.assert_allclose(found, -2.0 * matrix.toarray() @ current - previous, atol=1e-13)
+    for columns in (4, 2):
+        some = slice(0, columns)
+        found = affinity.recur(affinity.enter(current[:, some]), affinity.enter(previous[:, some]), -2.0)
+        expected = -2.0 * matrix.toarray() @ current[:, some] - previous[:, some]
+        np.testing.assert_allclose(affinity.leave(found), expected, atol=1e-13)
 
 
 def test_rows_are_those_of_the_table(kind, matrix, rng):
@@ -115,3 +126,12 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch)
         np.testing.assert_allclose(graph.degrees(predictions, scale), here.degrees(predictions, scale), rtol=1e-13)
         np.testing.assert_array_equal(graph.scales, here.scales)
         assert (graph.neighbours, graph.standardised) == (5, True)
+
+
+def test_compiled_steps_are_taken_where_rows_are_many_and_numba_is_there(rng, monkeypatch):
+    graph = HostGraph.of(Neighbours.of(rng.random((50, 2)), 4, name="it", standardised=True, rng=rng), 4)
+    assert graph.affinity(np.zeros(50), np.inf)._pair_step is None
+    monkeypatch.setattr(graph_module, "COMPILED_ROWS", 50)
+    assert graph.affinity(np.zeros(50), np.inf)._pair_step is pair_step(numba)
+    monkeypatch.setattr(graph_module, "find", lambda module: None)
+    assert graph.affinity(np.zeros(50), np.inf)._pair_step is None

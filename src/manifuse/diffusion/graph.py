@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.diffusion.neighbours import Neighbours
+from manifuse.errors import find
 from manifuse.kernels.affinity import Affinity, SparseAffinity, inverse_order
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.compiled import pair_step
 from manifuse.kernels.laplacian import (
     edge_pattern,
     local_scales,
@@ -18,6 +20,9 @@ from manifuse.kernels.laplacian import (
     weigh_by_predictions,
 )
 from manifuse.machine import threads
+
+#: Rows from which compiled steps are worth their compilation, where numba is installed.
+COMPILED_ROWS = 300_000
 
 
 class FeatureGraph(ABC):
@@ -94,7 +99,11 @@ class HostGraph(FeatureGraph):
     def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
         weights, degrees = self._weigh(predictions, scale)
-        return SparseAffinity(normalised_affinity(weights, degrees, threads=threads()), self.order, threads=threads())
+        matrix = normalised_affinity(weights, degrees, threads=threads())
+        # Compiling takes a second or two.
+        numba = find("numba") if len(self.scales) >= COMPILED_ROWS else None
+        compiled = None if numba is None else pair_step(numba)
+        return SparseAffinity(matrix, self.order, threads=threads(), pair_step=compiled)
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks
+from manifuse.kernels.compiled import PairStep
 
 #: A block of columns, (n, c), of whatever kind the affinity works with; it knows ``+``, ``*`` and ``+=``.
 Block = Any
@@ -103,15 +104,28 @@ class SparseAffinity(HostAffinity):
         The table's row of each row of ``matrix``; the table's own order if not given.
     threads : int
         That share the rows of a product.
+    pair_step : callable, optional
+        Does the work of blocks of two columns.
     """
 
-    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None, *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        matrix: SparseMatrix,
+        order: IndexArray | None = None,
+        *,
+        threads: int = 1,
+        pair_step: PairStep | None = None,
+    ) -> None:
         super().__init__(matrix.shape[0], order)
         self._matrix = matrix
         self._threads = threads
+        self._pair_step = pair_step
 
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
+        if self._pair_step is not None and current.shape[1] == 2:
+            self._pair_step(self._matrix, current, previous, factor, self._threads)
+            return previous
 
         def step(rows: slice) -> None:
             product = row_block(self._matrix, rows) @ current
