@@ -64,7 +64,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     main, others = problem(rows, references, dimensions)
     place = Timed()
     method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
-    predicted = predicted_bytes(Problem.of(main, others), method, labelled=False)
+    predicted = predicted_bytes(Problem.of(main, others), method, place, labelled=False)
     with peak() as held:
         begin = time.perf_counter()
         result = mf.refine(main, others, method=method, rng=0, place=place)
@@ -130,6 +130,10 @@ class Timed(Place):
     def graph(self, *arguments):
         """Build as the host does."""
         return self.host.graph(*arguments)
+
+    def search_bytes(self, features):
+        """As many as the host needs."""
+        return self.host.search_bytes(features)
 
     def free_memory(self):
         """As much as the host has."""

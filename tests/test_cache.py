@@ -1,3 +1,6 @@
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,9 @@ class Counting(Place):
 
     def graph(self, *arguments):
         return self.host.graph(*arguments)
+
+    def search_bytes(self, features):
+        return 0
 
     def free_memory(self):
         return None
@@ -78,7 +84,7 @@ def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
         np.savez(path, indices=before.indices + 40, distances=before.distances, recall=1.0)
     else:
         path.write_bytes(content)
-    with pytest.warns(mf.ManifuseWarning, match="is damaged .* and is made anew"):
+    with pytest.warns(mf.ManifuseWarning, match="cannot be used .* and is made anew"):
         after = search(place, features)
     np.testing.assert_array_equal(after.indices, before.indices)
     np.testing.assert_array_equal(search(place, features).indices, before.indices)
@@ -92,3 +98,19 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 def test_it_says_what_it_is(tmp_path):
     assert repr(mf.Cached(tmp_path)) == f"Cached({str(tmp_path)!r}, Host())"
+
+
+def test_a_search_that_missed_much_is_said_again_and_one_that_cannot_be_kept_is_used(features, tmp_path):
+    class Poor(Counting):
+        """A host that says of every search that it found half."""
+
+        def search(self, *arguments, **options):
+            return replace(self.host.search(*arguments, **options), recall=0.5)
+
+    place = mf.Cached(tmp_path / "kept", Poor())
+    search(place, features)
+    with pytest.warns(mf.ManifuseWarning, match="found 50% of the true neighbours"):
+        search(place, features)
+    shutil.rmtree(tmp_path / "kept")
+    with pytest.warns(mf.ManifuseWarning, match="is not kept: .* cannot be written"):
+        assert search(place, features).count == 5

@@ -114,3 +114,26 @@ def test_a_worker_that_is_killed_is_survived(case):
         assert killed.is_set()
         assert len(calls) > 24
     np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_a_file_that_was_changed_in_memory_is_not_read_from_disk(client, case, tmp_path):
+    np.save(tmp_path / "main.npy", case.main.table)
+    changed = np.load(tmp_path / "main.npy", mmap_mode="c")
+    changed -= 5
+    np.testing.assert_array_equal(cluster_module._loaded(cluster_module._stored(changed)), case.main.table - 5)
+
+
+def test_a_file_that_no_worker_sees_is_said(client, case, tmp_path):
+    np.save(tmp_path / "main.npy", case.main.table)
+    on_disk = np.load(tmp_path / "main.npy", mmap_mode="r")
+    (tmp_path / "main.npy").unlink()
+    with pytest.raises(mf.InputError, match=r"A worker cannot read .*main\.npy"):
+        mf.Cluster(client).search(on_disk, 3, name="it", standardised=True, search="auto", rng=None)
+
+
+def test_a_scheduler_without_workers_is_refused(monkeypatch):
+    monkeypatch.setattr(cluster_module, "PATIENCE", 0.2)
+    options = {"n_workers": 0, "dashboard_address": ":0"}
+    refused = pytest.raises(mf.InputError, match="has no workers")
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client, refused:
+        mf.Cluster(client)

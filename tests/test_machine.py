@@ -1,5 +1,4 @@
-import os
-
+import joblib
 import pytest
 
 from manifuse import machine
@@ -14,21 +13,52 @@ def test_the_environment_says_how_many_threads_there_should_be(asked, count, mon
 @pytest.mark.parametrize("asked", ["", "0", "many"])
 def test_otherwise_it_is_the_cores_of_this_process(asked, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
-    assert machine.threads() == len(os.sched_getaffinity(0))
+    assert machine.threads() == joblib.cpu_count()
 
 
-def test_memory_is_what_the_machine_and_its_group_leave(tmp_path, monkeypatch):
-    memory, limit, used = tmp_path / "meminfo", tmp_path / "max", tmp_path / "current"
-    monkeypatch.setattr(machine, "MEMORY", memory)
-    monkeypatch.setattr(machine, "GROUPS", ((limit, used),))
+NEW, OLD = machine.FILES
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A machine of our own."""
+    for name in ("MEMORY", "MEMBERSHIP", "GROUPS"):
+        monkeypatch.setattr(machine, name, tmp_path / name)
+    return tmp_path
+
+
+def test_memory_is_what_the_machine_leaves(kernel):
     assert machine.available_memory() is None
-    memory.write_text("MemTotal:       2000 kB\nMemAvailable:   1000 kB\n")
+    (kernel / "MEMORY").write_text("MemTotal:       2000 kB\nMemAvailable:   1000 kB\n")
     assert machine.available_memory() == 1000 * 1024
-    limit.write_text("max\n")
-    used.write_text("100\n")
+
+
+@pytest.mark.parametrize(
+    "membership, folder, files, cached",
+    [
+        ("0::/a/b\n", "a/b", NEW, "inactive_file 700"),
+        ("0::/a/b\n", "a", NEW, "inactive_file 700"),
+        ("0::/elsewhere\n", "", NEW, "inactive_file 700"),
+        (
+            "4:cpu,memory:/a/b\n",
+            "memory/a/b",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+            "total_inactive_file 700",
+        ),
+        ("4:memory:/a\n", "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes"), "inactive_file 700"),
+    ],
+)
+def test_a_group_of_this_process_leaves_less(kernel, membership, folder, files, cached):
+    (kernel / "MEMORY").write_text("MemAvailable:   1000 kB\n")
+    (kernel / "MEMBERSHIP").write_text(membership)
+    group = kernel / "GROUPS" / folder
+    group.mkdir(parents=True)
+    (group / "memory.stat").write_text(f"anon 5\n{cached}\n")
+    for name, content in zip(files, ("5000", "2100"), strict=True):
+        (group / name).write_text(f"{content}\n")
+    assert machine.available_memory() == 5000 - 2100 + 700
+    (group / files[0]).write_text("max\n")
     assert machine.available_memory() == 1000 * 1024
-    limit.write_text("5000\n")
-    assert machine.available_memory() == 4900
 
 
 def test_here_some_of_it_is_free():

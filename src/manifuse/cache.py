@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.diffusion.graph import FeatureGraph
-from manifuse.diffusion.neighbours import Neighbours, Search
+from manifuse.diffusion.neighbours import Neighbours, Search, warn_of_recall
 from manifuse.diffusion.place import Host, Place
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import read_archive, write_whole
@@ -71,14 +71,22 @@ class Cached(Place):
         path = self.folder / f"neighbours-{self._key(features, standardised, search)}.npz"
         known = _read(path, len(features), standardised) if path.exists() else None
         if known is not None and known.count >= count:
+            warn_of_recall(known.recall, name)
             return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, standardised)
         found = self.place.search(features, count, name=name, standardised=standardised, search=search, rng=rng)
-        _write(path, found)
+        try:
+            _write(path, found)
+        except InputError as error:
+            warnings.warn(f"The search over {name} is not kept: {error}", ManifuseWarning, stacklevel=4)
         return found
 
     def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
         """Build the graph where the place does; see `Place.graph`."""
         return self.place.graph(neighbours, count)
+
+    def search_bytes(self, features: FloatArray) -> int:
+        """Memory of a search where it is made; see `Place.search_bytes`."""
+        return self.place.search_bytes(features)
 
     def free_memory(self) -> int | None:
         """Bytes that are free where the work is done; see `Place.free_memory`."""
@@ -107,13 +115,19 @@ def _write(path: Path, found: Neighbours) -> None:
 
 
 def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
-    """Return a search that was kept; None, with a warning, if its file is damaged."""
+    """Return a search that was kept; None, with a warning, if its file cannot be used."""
     try:
         arrays = read_archive(path)
         indices, distances, recall = arrays["indices"], arrays["distances"], float(arrays["recall"])
-        if indices.shape != distances.shape or len(indices) != rows or not 0 <= indices.min() <= indices.max() < rows:
+        fits = (
+            indices.ndim == 2
+            and indices.shape == distances.shape
+            and len(indices) == rows
+            and indices.dtype.kind == "i"
+        )
+        if not fits or not 0 <= indices.min() <= indices.max() < rows or not np.all(np.isfinite(distances)):
             raise ValueError("its parts do not fit together")
     except (InputError, KeyError, ValueError, TypeError) as error:
-        warnings.warn(f"{path} is damaged ({error}) and is made anew.", ManifuseWarning, stacklevel=5)
+        warnings.warn(f"{path} cannot be used ({error}) and is made anew.", ManifuseWarning, stacklevel=5)
         return None
     return Neighbours(indices.astype(np.intp), distances, recall, standardised)

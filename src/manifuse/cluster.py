@@ -90,6 +90,11 @@ class Cluster(Place):
     ----------
     client : distributed.Client
 
+    Raises
+    ------
+    InputError
+        If it has no workers.
+
     Examples
     --------
     >>> import distributed
@@ -100,6 +105,11 @@ class Cluster(Place):
     """
 
     def __init__(self, client: Any) -> None:
+        distributed = require("distributed", extra="dask", purpose="A cluster")
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except (distributed.TimeoutError, TimeoutError):
+            raise InputError("The Dask scheduler has no workers; start some with 'dask worker'.") from None
         self._client = client
 
     def search(
@@ -139,6 +149,11 @@ class Cluster(Place):
             parts.append(Part(rows, columns, self.submit(_itself, matrix)))
         return ClusterGraph(self, tuple(parts), graph.scales, graph.neighbours, graph.standardised, graph.order)
 
+    def search_bytes(self, features: FloatArray) -> int:
+        """Nothing here: the workers search; see `Place.search_bytes`."""
+        del features
+        return 0
+
     def free_memory(self) -> int | None:
         """Bytes that are free here, where vectors are kept and graphs are built; see `Place.free_memory`."""
         return available_memory()
@@ -164,7 +179,7 @@ class Cluster(Place):
         distributed = require("distributed", extra="dask", purpose="A cluster")
         try:
             return list(self._client.gather(list(futures)))
-        except distributed.KilledWorker as error:
+        except (distributed.KilledWorker, MemoryError) as error:
             raise OutputError(
                 f"A block of rows took every worker down that it was given to ({error}); give the workers more memory."
             ) from error
@@ -287,7 +302,12 @@ class _OnDisk:
 
     def load(self) -> FloatArray:
         """Return the rows, still on disk."""
-        whole = np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
+        try:
+            whole = np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"A worker cannot read {self.path} ({error}); put it where all workers see it, or load the features."
+            ) from None
         return np.asarray(whole[self.rows])
 
 
@@ -296,8 +316,9 @@ def _stored(features: FloatArray, rows: slice | None = None) -> FloatArray | _On
     rows = slice(0, len(features)) if rows is None else rows
     mapped: Any = features if isinstance(features, np.memmap) else features.base
     # A view of a part of a file has the offset of the whole; only the whole rests on the file itself.
+    # Only what cannot be changed in memory is surely what stands in the file.
     whole = isinstance(mapped, np.memmap) and isinstance(mapped.base, mmap) and mapped.shape == features.shape
-    if not whole or mapped.filename is None or not mapped.flags.c_contiguous:
+    if not whole or mapped.mode != "r" or mapped.filename is None or not mapped.flags.c_contiguous:
         return features[rows]
     return _OnDisk(str(mapped.filename), mapped.offset, mapped.dtype.str, mapped.shape, rows)
 

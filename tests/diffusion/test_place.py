@@ -51,7 +51,7 @@ def test_torch_finds_what_the_host_finds(case, later, monkeypatch):
     monkeypatch.setattr(tensors, "NUMBERS", 100)
     here, there = refined(case), refined(case, mf.Torch("cpu"))
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
-    assert there.choice.recall == here.choice.recall
+    assert min(there.choice.recall) == 1.0
     np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
 
 
@@ -109,7 +109,8 @@ EYE = np.eye(4)
         ((EYE[:, :2], EYE[:3, :2].astype(int)), r"came with shapes \(4, 2\) and \(3, 2\)"),
         ((EYE[:, :2], np.full((4, 2), 4)), "name rows that are not there"),
         ((EYE[:, :2], EYE[:, :2]), "name rows that are not there"),
-        ((-EYE[:, :2], np.ones((4, 2), int)), "finite numbers of at least 0"),
+        ((-EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
+        ((1e200 + EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
         ((EYE[:, :1], np.arange(4)[:, None]), "without neighbours"),
         (7, "came as int, but a sparse array"),
     ],
@@ -155,6 +156,9 @@ def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
         def graph(self, *arguments):
             return mf.Host().graph(*arguments)
 
+        def search_bytes(self, features):
+            return 0
+
         def free_memory(self):
             return None
 
@@ -171,3 +175,38 @@ def test_the_device_of_what_came_is_known():
     assert device_of(torch.zeros(2)) is None
     assert device_of(torch.zeros(2, device="meta")) == "meta"
     assert device_of(np.zeros(2)) is None
+
+
+def clusters(rng, apart):
+    """Two crowds far from each other: their rows' own distances are small beside those from the mean."""
+    return np.vstack([rng.standard_normal((150, 4)), apart + rng.standard_normal((150, 4))])
+
+
+@pytest.mark.parametrize("standardised", [True, False])
+@pytest.mark.parametrize("apart, scale", [(1e4, 1.0), (1e6, 1.0), (0.0, 1e-25), (0.0, 1e25), (0.0, 1e60)])
+def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale, rng):
+    features = scale * clusters(rng, apart)
+    options = {"name": "it", "standardised": standardised, "search": "auto", "rng": np.random.default_rng(0)}
+    here, there = (place.search(features, 5, **options) for place in (mf.Host(), mf.Torch("cpu")))
+    np.testing.assert_allclose(there.distances, here.distances, rtol=1e-6)
+    assert there.recall == 1.0
+
+
+def test_a_search_by_torch_that_misses_much_is_said(rng, monkeypatch):
+    monkeypatch.setattr(tensors, "nearest_rows", lambda torch, table, count: torch.arange(300).repeat(count, 1).T)
+    with pytest.warns(mf.ManifuseWarning, match="of the true neighbours"):
+        mf.Torch("cpu").search(clusters(rng, 0.0), 5, name="it", standardised=True, search="auto", rng=rng)
+
+
+@pytest.mark.parametrize("place", [mf.Host(), mf.Torch("cpu")])
+def test_neighbours_named_twice_or_at_two_distances_make_a_symmetric_graph(place, rng):
+    distances = rng.uniform(1.0, 2.0, (50, 3))
+    indices = (np.arange(50)[:, None] + np.array([1, -1, 1])) % 50
+    given = mf.Observations(rng.random(50), ids=range(50), neighbours=(distances, indices)).neighbours
+    assert given.count == 2
+    assert (np.diff(np.sort(given.indices, axis=1)) > 0).all()
+    matrix = place.graph(given, 2).affinity(np.zeros(50), np.inf).matrix().toarray()
+    np.testing.assert_array_equal(matrix, matrix.T)
+    nearest = np.minimum(distances[:, 0], distances[:, 2])
+    expected = np.minimum(nearest[0], distances[1, 1]) ** 2
+    assert given.distances[0][given.indices[0] == 1] == pytest.approx(expected)

@@ -127,3 +127,14 @@ def test_an_edge_knows_where_the_table_names_it(rng):
     distances = np.sum((features[:, None] - features[neighbours]) ** 2, axis=2)
     start, stop = pattern.nonzero()
     np.testing.assert_array_equal(distances.ravel()[pattern.data - 1], squared_distances(features, start, stop))
+
+
+def test_a_neighbour_named_twice_is_one_edge():
+    neighbours = np.array([[1, 1], [2, 0], [3, 1], [2, 2]])
+    pattern = edge_pattern(neighbours)
+    assert pattern.data.min() >= 1
+    assert pattern.data.max() <= neighbours.size
+    flat = neighbours.ravel()
+    start, stop = pattern.nonzero()
+    named = np.column_stack([(pattern.data - 1) // 2, flat[pattern.data - 1]])
+    assert all({a, b} == set(pair) for a, b, pair in zip(start.tolist(), stop.tolist(), named.tolist(), strict=True))

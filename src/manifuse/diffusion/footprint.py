@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.place import Place
 from manifuse.diffusion.presmoothing import NEIGHBOURS
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, Reference
+from manifuse.diffusion.tuning import LARGE
 from manifuse.errors import InputError
 
 #: Edges of a row for every neighbour asked for: where neither end always names the other, they are more than N.
@@ -16,27 +19,49 @@ EDGES = 1.6
 ROUNDS = 12
 
 
-def predicted_bytes(problem: Problem, method: JointDiffusion, *, labelled: bool) -> int:
+def predicted_bytes(problem: Problem, method: JointDiffusion, place: Place, *, labelled: bool) -> int:
     """Predict the most memory that `refine` will hold at once, beside the tables that came, in bytes.
 
-    The sum of what is alive together: neighbour tables, the main graph, and the largest of the search of a table,
-    the building of its graph, the held-out pairs, and the rounds.
+    The sum of what is alive together: neighbour tables, a main graph and the reference sides for every candidate, and
+    the largest of the search of a table, the building of its graph, the held-out pairs, and the rounds.
     """
-    count = max(choices(method.neighbours))
-    if labelled and method.presmoothed:
-        count = max(count, *NEIGHBOURS)
-    searched = [problem.main, *(reference.source for reference in problem.references if reference.source is not None)]
+    presmoothed = labelled and method.presmoothed and problem.main.has_graph
+    count = max([*choices(method.neighbours), *(NEIGHBOURS if presmoothed else ())])
+    decoupled = [reference for reference in problem.references if reference.source is not None]
     references, rows = len(problem.references), len(problem.main)
     vectors = 6 * references + 20 + min(method.rounds, ROUNDS) * (3 * references + 4)
-    if len(searched) == 1 and not (labelled and method.presmoothed and problem.main.has_graph):
+    if not decoupled and not presmoothed:
         return 8 * rows * vectors
+    searched = [problem.main, *(reference.source for reference in decoupled if reference.source is not None)]
+    scalings = 1 if any(len(table) >= LARGE for table in searched) else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
-    graph = 12 * EDGES * rows * count
-    search = max(0 if table.table is None else 12 * table.table.size for table in searched)
+    graphs = 12 * EDGES * rows * sum(choices(method.neighbours))
+    search = max(0 if table.table is None else place.search_bytes(table.table) for table in searched)
     building = max((32 + 16 * EDGES) * len(table) * count for table in searched)
-    held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows)
+    sides, asked = _of_bridges(decoupled, method)
     running = 8 * rows * (vectors + EDGES * count)
-    return int(tables + graph + max(search, building, held_out, running))
+    held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + asked
+    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + asked))
+
+
+def _of_bridges(references: Sequence[Reference], method: JointDiffusion) -> tuple[float, float]:
+    """Bytes of all reference sides, and of the pairs' part while bridges are asked."""
+    settings = len(choices(method.neighbours)) * len(choices(method.score_scale))
+    sides = asked = 0.0
+    for kind in {type(scheme) for scheme in choices(method.bridge)}:
+        depth = max(scheme.depth for scheme in choices(method.bridge) if isinstance(scheme, kind))
+        for reference in references:
+            pairs, rows = len(reference.main_rows), len(reference.scores)
+            if depth:
+                # The moments of scores and ones at the pairs; for every fold a copy less its pairs, with their sources.
+                held = 16.0 * depth * pairs
+                asked += 3 * method.folds * held
+            else:
+                # The reference's whole affinity, and a bridge before all but the largest of its entries are dropped.
+                held = 12 * EDGES * rows * max(choices(method.neighbours))
+                asked += held * max(scheme.parameters()["keep"] for scheme in choices(method.bridge))
+            sides += settings * held
+    return sides, asked
 
 
 def demand_memory(problem: Problem, method: JointDiffusion, place: Place, *, labelled: bool) -> None:
@@ -47,7 +72,7 @@ def demand_memory(problem: Problem, method: JointDiffusion, place: Place, *, lab
     InputError
         If there is less memory free than is needed.
     """
-    needed, free = predicted_bytes(problem, method, labelled=labelled), place.free_memory()
+    needed, free = predicted_bytes(problem, method, place, labelled=labelled), place.free_memory()
     if free is not None and needed > free:
         raise InputError(
             f"This run needs about {needed / 2**30:.3g} GiB of memory, but {free / 2**30:.3g} GiB are free; take "

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from manifuse.diffusion.containers import to_numpy
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations, rescale
@@ -22,6 +23,9 @@ Search = Literal["auto", "exact", "approximate"]
 #: Recall below which the user is warned that the neighbour search missed too much.
 LEAST_RECALL = 0.95
 
+#: Distances that are given may be as large as this: their squares are in range.
+LARGEST_DISTANCE = 1e150
+
 #: Rows from which a graph is kept in an order of its own, so that neighbours are near in memory (docs/decisions.md).
 ORDERED_ROWS = 20_000
 
@@ -32,13 +36,15 @@ class Scaling:
 
     Attributes
     ----------
-    means : (d,) array
+    means, deviations : (d,) array
+        Of the columns; deviations are 0 for constant ones.
     divisors : (d,) array
         Standard deviations, or ones; infinite for constant columns, which then count nothing.
     standardised : bool
     """
 
     means: FloatArray
+    deviations: FloatArray
     divisors: FloatArray
     standardised: bool
 
@@ -62,11 +68,18 @@ class Scaling:
                 "give other features, or none if all ids are common."
             )
         ones = np.ones(len(means))
-        return cls(means, np.where(deviations > 0, deviations, np.inf) if standardised else ones, standardised)
+        return cls(
+            means, deviations, np.where(deviations > 0, deviations, np.inf) if standardised else ones, standardised
+        )
 
     def apply(self, features: FloatArray, dtype: type = np.float64) -> FloatArray:
         """Scale rows (q, d) of the table or of any other with its columns."""
         return rescale(features, self.means, self.divisors, dtype)
+
+    def narrow(self, features: FloatArray) -> FloatArray:
+        """Scale a table (n, d) to single precision, its widest column to deviation 1, so that squares stay in range."""
+        spreads = np.where(np.isfinite(self.divisors), self.deviations / self.divisors, 0.0)
+        return rescale(features, self.means, self.divisors * spreads.max(), np.float32)
 
     def squared_distances(self, features: FloatArray, indices: IndexArray) -> FloatArray:
         """Squared distances of rows of ``features`` (n, d) to others of them (n, N), in double precision."""
@@ -138,7 +151,7 @@ class Neighbours:
         else:
             purpose = f"Approximate neighbour search over {len(features):,} rows"
             faiss = require("faiss", extra="neighbours", purpose=purpose)
-            indices, recall = approximate_neighbours(scaling.apply(features, np.float32), count, faiss=faiss, rng=rng)
+            indices, recall = approximate_neighbours(scaling.narrow(features), count, faiss=faiss, rng=rng)
             warn_of_recall(recall, name)
         return cls(indices, scaling.squared_distances(features, indices), recall, standardised)
 
@@ -171,16 +184,29 @@ def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
     start, indices, distances = _entries_of(given, rows, name)
     if indices.dtype.kind not in "iu" or indices.min(initial=0) < 0 or indices.max(initial=0) >= rows:
         raise InputError(f"The neighbours of {name} name rows that are not there; number them from 0 to {rows - 1}.")
-    if distances.dtype.kind not in "iuf" or not bool(np.all(np.isfinite(distances) & (distances >= 0))):
-        raise InputError(f"The distances of {name}'s neighbours must be finite numbers of at least 0; mend them.")
+    if distances.dtype.kind not in "iuf" or not bool(np.all((distances >= 0) & (distances <= LARGEST_DISTANCE))):
+        raise InputError(
+            f"The distances of {name}'s neighbours must be at least 0 and have squares in range; mend them."
+        )
     others = indices != start
     start, indices, distances = start[others], indices[others], distances[others].astype(np.float64)
+    # A neighbour that is named twice counts once, with the smaller distance.
+    order = np.lexsort((distances, indices, start))
+    keys = (start * rows + indices)[order]
+    first = np.append(True, keys[1:] != keys[:-1]) if len(keys) else np.empty(0, dtype=bool)
+    keys, distances = keys[first], distances[order][first]
+    # Where each of two rows names the other, both have the smaller of their distances, so that the graph is symmetric.
+    other_way = keys % rows * rows + keys // rows
+    places = np.minimum(np.searchsorted(keys, other_way), max(len(keys) - 1, 0))
+    mutual = keys[places] == other_way
+    distances = np.where(mutual, np.minimum(distances, distances[places]), distances)
+    start, indices = keys // rows, keys % rows
     count = int(np.bincount(start, minlength=rows).min())
     if count == 0:
         raise InputError(f"Some rows of {name} came without neighbours; each needs at least one that is not itself.")
     order = np.lexsort((distances, start))
-    first = np.searchsorted(start[order], np.arange(rows))
-    nearest = order[first[:, None] + np.arange(count)]
+    begin = np.searchsorted(start[order], np.arange(rows))
+    nearest = order[begin[:, None] + np.arange(count)]
     return Neighbours(indices[nearest].astype(np.intp), distances[nearest] ** 2, 1.0, None)
 
 
@@ -195,7 +221,7 @@ def _entries_of(given: Any, rows: int, name: str) -> tuple[IndexArray, NDArray[A
             )
         return np.repeat(np.arange(rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
     try:
-        distances, indices = (np.asarray(part) for part in given)
+        distances, indices = (to_numpy(part, what=f"The neighbours of {name}") for part in given)
     except (TypeError, ValueError):
         raise InputError(
             f"The neighbours of {name} came as {type(given).__name__}, but a sparse array of distances, or a pair of "

@@ -33,6 +33,10 @@ class Place(ABC):
         """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
 
     @abstractmethod
+    def search_bytes(self, features: FloatArray) -> int:
+        """Memory that a search of a table takes where `free_memory` is counted, beside the table."""
+
+    @abstractmethod
     def free_memory(self) -> int | None:
         """Bytes that a run may take; None where nobody says."""
 
@@ -63,6 +67,10 @@ class Host(Place):
     def graph(self, neighbours: Neighbours, count: int) -> HostGraph:
         """Build the graph; see `Place.graph`."""
         return HostGraph.of(neighbours, count)
+
+    def search_bytes(self, features: FloatArray) -> int:
+        """Memory of a search: the scaled table, and the index over it; see `Place.search_bytes`."""
+        return 12 * features.size
 
     def free_memory(self) -> int | None:
         """Bytes that are free on this machine; see `Place.free_memory`."""

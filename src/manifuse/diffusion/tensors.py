@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from manifuse.diffusion.graph import FeatureGraph, HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Scaling, Search
+from manifuse.diffusion.neighbours import Neighbours, Scaling, Search, warn_of_recall
 from manifuse.diffusion.place import Place
 from manifuse.errors import InputError, require
 from manifuse.kernels import tensors
@@ -18,12 +18,15 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.laplacian import local_scales
 from manifuse.machine import available_memory
 
+#: Rows on which the recall is measured, the recall that is enough, and candidates beyond those asked for.
+SAMPLE, ENOUGH, SLACK = 200, 0.999, 6
+
 
 class Torch(Place):
     """A torch device: neighbours by matrix products and graphs as torch's sparse tensors, in double precision.
 
-    Neighbours are searched exactly, whatever the size of the table, on features of single precision; distances are
-    then taken in double precision.
+    Neighbours are searched among all rows, whatever the size of the table: in single precision, and again in double
+    precision where the recall on a sample is not near 1. Distances are taken in double precision.
 
     Parameters
     ----------
@@ -65,22 +68,39 @@ class Torch(Place):
         search: Search,
         rng: np.random.Generator,
     ) -> Neighbours:
-        """Search exactly, by matrix products; see `Neighbours.of`."""
-        del search, rng
+        """Search by matrix products, and measure the recall; see `Neighbours.of`."""
+        del search
         scaling = Scaling.of(features, standardised=standardised, name=name)
-        table = self._torch.as_tensor(scaling.apply(features, np.float32), device=self.device)
-        found = tensors.nearest_rows(self._torch, table, min(count, len(features) - 1))
-        distances = tensors.squared_distances(self._torch, table, found)
-        return Neighbours(found.cpu().numpy(), distances.cpu().numpy(), 1.0, standardised)
+        table = self._torch.as_tensor(scaling.apply(features), device=self.device)
+        narrow = self._torch.as_tensor(scaling.narrow(features), device=self.device)
+        count = min(count, len(features) - 1)
+        sample = rng.choice(len(features), size=min(len(features), SAMPLE), replace=False)
+        # Single precision does where rows are spread out; where they are crowded far from the mean it does not.
+        for precision in (narrow, table):
+            more = min(count + SLACK, len(features) - 1)
+            candidates = tensors.nearest_rows(self._torch, precision, more)
+            found, distances = tensors.sort_by_distance(self._torch, table, candidates, count)
+            recall = tensors.recall_of(self._torch, table, found, sample)
+            if recall >= ENOUGH:
+                break
+        warn_of_recall(recall, name)
+        return Neighbours(found.cpu().numpy(), distances.cpu().numpy(), recall, standardised)
 
     def graph(self, neighbours: Neighbours, count: int) -> TensorGraph:
         """Build the graph on the device; see `Place.graph`."""
         return TensorGraph.of(self._torch, self.device, neighbours, count)
 
+    def search_bytes(self, features: FloatArray) -> int:
+        """Memory of a search: the table in both precisions and a block of distances; see `Place.search_bytes`."""
+        return 12 * features.size + 8 * tensors.DISTANCES
+
     def free_memory(self) -> int | None:
         """Bytes that are free on the device; see `Place.free_memory`."""
         if self.device.type == "cuda":
-            return int(self._torch.cuda.mem_get_info(self.device)[0])
+            cuda = self._torch.cuda
+            # What torch keeps for itself after use is free for it.
+            kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
+            return int(cuda.mem_get_info(self.device)[0] + kept)
         return available_memory()
 
     def __repr__(self) -> str:

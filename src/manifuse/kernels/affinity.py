@@ -31,7 +31,7 @@ class Affinity(ABC):
 
     @abstractmethod
     def leave(self, block: Block) -> FloatArray:
-        """Copy a block back, shape (n, c), in the order of the table."""
+        """Give a block back, shape (n, c), in the order of the table; the block is used no more."""
 
     @abstractmethod
     def zeros(self, columns: int) -> Block:
@@ -74,7 +74,7 @@ class HostAffinity(Affinity):
         return np.array(values if self._order is None else values[self._order], dtype=np.float64)
 
     def leave(self, block: FloatArray) -> FloatArray:
-        """Copy back; see `Affinity.leave`."""
+        """Copy back, or give the block itself where its order is the table's; see `Affinity.leave`."""
         return block if self.inverse is None else np.asarray(block[self.inverse])
 
     def zeros(self, columns: int) -> FloatArray:

@@ -8,6 +8,7 @@ for Laplacians: ``L - I = -S``.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
+@lru_cache(maxsize=32)
 def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
     """Chebyshev coefficients of ``(1 + step (x + y))^-power`` on [0, 2]², shape (degree + 1, degree + 1).
 
@@ -37,7 +39,9 @@ def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> 
     shells = np.maximum.outer(np.arange(enough), np.arange(enough))
     left_out = np.bincount(shells.ravel(), np.abs(coefficients).ravel())[::-1].cumsum()[::-1]
     degree = int(np.argmax(np.append(left_out[1:], 0.0) <= budget))
-    return np.asarray(coefficients[: degree + 1, : degree + 1])
+    kept = np.ascontiguousarray(coefficients[: degree + 1, : degree + 1])
+    kept.flags.writeable = False
+    return kept
 
 
 def smoothing_coefficients(step: float, *, tolerance: float) -> FloatArray:
@@ -77,12 +81,14 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
     series = [smoothing_coefficients(step, tolerance=tolerance) for step in steps]
     previous = affinity.enter(values)
     smoothed = [coefficients[0] * previous for coefficients in series]
-    current = affinity.recur(previous, affinity.zeros(values.shape[1]), 1.0)
-    for order in range(1, max(len(coefficients) for coefficients in series)):
+    most = max(len(coefficients) for coefficients in series)
+    current = affinity.recur(previous, affinity.zeros(values.shape[1]), 1.0) if most > 1 else previous
+    for order in range(1, most):
         for total, coefficients in zip(smoothed, series, strict=True):
             if order < len(coefficients):
                 total += coefficients[order] * current
-        previous, current = current, affinity.recur(current, previous, 2.0)
+        if order + 1 < most:
+            previous, current = current, affinity.recur(current, previous, 2.0)
     return np.stack([affinity.leave(total) for total in smoothed])
 
 
@@ -91,10 +97,11 @@ def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int)
     gathered = np.empty((count, len(rows), block.shape[1]))
     previous = affinity.enter(block)
     gathered[0] = affinity.take(previous, rows)
-    current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0)
+    current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0) if count > 1 else previous
     for order in range(1, count):
         gathered[order] = affinity.take(current, rows)
-        previous, current = current, affinity.recur(current, previous, -2.0)
+        if order + 1 < count:
+            previous, current = current, affinity.recur(current, previous, -2.0)
     return gathered
 
 

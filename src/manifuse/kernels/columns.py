@@ -24,14 +24,18 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     The deviation of a column is 0 if its spread is no more than the rounding of its own entries, and in range
     wherever the entries are.
     """
-    means = np.sum([_doubled(features, rows).sum(axis=0) for rows in blocks_of(features)], axis=0) / len(features)
-    largest = np.max([np.abs(_doubled(features, rows)).max(axis=0) for rows in blocks_of(features)], axis=0)
-    widest = np.max([np.abs(_doubled(features, rows) - means).max(axis=0) for rows in blocks_of(features)], axis=0)
+    sums, largest = np.zeros((2, features.shape[1]))
+    for rows in blocks_of(features):
+        sums += _doubled(features, rows).sum(axis=0)
+        np.maximum(largest, np.abs(_doubled(features, rows)).max(axis=0), out=largest)
+    means = sums / len(features)
+    widest, squares = np.zeros((2, features.shape[1]))
+    for rows in blocks_of(features):
+        np.maximum(widest, np.abs(_doubled(features, rows) - means).max(axis=0), out=widest)
     divisor = np.where(widest > 0, widest, 1.0)
-    # Over the largest of them, squares neither overflow nor vanish.
-    squares = np.sum(
-        [np.sum(((_doubled(features, rows) - means) / divisor) ** 2, axis=0) for rows in blocks_of(features)], axis=0
-    )
+    for rows in blocks_of(features):
+        # Over the largest of them, squares neither overflow nor vanish.
+        squares += np.sum(((_doubled(features, rows) - means) / divisor) ** 2, axis=0)
     return means, np.where(is_rounding(widest, largest), 0.0, widest * np.sqrt(squares / len(features)))
 
 

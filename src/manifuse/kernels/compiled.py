@@ -9,7 +9,7 @@ from typing import Any
 
 from manifuse.kernels.arrays import FloatArray, SparseMatrix
 
-#: ``step(matrix, current, previous, factor, threads)`` puts ``factor (matrix @ current) - previous`` into ``previous``.
+#: ``step(matrix, current, previous, factor, threads)``: ``factor * (matrix @ current) - previous``, into ``previous``.
 PairStep = Callable[[SparseMatrix, FloatArray, FloatArray, float, int], None]
 
 

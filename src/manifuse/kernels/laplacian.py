@@ -29,6 +29,7 @@ def edge_pattern(neighbours: IndexArray) -> SparseMatrix:
     places, stops = np.arange(1, n * count + 1, dtype=whole), np.arange(0, n * count + 1, count, dtype=whole)
     directed = sparse.csr_array((places, neighbours.ravel().astype(whole), stops), shape=(n, n))
     directed.sort_indices()
+    directed = _without_repeats(directed)
     pattern: SparseMatrix = directed.maximum(directed.T.tocsr())
     return pattern
 
@@ -187,6 +188,17 @@ def normalised_affinity(
 def _inverse_roots(degrees: FloatArray) -> FloatArray:
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     return np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
+
+
+def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
+    """Leave out entries whose place in a row of sorted indices is taken; SciPy would add them up."""
+    repeated = np.append(False, matrix.indices[1:] == matrix.indices[:-1])
+    repeated[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = False
+    if not repeated.any():
+        return matrix
+    before = np.append(0, np.cumsum(repeated)).astype(matrix.indptr.dtype)
+    triple = (matrix.data[~repeated], matrix.indices[~repeated], matrix.indptr - before[matrix.indptr])
+    return sparse.csr_array(triple, shape=matrix.shape)
 
 
 def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:

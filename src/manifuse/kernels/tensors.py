@@ -39,13 +39,32 @@ def nearest_rows(torch: ModuleType, table: Tensor, count: int) -> Tensor:
     return found
 
 
+def sort_by_distance(torch: ModuleType, table: Tensor, candidates: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Keep the ``count`` nearest of the ``candidates`` (n, more) of every row, and their squared distances."""
+    distances = squared_distances(torch, table, candidates)
+    distances, order = torch.sort(distances, dim=1, stable=True)
+    return candidates.gather(1, order)[:, :count], distances[:, :count]
+
+
+def recall_of(torch: ModuleType, table: Tensor, neighbours: Tensor, rows: IndexArray) -> float:
+    """Share of the true neighbours of some rows that are among ``neighbours`` (n, N), by differences of ``table``."""
+    shares = []
+    for row in rows.tolist():
+        distances = ((table - table[row]) ** 2).sum(dim=1)
+        distances[row] = torch.inf
+        farthest = torch.topk(distances, neighbours.shape[1], largest=False).values[-1]
+        # As near as the last of the true ones is as good: copies are told apart by nothing.
+        shares.append(float((distances[neighbours[row]] <= farthest).double().mean()))
+    return float(np.mean(shares))
+
+
 def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor) -> Tensor:
-    """Squared distances in double precision of every row to its ``neighbours`` (n, N), nearest first."""
-    distances = torch.empty(neighbours.shape, dtype=torch.float64, device=table.device)
+    """Squared distances of every row of ``table`` to its ``neighbours`` (n, N), by differences."""
+    distances = torch.empty(neighbours.shape, dtype=table.dtype, device=table.device)
     size = max(1, NUMBERS // (table.shape[1] * neighbours.shape[1]))
     for first in range(0, len(table), size):
         part = slice(first, min(first + size, len(table)))
-        difference = table[part, None].double() - table[neighbours[part]].double()
+        difference = table[part, None] - table[neighbours[part]]
         distances[part] = (difference * difference).sum(dim=2)
     return distances
 
