@@ -53,7 +53,7 @@ def _of_bridges(references: Sequence[Reference], method: JointDiffusion) -> tupl
         for reference in references:
             pairs, rows = len(reference.main_rows), len(reference.scores)
             if depth:
-                # The moments of scores and ones at the pairs; for every fold a copy less its pairs, with their sources.
+                # The moments of scores and ones at the pairs; for every fold a copy less its pairs, and sources.
                 held = 16.0 * depth * pairs
                 asked += 3 * method.folds * held
             else:

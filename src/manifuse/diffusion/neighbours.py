@@ -77,7 +77,7 @@ class Scaling:
         return rescale(features, self.means, self.divisors, dtype)
 
     def narrow(self, features: FloatArray) -> FloatArray:
-        """Scale a table (n, d) to single precision, its widest column to deviation 1, so that squares stay in range."""
+        """Scale a table (n, d) to single precision, its widest column to deviation 1: squares stay in range."""
         spreads = np.where(np.isfinite(self.divisors), self.deviations / self.divisors, 0.0)
         return rescale(features, self.means, self.divisors * spreads.max(), np.float32)
 

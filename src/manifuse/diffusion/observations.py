@@ -23,7 +23,8 @@ class Observations:
     predictions : (n,) array, series or tensor of numbers
         The scores of the predictor. Only their order and relative distances matter.
     features : (n, d) array, data frame or tensor of numbers, optional
-        What describes the rows. Needed wherever not all ids are common.
+        What describes the rows. Needed wherever not all ids are common. Arrays of single or double precision, in
+        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied: leave them as they are.
     ids : (n,) array, series or sequence
         What the rows are called; no id may occur twice.
     neighbours : (n, n) CSR array, or pair of (n, N) arrays, optional
