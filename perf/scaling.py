@@ -147,8 +147,8 @@ def table_of_model(growth: list[Row]) -> list[str]:
         f"Fitted: {1000 * overhead:.0f} ms a round and {1e-9 / pace:.1f} GB a second, relative errors counted. "
         f"For 10^8 rows a side on {WORKERS} workers of this kind, {references} references and a step size of 10, that "
         f"is {work:.0f} s of work a round on every worker. At least {exchanged / 1e12:.1f} TB a round pass through "
-        f"the client (no overlap of blocks counted), which take {exchanged / NETWORK:,.0f} s at {NETWORK / 1e9:.2f} GB "
-        "a second.",
+        f"the client (no overlap of blocks counted), which take {exchanged / NETWORK:,.0f} s at "
+        f"{NETWORK / 1e9:.2f} GB a second.",
     ]
 
 
