@@ -10,8 +10,8 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.config import read_config, request_of, write_config
-from manifuse.cli.refine import RefineRequest
+from manifuse.cli.config import config_text, read_config, request_of
+from manifuse.cli.request import RefineRequest
 
 #: What a config may not say, and what is answered.
 REFUSED = [
@@ -104,7 +104,7 @@ def test_every_hyperparameter_survives_the_file(method, tmp_path):
         save=tmp_path / "model.npz",
         report=tmp_path / "page.html",
     )
-    write_config(tmp_path / "run.toml", request)
+    (tmp_path / "run.toml").write_text(config_text(request), encoding="utf-8")
     assert request_of(read_config(tmp_path / "run.toml"), {}, {}) == request
 
 
@@ -119,6 +119,15 @@ def test_options_go_before_the_config(folder, capsys, monkeypatch):
     assert (used["main"], used["seed"]) == ("main.csv", 3)
     assert (used["method"]["rounds"], used["method"]["neighbours"]) == (2, [5, 6])
     assert used["method"]["task"] == "regression"
+
+
+def test_the_config_that_was_read_stays_as_it_is(folder, capsys, monkeypatch):
+    text = '# ours\nmain = "main.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\n'
+    (folder / "out.run.toml").write_text(text)
+    done, said = run(capsys, monkeypatch, "--config", "out.run.toml", "--seed", "3")
+    assert done == 0, said
+    assert (folder / "out.csv").exists()
+    assert (folder / "out.run.toml").read_text() == text
 
 
 @pytest.mark.parametrize("text, says", REFUSED)

@@ -16,7 +16,8 @@ import numpy as np
 from rich.console import Console
 
 from manifuse.cli.config import config_text
-from manifuse.cli.refine import RefineRequest, read_problem
+from manifuse.cli.refine import read_problem
+from manifuse.cli.request import RefineRequest
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.diffusion.labels import RankLabels
