@@ -204,6 +204,11 @@ CASES = {
     "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but ids without blanks about them"),
     "an id of no character": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but ids"),
     "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but ids"),
+    "half a character in an id of an archive": (
+        {"main.npz": archive(ids=np.array(["a\udcff", "b", "c"]), scores=np.arange(3.0))},
+        [],
+        "half a character in it; write it as UTF-8",
+    ),
     "blanks about the ids of an archive": (
         {"main.npz": archive(ids=np.array(["a ", "b", "c"]), scores=np.arange(3.0))},
         [],
