@@ -108,7 +108,7 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
                 raise ValueError("it is no zip file")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
-                _demand_memory(path, sum(member.file_size for member in archive.zip.infolist()))
+                demand_memory(path, sum(member.file_size for member in archive.zip.infolist()))
                 return {name: archive[name] for name in archive.files}
     except InputError:
         raise
@@ -133,7 +133,23 @@ def check_size(path: Path, *, growth: float = 1.0) -> None:
         If reading would take more than is free.
     """
     with suppress(OSError):
-        _demand_memory(path, growth * path.stat().st_size)
+        demand_memory(path, growth * path.stat().st_size)
+
+
+def demand_memory(path: Path, needed: float) -> None:
+    """Refuse a file of which reading takes more bytes than are free.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    free = available_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f"Reading {path} takes about {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free; "
+            "take a part of it, or a machine with more memory."
+        )
 
 
 def shorten(said: object, *, most: int = 160) -> str:
@@ -159,12 +175,3 @@ def _bring_to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _demand_memory(path: Path, needed: float) -> None:
-    free = available_memory()
-    if free is not None and needed > free:
-        raise InputError(
-            f"Reading {path} takes about {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free; "
-            "take a part of it, or a machine with more memory."
-        )

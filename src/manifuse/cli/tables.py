@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
-from manifuse.files import check_name, check_place, check_size, read_archive, shorten, write_together
+from manifuse.files import check_name, check_place, check_size, demand_memory, read_archive, shorten, write_together
 
 Columns = dict[str, NDArray[Any]]
 
@@ -119,10 +119,15 @@ def read_annotated(path: Path, entry: str) -> Table:
         If the file cannot be read as that.
     """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
     _demand_file(path)
     try:
+        with h5py.File(path, "r") as file:
+            demand_memory(path, _annotated_size(file, h5py))
         # Backed: the matrix, which nobody asks for here, stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
+    except InputError:
+        raise
     except Exception as error:
         # The reader promises nothing of what a damaged file makes it raise.
         raise InputError(f"{path} cannot be read as annotated data ({shorten(error)}); check what it is.") from None
@@ -140,6 +145,22 @@ def read_annotated(path: Path, entry: str) -> Table:
         if table is not None:
             table = np.asarray(table.toarray() if is_sparse else table)
         return Table(path.stem, cells.obs_names.to_numpy(), columns["score"], table)
+
+
+def _annotated_size(file: Any, h5py: Any) -> float:
+    """Bytes that all but the matrix come to in memory, by the shapes that the file names; sparse entries in full."""
+    sizes: list[float] = []
+
+    def add(name: str, entry: Any) -> None:
+        if name.partition("/")[0] in ("X", "raw"):
+            return
+        if isinstance(entry, h5py.Dataset):
+            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+        elif name.startswith("obsm/") and "shape" in entry.attrs:
+            sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
+
+    file.visititems(add)
+    return sum(sizes)
 
 
 def observe(table: Table, *, drop: bool) -> Observations:
