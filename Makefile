@@ -32,7 +32,7 @@ package: $(VENV)/.dev
 	scripts/package
 
 $(VENV)/.demo: pyproject.toml constraints.txt
-	scripts/install $(PYTHON) $(VENV) tables,figures
+	scripts/install $(PYTHON) $(VENV) tables,report,page
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt

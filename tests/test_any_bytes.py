@@ -155,6 +155,68 @@ def test_any_tree_in_a_saved_refinement(tmp_path, model, tree):
         try_to_read(tmp_path / "a.npz", content.getvalue(), mf.load)
 
 
+#: What an array of a saved refinement may be changed to: another type, another shape, another value.
+DTYPES = ["f2", "f4", "f8", "c16", "i1", "u8", "?", "U3", "S3", "M8[s]"]
+SHAPES = {
+    "none": lambda a: a[:0],
+    "shorter": lambda a: a[:-1],
+    "longer": lambda a: np.concatenate([a, a]),
+    "flat": np.ravel,
+    "upright": lambda a: a[:, None],
+    "lying": lambda a: a[None],
+    "one": lambda a: a.ravel()[0] if a.size else a,
+}
+ENTRIES = st.tuples(st.integers(0, 1 << 16), st.sampled_from([np.nan, np.inf, -np.inf, -1, 0, 2, 10**6]))
+
+
+def mutated(array, change):
+    """The same array of another type or shape, or with one of its entries another."""
+    if change in DTYPES:
+        return array.astype(change)
+    if change in SHAPES:
+        return SHAPES[change](array)
+    place, value = change
+    changed = array.copy()
+    if array.size and array.dtype.kind in "iufb" and (np.isfinite(value) or array.dtype.kind == "f"):
+        changed.ravel()[place % array.size] = value
+    return changed
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Arrays of saved refinements with and without bridges, labels, and smoothing, and rows that come later."""
+    saved = []
+    for features, labelled in ((True, True), (True, False), (False, False)):
+        case = draw(0, rows=40, pairs=15 if features else 40, references=2, features=features)
+        method = mf.JointDiffusion(ignore_chance=False, safeguarded=False)
+        path = tmp_path_factory.mktemp("saved") / "model.npz"
+        mf.save(mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0), path)
+        table = None if case.main.table is None else case.main.table[:3] + 0.02
+        keys = case.references[0].keys[-3:] if not features else ["a", "b", "c"]
+        with np.load(path) as archive:
+            saved.append((dict(archive), mf.Observations(case.main.scores[:3] + 0.1, table, ids=keys)))
+    return saved.__getitem__  # a list of arrays is too long to be printed
+
+
+@settings(ANY, max_examples=600)
+@given(st.integers(0, 2), st.integers(0, 1 << 16), st.sampled_from([*DTYPES, *SHAPES]) | ENTRIES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_any_array_in_a_saved_refinement(tmp_path, models, which, place, change):
+    arrays, later = models(which)
+    name = sorted(name for name in arrays if name != "json")[place % (len(arrays) - 1)]
+    try:
+        changed = mutated(arrays[name], change)
+    except (TypeError, ValueError):
+        return  # text is no number
+    path = tmp_path / "a.npz"
+    np.savez(path, **(arrays | {name: changed}))
+    try:
+        result = mf.load(path)
+    except mf.InputError:
+        return
+    assert result.apply(later).shape == (3,)
+
+
 TOML = st.lists(
     st.tuples(
         st.sampled_from(

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib import pyplot
-from typer.testing import CliRunner
+from typer.main import get_command
 
 import manifuse
 from tests.problems import draw
@@ -125,16 +125,18 @@ def test_the_readmes_first_two_commands_are_the_two():
 def test_options_named_in_the_readme_and_the_pages_exist():
     from manifuse.cli.app import app
 
-    commands = ("refine", "explore", "reproduce", "report", "demo")
-    help_text = "".join(
-        CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-        for command in commands
-    )
     pages = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "choosing", "faq"))]
-    for option in {option for page in pages for option in re.findall(r"--[a-z-]+[a-z]", page.read_text())} - {
-        "--help"
-    }:
-        assert option in help_text, option
+    texts = [page.read_text() for page in pages]
+    options = {name: options_of(command) for name, command in get_command(app).commands.items()}
+    known = set().union(*options.values())
+    for option in {option for text in texts for option in re.findall(r"--[a-z-]+[a-z]", text)}:
+        assert option in known, option
+    # In a command that is written out, of that command.
+    lines = [line for text in texts for line in re.findall(r"manifuse (\w+ .*?)(?:\n|`)", text.replace("\\\n", " "))]
+    asked = [(line.split()[0], option) for line in lines for option in re.findall(r"--[a-z-]+[a-z]", line)]
+    assert {"refine", "apply", "explore", "report"} <= {command for command, _ in asked}
+    for command, option in asked:
+        assert option in options[command], (command, option)
 
 
 def test_every_test_named_in_the_ledger_exists():
@@ -162,6 +164,12 @@ def test_the_project_names_no_host_and_no_machine():
     tracked = [path for path in ROOT.rglob("*") if path.suffix in {".py", ".md", ".toml", ".txt", ".cff", ".csv"}]
     own = [path for path in tracked if ".venv" not in path.parts and path != Path(__file__)]
     assert not [path for path in own if pattern.search(path.read_text(encoding="utf-8"))]
+
+
+def options_of(command):
+    """Every option of a command, and of the commands in it."""
+    own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return own.union({"--help"}, *(options_of(inner) for inner in getattr(command, "commands", {}).values()))
 
 
 def python_of(page):

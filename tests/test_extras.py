@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.errors import MissingExtraError
+from manifuse.errors import MissingExtraError, find
 
 
 def read_a_table(folder):
@@ -20,8 +20,9 @@ def read_a_table(folder):
 
 
 def draw_a_figure(folder):
-    from manifuse.experiments.figures import as_svg, draw_toy
+    from manifuse.experiments.figures import draw_toy
     from manifuse.experiments.toy import Metrics
+    from manifuse.report.drawing import as_svg
 
     (folder / "a.svg").write_text(as_svg(draw_toy(Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12))))))
 
@@ -83,6 +84,31 @@ def read_annotated_data(folder):
     assert read_table(str(folder / "a.h5ad")).scores.tolist() == [1, 2]
 
 
+def open_a_page(folder):
+    from manifuse.cli.app import app
+    from tests.page.test_exploration import explored
+    from tests.problems import draw
+
+    del folder
+    refusal = CliRunner().invoke(app, ["explore", "--dataset", "digit", "--port", "0"]).exception
+    if isinstance(refusal, MissingExtraError):
+        raise refusal
+    assert "did you mean 'digits'" in str(refusal)
+    from manifuse.page.server import Page
+
+    page = Page(explored(draw(0, rows=40, pairs=20)), lambda method: pytest.fail(f"{method} was exported"))
+    try:
+        assert page.application().routes
+    finally:
+        page.close()
+
+
+def compile_a_step(folder):
+    # The step itself is held against SciPy in kernels/test_affinity.py.
+    del folder
+    assert find("numba").njit(lambda number: number + 1)(1) == 2
+
+
 #: The module that an extra brings, and a use of it.
 USES = {
     "tables": ("polars", read_a_table),
@@ -93,7 +119,12 @@ USES = {
     "fetch": ("pooch", fetch_a_data_set),
     "dask": ("distributed", connect_to_a_cluster),
     "anndata": ("anndata", read_annotated_data),
+    "page": ("starlette", open_a_page),
+    "fast": ("numba", compile_a_step),
 }
+
+#: Extras without which nothing is missing but time.
+ONLY_FASTER = {"fast"}
 
 
 @pytest.mark.parametrize("extra", USES)
@@ -104,7 +135,7 @@ def test_what_an_extra_gives(extra, tmp_path):
     use(tmp_path)
 
 
-@pytest.mark.parametrize("extra", USES)
+@pytest.mark.parametrize("extra", [extra for extra in USES if extra not in ONLY_FASTER])
 def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_path, monkeypatch):
     module, use = USES[extra]
     if extra == "anndata":
@@ -118,6 +149,13 @@ def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_pa
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'$"):
         use(tmp_path)
+
+
+@pytest.mark.parametrize("extra", ONLY_FASTER)
+def test_where_it_only_makes_things_faster_nobody_asks_for_it(extra, monkeypatch):
+    module, _ = USES[extra]
+    monkeypatch.setitem(sys.modules, module, None)
+    assert find(module) is None
 
 
 def test_every_extra_is_tried():

@@ -3,7 +3,7 @@
 - ManifuseError: catch this one to catch them all
     - InputError: the input cannot be used; the message says what came, what was expected, what to do
         - MissingExtraError: an optional dependency is needed; the message says how to install it
-    - OutputError: what was computed cannot be kept, such as on a full disk
+    - OutputError: what was asked for cannot be done here: a full disk, a process or a cluster lost
 - ManifuseWarning: the run goes on, and the user should know
 """
 
@@ -63,7 +63,10 @@ class MissingExtraError(InputError):
 
 
 class OutputError(ManifuseError):
-    """Results that cannot be written; those written before are whole."""
+    """Results that cannot be computed to the end or written, as on a full disk or where workers are lost.
+
+    Those written before are whole.
+    """
 
 
 class ManifuseWarning(UserWarning):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
 from manifuse.diffusion.extension import Extension, Lookup
@@ -20,13 +20,13 @@ from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason, Round, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import ROUNDS, Presmoothing
 from manifuse.diffusion.refinement import Choice, Refinement
 from manifuse.diffusion.relevance import Relevance
 from manifuse.diffusion.score import Gain
 from manifuse.diffusion.tuning import Trial
 from manifuse.errors import InputError, demand
-from manifuse.files import read_archive, write_whole
+from manifuse.files import check_place, read_archive, write_whole
 
 #: Of the layout; raised when older versions could no longer read what is written.
 FORMAT = 2
@@ -92,8 +92,7 @@ def check_model(path: Path) -> None:
     """Refuse a name under which nothing could be saved, before any work is done."""
     if path.suffix != ".npz":
         raise InputError(f"{path} ends in {path.suffix!r}, but saved refinements end in .npz; name it so.")
-    if not path.parent.is_dir():
-        raise InputError(f"The folder {path.parent} is not there; make it, or save elsewhere.")
+    check_place(path)
 
 
 def load(path: Path | str) -> Refinement:
@@ -144,7 +143,7 @@ def load(path: Path | str) -> Refinement:
         if not isinstance(result, Refinement):
             raise TypeError("it holds no refinement")
         _check(result)
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError, InputError) as error:
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise InputError(f"{path} is damaged ({error}); save the refinement again.") from None
     return result
 
@@ -195,12 +194,16 @@ def _value(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         case {"array": name}:
             return arrays[name]
         case {"sparse": parts, "rows": rows, "columns": columns}:
-            triple = (_value(parts[name], arrays) for name in ("data", "indices", "indptr"))
-            matrix = sparse.csr_array(tuple(triple), shape=(rows, columns))
+            data, indices, starts = (_value(parts[name], arrays) for name in ("data", "indices", "indptr"))
+            if (data.dtype.kind, indices.dtype.kind, starts.dtype.kind) != ("f", "i", "i"):
+                raise TypeError("a graph is of other numbers than floats between whole numbers")
+            matrix = sparse.csr_array((data, indices, starts), shape=(rows, columns))
             matrix.check_format(full_check=True)
             return matrix
         case {"table": parts}:
             scores, table, keys = (_value(parts[name], arrays) for name in ("scores", "table", "keys"))
+            if any(numbers is not None and numbers.dtype.kind != "f" for numbers in (scores, table)):
+                raise TypeError("a table holds something else than floats")
             return Observations(scores, table, ids=keys, name=parts["name"])
         case {"tuple": entries}:
             return tuple(_value(entry, arrays) for entry in entries)
@@ -240,8 +243,9 @@ def _is_of(value: Any, hint: Any) -> bool:
         if not isinstance(value, tuple):
             return False
         return entries is None or all(_is_of(entry, entries) for entry in value)
-    if origin is np.ndarray or hint is np.ndarray:
-        return isinstance(value, np.ndarray)
+    if origin is np.ndarray:
+        (numbers,) = typing.get_args(arguments[1])
+        return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, typing.get_origin(numbers) or numbers)
     if hint is float:
         return isinstance(value, float | int) and not isinstance(value, bool)
     kind = origin or hint
@@ -249,7 +253,7 @@ def _is_of(value: Any, hint: Any) -> bool:
 
 
 def _check(result: Refinement) -> None:
-    """Refuse parts that do not fit together, so that nothing of it fails when rows come."""
+    """Refuse parts that do not fit together, or of values that there are not, so that nothing of it fails later."""
     rows, references, fit = len(result.main), len(result.relevance), result._extension
     if len(fit.main) != rows or len(fit.lookups) != references:
         raise ValueError("its parts are of different sizes")
@@ -259,17 +263,55 @@ def _check(result: Refinement) -> None:
         (result.weights, references),
         (result._typical, references),
     ):
-        if vector.shape != (size,):
-            raise ValueError("its parts are of different sizes")
+        if vector.shape != (size,) or not np.isfinite(vector).all():
+            raise ValueError("its parts are of different sizes, or not finite")
+    if not (np.isfinite(fit.offset) and 0 < fit.scale < np.inf and fit.score_scale > 0 and _is_amount(fit.smoothing)):
+        raise ValueError("its scales are no scales")
+    for lookup in fit.lookups:
+        if lookup is not None and not (lookup.keys.shape == lookup.scores.shape == (max(len(lookup.keys), 1),)):
+            raise ValueError("its references are of different sizes")
+        if lookup is not None and not np.isfinite(lookup.scores).all():
+            raise ValueError("its references are not finite")
     smoothing = fit.presmoothing
+    if smoothing is not None and not (
+        len(smoothing.main) == rows
+        and 0 < smoothing.step < np.inf
+        and smoothing.scale > 0
+        and 1 <= smoothing.rounds <= ROUNDS
+    ):
+        raise ValueError("its presmoothing is of another size")
     for graph in (fit.graph, None if smoothing is None else smoothing.graph):
         if graph is None:
             continue
-        if not graph.on_host().weights.shape == (rows, rows) == (len(graph.scales),) * 2:
+        if not graph.on_host().weights.shape == (rows, rows) == graph.scales.shape * 2:
             raise ValueError("its graph is of another size")
+        if not (
+            1 <= graph.neighbours <= rows and _is_amount(graph.scales) and _is_amount(graph.on_host().weights.data)
+        ):
+            raise ValueError("its graph has edges of no weight")
         order = graph.on_host().order
         if order is not None and not np.array_equal(np.sort(order), np.arange(rows)):
             raise ValueError("its graph has no order of rows")
     for turn in (*fit.rounds, fit.end):
-        if turn.start.shape != (rows,) or turn.transport.values.shape != (rows, references):
+        if turn.start.shape != (rows,) or not np.isfinite(turn.start).all():
             raise ValueError("its rounds are of different sizes")
+        _check_transport(turn.transport, rows, references)
+        if turn.smoothed is not None:
+            _check_transport(turn.smoothed, rows, 1)
+    for turn in fit.rounds:
+        mixed = 1 + references + (turn.smoothed is not None and fit.graph is not None) + fit.anchored
+        if turn.coefficients.shape != (mixed,) or not np.isfinite(turn.coefficients).all():
+            raise ValueError("its rounds mix other predictions than there are")
+
+
+def _check_transport(transport: Transport, rows: int, columns: int) -> None:
+    """Refuse what does not arrive on every row, finite."""
+    if not transport.values.shape == transport.row_sums.shape == transport.reached.shape == (rows, columns):
+        raise ValueError("its bridges are of different sizes")
+    if not (np.isfinite(transport.values).all() and np.isfinite(transport.row_sums).all()):
+        raise ValueError("its bridges are not finite")
+
+
+def _is_amount(values: ArrayLike) -> bool:
+    """Whether numbers are finite and at least 0."""
+    return bool(np.all(np.isfinite(values)) and np.min(values, initial=0.0) >= 0)

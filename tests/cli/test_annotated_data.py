@@ -4,6 +4,7 @@ import sys
 from contextlib import suppress
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse import files
 from manifuse.cli import app
 from manifuse.cli.tables import read_table
 from manifuse.errors import MissingExtraError
@@ -92,6 +94,23 @@ def test_what_cannot_be_read_is_refused_with_a_sentence(case, given, message, tm
         (tmp_path / f"{name}.h5ad").write_bytes(content)
     with pytest.raises(mf.InputError, match=message):
         read_table(str(tmp_path / given))
+
+
+@pytest.mark.parametrize("form", ["packed", "sparse"])
+def test_what_is_larger_than_memory_is_refused_before_it_is_read(case, form, tmp_path, monkeypatch):
+    write(tmp_path / "main.h5ad", case.main, X_pca=sparse if form == "sparse" else plain)
+    rows = len(case.main)
+    with h5py.File(tmp_path / "main.h5ad", "a") as file:
+        if form == "sparse":
+            file["obsm/X_pca"].attrs["shape"] = (rows, 10**9)
+        else:
+            del file["obsm/X_pca"]
+            # Not written, and not there in memory: a file of a few kB.
+            file.create_dataset("obsm/X_pca", shape=(rows, 10**9), chunks=(1, 10**6), dtype="f8", compression="gzip")
+    monkeypatch.setattr(files, "available_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(anndata, "read_h5ad", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(mf.InputError, match=r"takes about 1280\.0 GB, but 16\.0 GB of memory are free"):
+        read_table(str(tmp_path / "main.h5ad"))
 
 
 def test_any_damage_ends_in_a_sentence_or_in_a_table(case, tmp_path, rng):

@@ -204,6 +204,11 @@ CASES = {
     "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but ids without blanks about them"),
     "an id of no character": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but ids"),
     "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but ids"),
+    "half a character in an id of an archive": (
+        {"main.npz": archive(ids=np.array(["a\udcff", "b", "c"]), scores=np.arange(3.0))},
+        [],
+        "half a character in it; write it as UTF-8",
+    ),
     "blanks about the ids of an archive": (
         {"main.npz": archive(ids=np.array(["a ", "b", "c"]), scores=np.arange(3.0))},
         [],
@@ -306,6 +311,23 @@ CASES = {
     "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "main.csv is not there"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
     "the output over the main table": ({}, ["--out", "main.csv"], "would be written over what is read"),
+    "the output over its features": (
+        {
+            "f.csv": lambda path: (np.save("f.npy", np.ones((60, 2))), path.symlink_to("f.npy")),
+            "main.csv": frame(MAIN),
+        },
+        ["--reference", "reference.csv::f.npy", "--out", "f.csv"],
+        "would be written over what is read",
+    ),
+    "a name that is no UTF-8": ({}, ["--reference", "b\udcff.csv"], "is no text in UTF-8; rename it"),
+    "an output name that is no UTF-8": ({}, ["--out", "o\udcff.csv"], "is no text in UTF-8; rename it"),
+    "a cache whose name is no UTF-8": ({}, ["--cache", "c\udcff"], "is no text in UTF-8; rename it"),
+    "an expression that is no UTF-8": ({}, ["--features", "x|\udcff"], "is no regular expression"),
+    "a folder where the record of the run goes": (
+        {"out.run.toml": lambda path: path.mkdir()},
+        [],
+        "out.run.toml cannot be written (Is a directory)",
+    ),
     "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "or twice"),
     "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
     "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv is empty, but pairs"),
@@ -477,6 +499,44 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(folder):
         write_whole(folder / "out.csv", broken)
     assert (folder / "out.csv").read_text() == "precious"
     assert sorted(path.name for path in folder.iterdir()) == ["labels.csv", "main.csv", "out.csv", "reference.csv"]
+
+
+def test_what_is_written_together_is_there_whole_or_not_at_all(folder):
+    from manifuse.files import write_together
+
+    def broken(path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(app.InputError, match=r"b\.csv cannot be written"):
+        write_together({folder / "a.csv": lambda path: path.write_text("whole"), folder / "b.csv": broken})
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_link_stays_one_and_rights_stay_as_they_were(folder):
+    from manifuse.files import write_whole
+
+    (folder / "elsewhere").mkdir()
+    kept = folder / "elsewhere" / "kept.csv"
+    kept.write_text("old")
+    kept.chmod(0o640)
+    (folder / "out.csv").symlink_to(kept)
+    write_whole(folder / "out.csv", lambda path: path.write_text("new"))
+    assert (folder / "out.csv").is_symlink()
+    assert kept.read_text() == "new"
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_content_is_on_the_disk_before_it_takes_its_name(folder, monkeypatch):
+    from manifuse import files
+
+    steps = []
+    replace = Path.replace
+    monkeypatch.setattr(files.os, "fsync", lambda handle: steps.append(os.fstat(handle).st_size))
+    monkeypatch.setattr(Path, "replace", lambda path, to: (steps.append("name"), replace(path, to)))
+    files.write_whole(folder / "out.csv", lambda path: path.write_text("whole"))
+    assert steps == [5, "name"]
 
 
 def test_a_table_replaces_the_old_one_in_one_move(folder):

@@ -10,8 +10,8 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.config import read_config, request_of, write_config
-from manifuse.cli.refine import RefineRequest
+from manifuse.cli.config import config_text, read_config, request_of
+from manifuse.cli.request import RefineRequest
 
 #: What a config may not say, and what is answered.
 REFUSED = [
@@ -25,6 +25,10 @@ REFUSED = [
     ("[method]\nneighbors = 3", "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'"),
     ("[method]\nrounds = 0", "rounds=0 came"),
     ('[method]\nrounds = "many"', "rounds='many' came"),
+    ("[method]\nsteps = 100000000000000000000000000", "whole numbers of at most 1000000000 were expected"),
+    ("[method]\nfolds = true", "folds=True came"),
+    ("[method]\nstep_size = 1" + 400 * "0", "but positive numbers were expected"),
+    ("[method]\nbridge = { steps = true }", "whole steps of at least 1"),
     ('[method]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
     ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has step, steps, tolerance"),
     ("[method]\nbridge = { step = -3 }", "but a step in"),
@@ -104,7 +108,7 @@ def test_every_hyperparameter_survives_the_file(method, tmp_path):
         save=tmp_path / "model.npz",
         report=tmp_path / "page.html",
     )
-    write_config(tmp_path / "run.toml", request)
+    (tmp_path / "run.toml").write_text(config_text(request), encoding="utf-8")
     assert request_of(read_config(tmp_path / "run.toml"), {}, {}) == request
 
 
@@ -119,6 +123,15 @@ def test_options_go_before_the_config(folder, capsys, monkeypatch):
     assert (used["main"], used["seed"]) == ("main.csv", 3)
     assert (used["method"]["rounds"], used["method"]["neighbours"]) == (2, [5, 6])
     assert used["method"]["task"] == "regression"
+
+
+def test_the_config_that_was_read_stays_as_it_is(folder, capsys, monkeypatch):
+    text = '# ours\nmain = "main.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\n'
+    (folder / "out.run.toml").write_text(text)
+    done, said = run(capsys, monkeypatch, "--config", "out.run.toml", "--seed", "3")
+    assert done == 0, said
+    assert (folder / "out.csv").exists()
+    assert (folder / "out.run.toml").read_text() == text
 
 
 @pytest.mark.parametrize("text, says", REFUSED)

@@ -20,7 +20,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.config import request_of
-from manifuse.cli.explore import explore_dataset, explore_files, request_of_files
+from manifuse.cli.explore import explore_dataset, explore_files, request_of_files, serve
 from manifuse.page.exploration import set_as_shown
 
 
@@ -66,6 +66,40 @@ def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatc
     (folder / "run.toml").write_bytes(file.content)
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
     assert pl.read_csv("refined.csv")["score"].to_list() == expected.predictions.tolist()
+
+
+def test_the_export_writes_over_nothing_that_is_read_and_does_nothing_else(folder, monkeypatch, capsys):
+    (folder / "main.csv").rename("refined.csv")
+    (folder / "known.csv").rename("refined-2.csv")
+    given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": "refined-2.csv"}
+    more = {"save": "model.npz", "report": "page.html", "place": "cpu", "cache": "kept"}
+    page = explore_files(request_of(request_of_files(given | more), {}, {}))
+    try:
+        content = page._export(shown_as(page._exploration.method)).content
+    finally:
+        page.close()
+    assert not tomllib.loads(content.decode()).keys() & {"save", "report", "cache"}
+    (folder / "run.toml").write_bytes(content)
+    before = {path.name for path in folder.iterdir()}
+    assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
+    assert {path.name for path in folder.iterdir()} - before == {"refined-3.csv", "refined-3.run.toml"}
+
+
+@pytest.mark.parametrize("host, warned", [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_who_lets_others_in_is_told_what_they_can_read(host, warned, monkeypatch, capsys):
+    class Server:
+        def __init__(self, config):
+            del config
+
+        def run(self, sockets):
+            del sockets
+
+    monkeypatch.setattr("uvicorn.Server", Server)
+    page = explore_dataset("digits", None, None, mf.JointDiffusion(), 0)
+    with socket.create_server((host, 0)) as listening:
+        serve(page, listening, host=host)
+    said = " ".join(capsys.readouterr().err.split())
+    assert ("can read the tables" in said) == warned
 
 
 def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsys):

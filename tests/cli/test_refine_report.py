@@ -62,7 +62,10 @@ def test_the_config_says_where_the_page_goes(folder, capsys, monkeypatch):
     assert done == 0, said.err
     assert (folder / "other.html").exists()
     assert not (folder / "page.html").exists()
-    assert tomllib.loads((folder / "out.run.toml").read_text()) == used | {"report": "other.html"}
+    assert tomllib.loads((folder / "out.run.toml").read_text()) == used
+    assert run(capsys, monkeypatch, "--config", "out.run.toml", "--report", "other.html", "--out", "new.csv")[0] == 0
+    changed = {"report": "other.html", "out": "new.csv"}
+    assert tomllib.loads((folder / "new.run.toml").read_text()) == used | changed
 
 
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib"])

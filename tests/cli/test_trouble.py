@@ -32,6 +32,8 @@ TROUBLE = {
     "a saved refinement of a later version": (2, "of format 99, but this version reads"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
+    "later rows and the output in one file": (2, "would be written over what is read"),
+    "a saved refinement and the output in one file": (2, "would be written over what is read"),
 }
 NOBODY = 65534
 
@@ -175,6 +177,19 @@ def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, caps
     }.items():
         expect(name, run(monkeypatch, capsys, "apply", model, "main.csv", "--out", "new.csv"))
     assert names(folder) == before
+
+
+def test_what_is_applied_is_not_written_over(folder, monkeypatch, capsys):
+    assert refine(monkeypatch, capsys, "--save", "model.npz")[0] == 0
+    Path("link.npz").symlink_to("model.npz")
+    kept = {name: Path(name).read_bytes() for name in ("main.csv", "model.npz")}
+    for out, name in {
+        "main.csv": "later rows and the output in one file",
+        "model.npz": "a saved refinement and the output in one file",
+        "link.npz": "a saved refinement and the output in one file",
+    }.items():
+        expect(name, run(monkeypatch, capsys, "apply", "model.npz", "main.csv", "--out", out))
+    assert kept == {name: Path(name).read_bytes() for name in kept}
 
 
 def test_a_writer_that_fails_in_its_own_way_is_refused_too(tmp_path):

@@ -210,7 +210,13 @@ def test_bridges_are_built_anew_cancelled_and_checked(exploration, page):
     page.click("#build")
     until(page, "explored.space.bridges.neighbours === 9")
     seen, result = assert_shown(exploration, page)
-    assert seen["bridges"] == {"neighbours": 9, "score_scale": None, "step": 2.0, "scheme": "ImplicitEuler"}
+    assert seen["bridges"] == {
+        "neighbours": 9,
+        "score_scale": None,
+        "step": 2.0,
+        "scheme": "ImplicitEuler",
+        "candidate": 0,
+    }
     page.click("#check")
     page.wait_for_selector("#kept[data-difference]")
     assert float(page.get_attribute("#kept", "data-difference")) < 1e-11

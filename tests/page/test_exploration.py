@@ -11,6 +11,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.diffusion.prediction import diffuse_prediction
 from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown
+from manifuse.page.wishes import bridges_wished
 
 
 def explored(case, *, labels=True, method=None, held_back=False):
@@ -45,6 +46,23 @@ def solve(exploration, method, ignored):
         else lambda a: score.evaluate(facts["offset"] + facts["scale"] * (columns[score.rows] @ a.T)),
     )
     return facts["offset"] + facts["scale"] * (columns @ run.path[-1]), facts
+
+
+def test_new_bridges_are_of_the_scheme_that_was_chosen():
+    # No bridge of the first candidate gets anywhere, so that the second is chosen.
+    method = mf.JointDiffusion(
+        neighbours=6,
+        bridge=(mf.ExplicitEuler(step=1e-5, steps=1, keep=1), mf.ImplicitEuler(3.0)),
+        selection="held-out",
+    )
+    exploration = explored(draw(1), method=method)
+    facts, _ = unpack(open_bridges(exploration, method, lambda stage: None))
+    assert (facts["bridges"]["scheme"], facts["bridges"]["candidate"]) == ("ImplicitEuler", 1)
+    wish = {"neighbours": 4, "score_scale": 0.1, "step": 5.0, "candidate": facts["bridges"]["candidate"]}
+    wished = bridges_wished(wish, method)
+    assert wished.bridge == mf.ImplicitEuler(5.0)
+    again, _ = unpack(open_bridges(exploration, wished, lambda stage: None))
+    assert again["bridges"]["candidate"] == 1
 
 
 @pytest.mark.parametrize("ignored", [(), ("reference 2",)])

@@ -14,6 +14,7 @@ from tests.page.test_exploration import explored
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse.page import guard
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.guard import LARGEST, Guard
 from manifuse.page.server import STATIC, Page
@@ -60,17 +61,29 @@ def test_the_problem_and_the_columns_arrive(client):
     assert facts["rows"] == len(arrays["scores"]) == 160
     facts, arrays = unpack(client.get("/api/jobs/1/result").content)
     assert arrays["columns"].shape == (4, 160)
-    assert facts["bridges"] == {"neighbours": 6, "score_scale": 0.1, "step": 10.0, "scheme": "ImplicitEuler"}
+    assert facts["bridges"] == {
+        "neighbours": 6,
+        "score_scale": 0.1,
+        "step": 10.0,
+        "scheme": "ImplicitEuler",
+        "candidate": 0,
+    }
 
 
 def test_bridges_are_built_anew_and_refined_over(client):
-    asked = client.post("/api/bridges", {"neighbours": 4, "score_scale": None, "step": 3})
+    asked = client.post("/api/bridges", {"neighbours": 4, "score_scale": None, "step": 3, "candidate": 0})
     assert asked.status == 202
     name = asked.json()["job"]
     assert client.wait(name)["state"] == "done"
     assert client.get("/api/jobs/latest").json()["job"] == name
     facts, _ = unpack(client.get(f"/api/jobs/{name}/result").content)
-    assert facts["bridges"] == {"neighbours": 4, "score_scale": None, "step": 3.0, "scheme": "ImplicitEuler"}
+    assert facts["bridges"] == {
+        "neighbours": 4,
+        "score_scale": None,
+        "step": 3.0,
+        "scheme": "ImplicitEuler",
+        "candidate": 0,
+    }
     case = draw(1)
     bridges = mf.JointDiffusion(neighbours=4, score_scale=np.inf, bridge=mf.ImplicitEuler(3.0))
     refined = {}
@@ -89,7 +102,9 @@ def test_bridges_are_built_anew_and_refined_over(client):
 
 
 def test_a_job_can_be_cancelled_and_the_page_goes_on(client):
-    name = client.post("/api/bridges", {"neighbours": 40, "score_scale": 0.1, "step": 10}).json()["job"]
+    name = client.post("/api/bridges", {"neighbours": 40, "score_scale": 0.1, "step": 10, "candidate": 0}).json()[
+        "job"
+    ]
     assert client.get(f"/api/jobs/{name}/result").status == 409
     assert client.post("/api/bridges", {}).json()["error"].startswith("Another computation is running")
     assert client.post("/api/export", {**WISH, "bridges": name}).json()["error"].endswith("until they are there.")
@@ -136,13 +151,16 @@ def test_a_wish_out_of_range_is_refused_in_a_sentence(client, address, change, s
     [
         ({"neighbours": 0}, "whole number"),
         ({"neighbours": 2.5}, "whole number"),
+        ({"candidate": 1}, "no place among the bridges"),
+        ({"candidate": True}, "no place among the bridges"),
+        ({"candidate": [0]}, "no place among the bridges"),
         ({"score_scale": 0}, "no number"),
         ({"step": 1e6}, "a step in"),
         ({"step": None}, "no number"),
     ],
 )
 def test_bridges_out_of_range_are_refused_in_a_sentence(client, change, says):
-    answer = client.post("/api/bridges", {"neighbours": 4, "score_scale": 0.1, "step": 3, **change})
+    answer = client.post("/api/bridges", {"neighbours": 4, "score_scale": 0.1, "step": 3, "candidate": 0, **change})
     assert answer.status == 400
     assert says in answer.json()["error"]
 
@@ -252,3 +270,13 @@ def test_a_page_that_was_never_opened_closes():
     page = Page(explored(draw(0)), exported)
     page.close()
     page.close()
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(client, monkeypatch):
+    monkeypatch.setattr(guard, "PATIENCE", 0.2)
+    head = (
+        f"POST /api/export HTTP/1.1\r\nhost: {client.own}\r\norigin: http://{client.own}\r\ncontent-length: 9\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", client.port), timeout=5) as connection:
+        connection.sendall(head.encode())
+        assert b" 408 " in connection.recv(100)

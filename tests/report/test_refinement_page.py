@@ -286,7 +286,9 @@ HOSTILE = [
 def page_with_names(names, tmp_path):
     """The page, as it is read from its file, of a run whose tables and ids have these names."""
     case = draw(0, rows=55, features=False, references=len(names))
-    ids = {key: f"{names[row % len(names)]} {key}" for row, key in enumerate(case.main.keys)}
+    # Half characters, which names of files may have, are refused in ids.
+    whole = [name.encode(errors="replace").decode() for name in names]
+    ids = {key: f"{whole[row % len(whole)]} {key}" for row, key in enumerate(case.main.keys)}
     main = remade(case.main, ids=list(ids.values()), name=names[0])
     others = [
         remade(other, ids=[ids[key] for key in other.keys], name=name)

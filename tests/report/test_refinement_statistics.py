@@ -6,6 +6,7 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.report.sentences import lead
 from manifuse.report.statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
 
 
@@ -172,6 +173,15 @@ def test_a_copy_of_the_main_predictor_repeats_it(recwarn):
     assert len(recwarn) == 2
     assert standings(result)[:2] == (Standing.REPEATS, Standing.AT_CHANCE)
     assert standings(result)[2:] == (Standing.TOOK_PART,) * 2
+
+
+def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
+    name = case.references[0].name
+    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=(name,)), rng=0)
+    assert standings(result) == (Standing.LEFT_OUT, Standing.TOOK_PART)
+    said = " ".join(lead(result, Shift.of(result)))
+    assert f"Left out, as the method says: “{name}”." in said
+    assert "Ignored" not in said
 
 
 def test_references_are_unused_where_smoothing_alone_was_best():

@@ -106,7 +106,7 @@ def refine_command(
     Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad; rows with equal ids are the same thing. What the run
     used is written beside OUT, as a config that gives the same result again.
     """
-    from manifuse.cli.config import read_config, request_of, write_config
+    from manifuse.cli.config import read_config, request_of
     from manifuse.cli.refine import run_refine
 
     options: dict[str, Any] = {
@@ -120,6 +120,7 @@ def refine_command(
         "place": place,
         "cache": cache,
         "report": report,
+        "config": config,
         "seed": seed,
         "drop_invalid": drop_invalid,
     }
@@ -130,7 +131,6 @@ def refine_command(
     )
     with people.status("Refining ..."):
         _, summary = run_refine(request)
-    write_config(request.out.with_suffix(".run.toml"), request)
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     _print_summary(summary, request.out)

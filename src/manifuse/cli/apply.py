@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
-from manifuse.cli.tables import check_output, observe, read_table, write_table
+from manifuse.cli.tables import check_output, check_paths, observe, read_table, write_table
 from manifuse.persistence import load
 from manifuse.report.statistics import LITTLE
 
@@ -34,6 +34,7 @@ def run_apply(request: ApplyRequest) -> dict[str, Any]:
         If a file cannot be read or written, or the new rows have other features than the fitted ones.
     """
     check_output(request.out)
+    check_paths(read=(request.model, request.new), written=(request.out,))
     result = load(request.model)
     table = read_table(request.new, features=request.features)
     new = observe(table, drop=request.drop_invalid)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from manifuse.cli.places import HOST
-from manifuse.cli.refine import RefineRequest
+from manifuse.cli.request import RefineRequest
 from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.errors import InputError, look_up
-from manifuse.files import check_size, write_whole
+from manifuse.files import check_size
 
 #: Keys beside the table ``[method]``, with what is expected of their values.
 KEYS: Mapping[str, type] = {
@@ -93,7 +93,8 @@ def request_of(
         if not given.get(key):
             raise InputError(f"{option} is missing; give it, or {key} in a --config file.")
     method = JointDiffusion(**{**config.get("method", {}), **hyperparameters})
-    paths = {key: Path(given[key]) if key in given else None for key in ("labels", "pairs", "save", "report", "cache")}
+    names = ("labels", "pairs", "save", "report", "cache", "config")
+    paths = {name: Path(given[name]) if name in given else None for name in names}
     return RefineRequest(
         main=given["main"],
         references=given["reference"],
@@ -107,14 +108,8 @@ def request_of(
     )
 
 
-def write_config(path: Path, request: RefineRequest) -> None:
-    """Write what a run used, whole or not at all; ``--config`` with it is the same run again."""
-    text = config_text(request)
-    write_whole(path, lambda temporary: _write(temporary, text))
-
-
 def config_text(request: RefineRequest) -> str:
-    """What a run uses, in TOML."""
+    """What a run uses, in TOML; ``--config`` with it is the same run again."""
     named: dict[str, Any] = {
         "main": request.main,
         "reference": list(request.references),
@@ -136,10 +131,6 @@ def config_text(request: RefineRequest) -> str:
         if value is not None:
             lines.append(f"{field.name} = {_toml(value)}")
     return "\n".join([*lines, ""])
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _hyperparameter(value: Any, path: Path) -> Any:

@@ -9,6 +9,8 @@ import socket
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ import numpy as np
 from rich.console import Console
 
 from manifuse.cli.config import config_text
-from manifuse.cli.refine import RefineRequest, read_problem
+from manifuse.cli.places import HOST
+from manifuse.cli.refine import read_problem
+from manifuse.cli.request import RefineRequest
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.diffusion.labels import RankLabels
@@ -44,8 +48,12 @@ class ShownFiles:
     request: RefineRequest
 
     def export(self, method: JointDiffusion) -> Export:
-        """Return the config, to be run from the folder that the files were named from."""
-        content = config_text(replace(self.request, method=method)).encode()
+        """Return the config, to be run from the folder that the files were named from.
+
+        It says what is shown, and nothing of what else a run was to do.
+        """
+        shown = replace(self.request, method=method, save=None, report=None, place=HOST, cache=None)
+        content = config_text(shown).encode()
         return Export("run.toml", content, "manifuse refine --config run.toml")
 
 
@@ -134,10 +142,14 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
 
 
 def request_of_files(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to options and config the output that `refine` asks for, as the export will name it."""
+    """Add to options and config the output that `refine` asks for, as the export names it: none of what is read."""
     main = Path(str(given.get("main", "")).partition("::")[0])
     ending = main.suffix.lower() if main.suffix.lower() in WRITTEN else ".csv"
-    return {"out": f"refined{ending}", **given}
+    tables = [given.get("main", ""), *given.get("reference", ())]
+    others = [given[name] for name in ("labels", "pairs") if name in given]
+    read = {realpath(str(each).partition("::")[0]) for each in (*tables, *others)}
+    names = chain([f"refined{ending}"], (f"refined-{number}{ending}" for number in count(2)))
+    return {"out": next(name for name in names if realpath(name) not in read), **given}
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -166,6 +178,15 @@ def serve(page: Page, listening: socket.socket, *, host: str) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if not _is_loopback(listening.getsockname()[0]):
+        Console(stderr=True).print(
+            f"manifuse: Everyone who can reach {shown} can read the tables on this page; without --host only this "
+            "machine can.",
+            style="yellow",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
@@ -181,6 +202,11 @@ def _is_everywhere(host: str) -> bool:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
+
+
+def _is_loopback(address: str) -> bool:
+    """Whether an address that is listened on can be reached from this machine alone."""
+    return ipaddress.ip_address(address).is_loopback
 
 
 def _is_in(dataset: str, folder: Path) -> bool:

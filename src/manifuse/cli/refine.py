@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from os.path import realpath
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from manifuse import __version__
-from manifuse.cli.places import HOST, place_named
-from manifuse.cli.tables import Table, check_output, demand_numbers, observe, read_columns, read_table, write_table
+from manifuse.cli.config import config_text
+from manifuse.cli.places import place_named
+from manifuse.cli.request import RefineRequest
+from manifuse.cli.tables import (
+    Table,
+    check_output,
+    check_paths,
+    demand_numbers,
+    observe,
+    read_columns,
+    read_table,
+    write_table,
+)
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
@@ -24,45 +33,6 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.persistence import check_model, save
 from manifuse.report.page import check_report, page_of, write_page
-
-
-@dataclass(frozen=True)
-class RefineRequest:
-    """What the command line asked for.
-
-    Attributes
-    ----------
-    main : str
-    references : sequence of str
-    out : Path
-    labels, pairs : Path or None
-    features : str or None
-    method : JointDiffusion
-    seed : int
-    drop_invalid : bool
-    save : Path or None
-        Where the refinement is kept, for ``manifuse apply``.
-    place : str
-        Where neighbours are searched and graphs are kept; see `place_named`.
-    cache : Path or None
-        Folder where neighbour searches are kept.
-    report : Path or None
-        Where the page about the refinement goes.
-    """
-
-    main: str
-    references: Sequence[str]
-    out: Path
-    labels: Path | None
-    pairs: Path | None
-    features: str | None
-    method: JointDiffusion
-    seed: int
-    drop_invalid: bool
-    save: Path | None = None
-    place: str = HOST
-    cache: Path | None = None
-    report: Path | None = None
 
 
 def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
@@ -80,7 +50,10 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         check_model(request.save)
     if request.report is not None:
         check_report(request.report)
-    _demand_apart(request)
+    check_paths(
+        read=(request.main, *request.references, request.labels, request.pairs, request.config, request.cache),
+        written=(request.out, request.save, request.report, request.record),
+    )
     table, main, references, labels = read_problem(request)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
@@ -98,7 +71,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         save(result, request.save)
     if request.report is not None and page is not None:
         write_page(request.report, page)
-    write_table(request.out, columns)
+    record = {} if request.record is None else {request.record: config_text(request)}
+    write_table(request.out, columns, beside=record)
     return result, summarise(result, seconds=time.perf_counter() - start)
 
 
@@ -113,18 +87,6 @@ def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Obse
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
     main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
     return table, main, references, None if request.labels is None else read_labels(request.labels)
-
-
-def _demand_apart(request: RefineRequest) -> None:
-    """Refuse to write over what is read, or two results into one file."""
-    taken = {realpath(given.partition("::")[0]) for given in (request.main, *request.references)}
-    taken |= {realpath(path) for path in (request.labels, request.pairs) if path is not None}
-    for path in (request.out, request.save, request.report):
-        if path is None:
-            continue
-        if realpath(path) in taken:
-            raise InputError(f"{path} would be written over what is read, or twice; give it a name of its own.")
-        taken.add(realpath(path))
 
 
 def read_labels(path: Path) -> RankLabels:

@@ -8,9 +8,10 @@ import errno
 import io
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from scipy.sparse import issparse
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
-from manifuse.files import check_size, read_archive, shorten, write_whole
+from manifuse.files import check_name, check_place, check_size, demand_memory, read_archive, shorten, write_together
 
 Columns = dict[str, NDArray[Any]]
 
@@ -118,10 +119,15 @@ def read_annotated(path: Path, entry: str) -> Table:
         If the file cannot be read as that.
     """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
     _demand_file(path)
     try:
+        with h5py.File(path, "r") as file:
+            demand_memory(path, _annotated_size(file, h5py))
         # Backed: the matrix, which nobody asks for here, stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
+    except InputError:
+        raise
     except Exception as error:
         # The reader promises nothing of what a damaged file makes it raise.
         raise InputError(f"{path} cannot be read as annotated data ({shorten(error)}); check what it is.") from None
@@ -139,6 +145,22 @@ def read_annotated(path: Path, entry: str) -> Table:
         if table is not None:
             table = np.asarray(table.toarray() if is_sparse else table)
         return Table(path.stem, cells.obs_names.to_numpy(), columns["score"], table)
+
+
+def _annotated_size(file: Any, h5py: Any) -> float:
+    """Bytes that all but the matrix come to in memory, by the shapes that the file names; sparse entries in full."""
+    sizes: list[float] = []
+
+    def add(name: str, entry: Any) -> None:
+        if name.partition("/")[0] in ("X", "raw"):
+            return
+        if isinstance(entry, h5py.Dataset):
+            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+        elif name.startswith("obsm/") and "shape" in entry.attrs:
+            sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
+
+    file.visititems(add)
+    return sum(sizes)
 
 
 def observe(table: Table, *, drop: bool) -> Observations:
@@ -258,13 +280,47 @@ def check_output(path: Path) -> None:
     """Refuse an output file that could not be written, before any work is done."""
     if path.suffix.lower() not in (".csv", ".parquet", ".arrow", ".feather", ".jsonl", ".npz"):
         raise InputError(f"{path} ends in {path.suffix!r}, but .csv, .parquet, .arrow, .jsonl or .npz was expected.")
-    if not path.parent.is_dir():
-        raise InputError(f"The folder {path.parent} is not there; make it, or write elsewhere.")
+    check_place(path)
 
 
-def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write a table whole or not at all."""
-    write_whole(path, lambda temporary: _write(temporary, path.suffix.lower(), columns))
+def check_paths(*, read: Iterable[Path | str | None], written: Iterable[Path | None]) -> None:
+    """Refuse to write over what is read, or two results into one file, before any work is done.
+
+    Parameters
+    ----------
+    read : iterable of path-like or None
+        Tables as `read_table` takes them, features in files of their own included, and other files.
+    written : iterable of Path or None
+
+    Raises
+    ------
+    InputError
+        If a file is in both, or is written twice; or one could not be written, or a name is no text.
+    """
+    parts = [part for given in read if given is not None for part in str(given).split("::", 1) if part]
+    for part in parts:
+        check_name(Path(part))
+    taken = {realpath(part) for part in parts}
+    for path in written:
+        if path is None:
+            continue
+        check_place(path)
+        if realpath(path) in taken:
+            raise InputError(f"{path} would be written over what is read, or twice; give it a name of its own.")
+        taken.add(realpath(path))
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]], *, beside: Mapping[Path, str] | None = None) -> None:
+    """Write a table whole or not at all, and texts beside it, which are there as soon as it is."""
+    texts: dict[Path, Callable[[Path], None]] = {
+        other: lambda temporary, text=text: _write_text(temporary, text)  # type: ignore[misc]
+        for other, text in (beside or {}).items()
+    }
+    write_together({**texts, path: lambda temporary: _write(temporary, path.suffix.lower(), columns)})
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def _write(path: Path, suffix: str, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -300,8 +356,8 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 def _feature_table(path: Path, columns: Columns, pattern: str | None) -> NDArray[Any] | None:
     if pattern is not None:
         try:
-            chosen = re.compile(pattern)
-        except re.error as error:
+            chosen = re.compile(pattern.encode().decode())
+        except (re.error, UnicodeEncodeError) as error:
             raise InputError(f"--features {pattern!r} is no regular expression ({error}); mend it.") from None
         columns = {name: values for name, values in columns.items() if chosen.match(name)}
         if not columns:
@@ -361,6 +417,7 @@ def _demand(path: Path, columns: Columns, *names: str) -> None:
 
 
 def _demand_file(path: Path) -> None:
+    check_name(path)
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:

@@ -25,6 +25,9 @@ from manifuse.kernels.sphere import alignment, is_constant
 #: A row is reached when its row sum is at least this share of the largest; below it rounding speaks.
 REACHED = 1e-6
 
+#: Whole numbers above this are no counts of anything here, and leave the range of indices.
+MOST_COUNTED = 10**9
+
 
 @dataclass(frozen=True, eq=False)
 class Transport:
@@ -306,7 +309,7 @@ def transport(
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and bool(value >= 1)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= int(value) <= MOST_COUNTED
 
 
 def _height(towards: FloatArray, block: FloatArray) -> float:

@@ -145,17 +145,18 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but one id per row was expected; flatten them.")
     if array.dtype.kind in "iuU":
-        return array.astype(np.str_)
+        return _whole_characters(array.astype(np.str_), what=what)
     values = array.tolist()
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
     try:
-        return np.array([_text_of(value) for value in values], dtype=np.str_)
+        texts = np.array([_text_of(value) for value in values], dtype=np.str_)
     except (ValueError, OverflowError):
         raise InputError(
             f"{what} holds fractions, infinities or broken text, but ids must be whole or text; convert them."
         ) from None
+    return _whole_characters(texts, what=what)
 
 
 def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
@@ -189,6 +190,16 @@ def name_rows(rows: list[int], *, most: int = 5) -> str:
     shown = ", ".join(str(row) for row in rows[:most])
     rest = len(rows) - most
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _whole_characters(texts: NDArray[np.str_], *, what: str) -> NDArray[np.str_]:
+    """Refuse texts with half a character in them (a surrogate), which no file could hold."""
+    codes = np.ascontiguousarray(texts).view(np.uint32)
+    broken = np.flatnonzero((codes >= 0xD800) & (codes <= 0xDFFF))
+    if len(broken):
+        text = str(texts[broken[0] // (texts.dtype.itemsize // 4)])
+        raise InputError(f"{what} holds {text!r}, which has half a character in it; write it as UTF-8.")
+    return texts
 
 
 def _text_of(value: Any) -> str:

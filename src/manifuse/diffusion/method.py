@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
+from manifuse.diffusion.bridge import MOST_COUNTED, BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.diffusion.neighbours import Search
 from manifuse.errors import InputError
 
@@ -22,6 +22,9 @@ WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
 
 #: Without labels there is nothing to choose by: these stand (docs/decisions.md).
 UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 1.0, 0.3
+
+#: Characters of a refused value that a sentence repeats.
+LONGEST = 200
 
 #: With labels a round goes on while its score rises, up to this many steps.
 LABELLED_STEPS = 20
@@ -227,11 +230,17 @@ class JointDiffusion:
         return choices(steps), choices(scales)
 
     def _demand_whole(self, name: str, values: tuple[object, ...], *, least: int) -> None:
-        if any(not isinstance(value, int | np.integer) or value < least for value in values):
+        if any(
+            not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least for value in values
+        ):
             self._refuse(name, f"whole numbers of at least {least}")
+        if any(value > MOST_COUNTED for value in values):  # type: ignore[operator]
+            self._refuse(name, f"whole numbers of at most {MOST_COUNTED}")
 
     def _refuse(self, name: str, expected: str) -> None:
-        raise InputError(f"{name}={getattr(self, name)!r} came, but {expected} were expected.")
+        shown = repr(getattr(self, name))
+        shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
+        raise InputError(f"{name}={shown} came, but {expected} were expected.")
 
 
 def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
@@ -240,8 +249,14 @@ def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Whether a value is a real number in the range of floats, or infinite, and no truth value."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def field_names() -> Sequence[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.bridge import Transport
+from manifuse.diffusion.bridge import BridgeScheme, Transport
 from manifuse.diffusion.joint import columns_of
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
@@ -94,6 +94,15 @@ def describe(exploration: Exploration) -> bytes:
     return pack(facts, arrays)
 
 
+def _candidate(method: JointDiffusion, scheme: BridgeScheme[Any]) -> int:
+    """Place, among the bridges that a method has to choose from, of that which a scheme is but for its step."""
+
+    def but_for_step(each: BridgeScheme[Any]) -> tuple[type, dict[str, float]]:
+        return type(each), {**each.parameters(), "step": 0.0}
+
+    return [but_for_step(each) for each in choices(method.bridge)].index(but_for_step(scheme))
+
+
 def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -> bytes:
     """Do what `refine` does before the f-diffusion of its first round, and pack what that works on.
 
@@ -133,6 +142,7 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
             "score_scale": bridges.setting.score_scale if np.isfinite(bridges.setting.score_scale) else None,
             "step": float(scheme.parameters()["step"]),
             "scheme": type(scheme).__name__,
+            "candidate": _candidate(exploration.method, scheme),
         },
         "references": [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import re
@@ -11,6 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Bytes of a request's body above which it is none of the page's.
 LARGEST = 1 << 16
+
+#: Seconds that a request's body may take to arrive.
+PATIENCE = 10.0
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -32,7 +36,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
 class Guard:
-    """Wraps an application: foreign hosts, foreign origins and large bodies are refused before it sees them.
+    """Wraps an application: foreign hosts, foreign origins, large and slow bodies are refused before it sees them.
 
     A page of another site can make a browser send requests here. One that reaches this server under a name of
     its own (DNS rebinding) is told by its Host, one that names this server by its Origin.
@@ -70,11 +74,16 @@ class Guard:
             await _refuse(answer, *refusal)
             return
         body, more = b"", True
-        while more and len(body) <= LARGEST:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while more and len(body) <= LARGEST:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return
+                    body, more = body + message.get("body", b""), message.get("more_body", False)
+        except TimeoutError:
+            await _refuse(answer, 408, f"The request did not arrive within {PATIENCE:g} seconds; send it again.")
+            return
         if len(body) > LARGEST:
             await _refuse(answer, 413, f"The request is larger than {LARGEST} bytes, and no request of the page is.")
             return

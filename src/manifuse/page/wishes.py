@@ -76,9 +76,12 @@ def bridges_wished(body: Mapping[str, Any], method: JointDiffusion) -> JointDiff
     """Return the method with the graphs and bridges of a wish, or as it is for an empty one."""
     if not body:
         return method
-    _demand_keys(body, "neighbours", "score_scale", "step")
+    _demand_keys(body, "neighbours", "score_scale", "step", "candidate")
     scale = np.inf if body["score_scale"] is None else _number(body, "score_scale")
-    scheme = choices(method.bridge)[0]
+    schemes, candidate = choices(method.bridge), body["candidate"]
+    if isinstance(candidate, bool) or candidate not in range(len(schemes)):
+        raise InputError("candidate is no place among the bridges to choose from.")
+    scheme = schemes[candidate]
     assert isinstance(scheme, ImplicitEuler | ExplicitEuler), "there are two schemes"
     return replace(
         method,

@@ -120,6 +120,10 @@ def _mattered(result: Refinement) -> list[str]:
         if ignored:
             named = [*ignored[:NAMED], *([f"{len(ignored) - NAMED} more"] if len(ignored) > NAMED else [])]
             sentences.append(f"Ignored, for they tell no more than chance or nothing new: {_listed(named)}.")
+    left = [f"“{entry.name}”" for entry, part in zip(entries, parts, strict=True) if part is Standing.LEFT_OUT]
+    if left:
+        named = [*left[:NAMED], *([f"{len(left) - NAMED} more"] if len(left) > NAMED else [])]
+        sentences.append(f"Left out, as the method says: {_listed(named)}.")
     return sentences
 
 
@@ -142,7 +146,7 @@ def _supported(shift: Shift) -> str:
 
 
 def _is_ignored(part: Standing) -> bool:
-    return part not in (Standing.TOOK_PART, Standing.UNUSED)
+    return part not in (Standing.TOOK_PART, Standing.UNUSED, Standing.LEFT_OUT)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ class Standing(StrEnum):
     TOOK_PART = "took part"
     AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
     UNFAITHFUL = "ignored: at held-out pairs its bridge predicts it no better than permuted pairs do"
+    LEFT_OUT = "left out, as the method says"
     REPEATS = "ignored: repeats the main predictor"
     UNUSED = "not used: no step with the references raised the score on the labels"
 
@@ -219,6 +220,8 @@ def _standing(result: Refinement, place: int) -> Standing:
     # A reference that takes part has some weight from the start; only those kept out have none.
     if result.history[0].weights[place] > 0:
         return Standing.TOOK_PART if result.weights.any() else Standing.UNUSED
+    if entry.name in result.method.ignored:
+        return Standing.LEFT_OUT
     if is_coupled(result, place) and abs(entry.held_out_alignment) > 1.0 - REPEATED:
         return Standing.REPEATS
     if abs(entry.held_out_alignment) > entry.chance_alignment >= entry.fidelity:

@@ -479,6 +479,7 @@ function wire() {
     const body = {
       neighbours: Number($("neighbours").value), step: Number($("bridge-step").value),
       score_scale: $("unweighed").checked ? null : Number($("score-scale").value),
+      candidate: space === null ? 0 : space.bridges.candidate,
     };
     await take(await (await ask("api/bridges", { method: "POST", body })).json());
   });
