@@ -17,11 +17,13 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app, tables
+from manifuse.cli import refine as refine_module
 from manifuse.cli.tables import write_table
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
+    "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
     "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),
@@ -99,6 +101,30 @@ def expect(name, answer):
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch calls what a full graphics card raises."""
+
+
+@pytest.mark.parametrize("error", [MemoryError, OutOfMemoryError])
+def test_a_run_whose_memory_runs_out_says_so(error, folder, monkeypatch, capsys):
+    def full(*_, **__):
+        raise error
+
+    monkeypatch.setattr(refine_module, "refine", full)
+    before = names(folder)
+    expect("a run whose memory runs out", refine(monkeypatch, capsys))
+    assert names(folder) == before
+
+
+def test_other_failures_are_not_hidden(folder, monkeypatch):
+    monkeypatch.setattr(refine_module, "refine", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(
+        "sys.argv", ["manifuse", "refine", "main.csv", "--reference", "reference.csv", "--out", "o.csv"]
+    )
+    with pytest.raises(ZeroDivisionError):
+        app.main()
 
 
 def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, monkeypatch, capsys):

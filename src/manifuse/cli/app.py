@@ -304,11 +304,18 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         app()
-    except InputError as error:
-        people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
     except ManifuseError as error:
         people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2 if isinstance(error, InputError) else 1)
+    except (MemoryError, RuntimeError) as error:
+        # A graphics card that is full is a RuntimeError of torch's, which may not be installed.
+        if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
+            raise
+        people.print(
+            "manifuse: The memory ran out and nothing was written; take fewer rows or neighbours, or a larger machine.",
+            style="red",
+            soft_wrap=True,
+        )
         sys.exit(1)
 
 
