@@ -312,7 +312,7 @@ def main() -> None:
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
             raise
         people.print(
-            "manifuse: The memory ran out and nothing was written; take fewer rows or neighbours, or a larger machine.",
+            "manifuse: The memory ran out and nothing was written; take fewer rows or neighbours, or more memory.",
             style="red",
             soft_wrap=True,
         )
