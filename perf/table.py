@@ -1,10 +1,11 @@
-"""Ratios of what pytest-benchmark timed: prints a table and writes perf/results.csv.
+"""Ratios of what pytest-benchmark timed: prints them, and replaces their rows in perf/results.csv.
 
 Usage: python perf/table.py BENCHMARK.json
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -27,9 +28,18 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    write_rows(HERE / "results.csv", rows)
+    write_rows(HERE / "results.csv", replace_rows(rows))
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
+
+
+def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Put new rows where those of the same work and rival were, or behind."""
+    with (HERE / "results.csv").open(encoding="utf-8") as file:
+        before = list(csv.DictReader(file))
+    known = {(row["work"], row["against"]): row for row in rows}
+    kept = [known.pop((row["work"], row["against"]), row) for row in before]
+    return [*kept, *known.values()]
 
 
 def row_of(work: str, ours: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, object]:
