@@ -60,7 +60,8 @@ async function load() {
   document.title = `${facts.title} · manifuse explore`;
   $("title").textContent = facts.title;
   const known = facts.labels === null ? "no labels" : `${count(problem.label_rows.length)} labelled`;
-  $("subtitle").textContent = `${count(facts.rows)} rows, ${known}; ${facts.references.length} references`;
+  const others = facts.references.length === 1 ? "1 reference" : `${facts.references.length} references`;
+  $("subtitle").textContent = `${count(facts.rows)} rows, ${known}; ${others}`;
   $("steps").max = facts.most_steps;
   $("best").hidden = facts.labels === null;
   set.steps = facts.labels === null ? 1 : facts.most_steps;
