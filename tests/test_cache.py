@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.diffusion.neighbours import Query
 from manifuse.diffusion.place import Place
 
 
@@ -14,9 +15,9 @@ class Counting(Place):
     def __init__(self):
         self.host, self.asked = mf.Host(), []
 
-    def search(self, features, count, **options):
-        self.asked.append(count)
-        return self.host.search(features, count, **options)
+    def search(self, features, query, rng):
+        self.asked.append(query.count)
+        return self.host.search(features, query, rng)
 
     def graph(self, *arguments):
         return self.host.graph(*arguments)
@@ -34,8 +35,7 @@ def features(rng):
 
 
 def search(place, features, count=5, standardised=True, search="auto"):
-    options = {"name": "it", "standardised": standardised, "search": search, "rng": np.random.default_rng(0)}
-    return place.search(features, count, **options)
+    return place.search(features, Query(count, standardised, "it", search), np.random.default_rng(0))
 
 
 def test_a_search_is_made_once_and_serves_those_that_ask_for_less(features, tmp_path):

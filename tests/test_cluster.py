@@ -14,6 +14,7 @@ import pytest
 import manifuse as mf
 from manifuse import cluster as cluster_module
 from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion.neighbours import Query
 from tests.problems import draw
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Sending large graph")
@@ -65,8 +66,7 @@ def test_features_on_disk_are_read_by_the_workers(client, case, tmp_path):
     # A part of a file is not the file.
     assert isinstance(cluster_module._stored(on_disk[2:], slice(0, 3)), np.ndarray)
     found, expected = (
-        mf.Cluster(client).search(features, 5, name="it", standardised=True, search="auto", rng=None)
-        for features in (table, case.main.table)
+        mf.Cluster(client).search(features, Query(5, True), None) for features in (table, case.main.table)
     )
     np.testing.assert_array_equal(found.indices, expected.indices)
 
@@ -88,7 +88,7 @@ def test_blocks_cover_all_rows_and_none_is_empty(client):
 
 def test_equal_rows_are_refused_by_the_sentence_of_one_machine(client):
     with pytest.raises(mf.InputError, match="All feature rows of it are equal"):
-        mf.Cluster(client).search(np.ones((9, 2)), 3, name="it", standardised=True, search="auto", rng=None)
+        mf.Cluster(client).search(np.ones((9, 2)), Query(3, True, "it"), None)
 
 
 def test_a_worker_that_is_killed_is_survived(case):
@@ -128,7 +128,7 @@ def test_a_file_that_no_worker_sees_is_said(client, case, tmp_path):
     on_disk = np.load(tmp_path / "main.npy", mmap_mode="r")
     (tmp_path / "main.npy").unlink()
     with pytest.raises(mf.InputError, match=r"A worker cannot read .*main\.npy"):
-        mf.Cluster(client).search(on_disk, 3, name="it", standardised=True, search="auto", rng=None)
+        mf.Cluster(client).search(on_disk, Query(3, True), None)
 
 
 def test_a_scheduler_without_workers_is_refused(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.diffusion.graph import FeatureGraph
-from manifuse.diffusion.neighbours import Neighbours, Search, warn_of_recall
+from manifuse.diffusion.neighbours import Neighbours, Query, warn_of_recall
 from manifuse.diffusion.place import Host, Place
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import read_archive, write_whole
@@ -56,28 +56,19 @@ class Cached(Place):
         except OSError as error:
             raise InputError(f"The folder {folder} cannot be used ({error.strerror}); name another.") from None
 
-    def search(
-        self,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search,
-        rng: np.random.Generator,
-    ) -> Neighbours:
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Return what was found before, or search; see `Neighbours.of`."""
-        count = min(count, len(features) - 1)
-        path = self.folder / f"neighbours-{self._key(features, standardised, search)}.npz"
-        known = _read(path, len(features), standardised) if path.exists() else None
+        count = min(query.count, len(features) - 1)
+        path = self.folder / f"neighbours-{self._key(features, query)}.npz"
+        known = _read(path, len(features), query.standardised) if path.exists() else None
         if known is not None and known.count >= count:
-            warn_of_recall(known.recall, name)
-            return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, standardised)
-        found = self.place.search(features, count, name=name, standardised=standardised, search=search, rng=rng)
+            warn_of_recall(known.recall, query.name)
+            return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, query.standardised)
+        found = self.place.search(features, query, rng)
         try:
             _write(path, found)
         except InputError as error:
-            warnings.warn(f"The search over {name} is not kept: {error}", ManifuseWarning, stacklevel=4)
+            warnings.warn(f"The search over {query.name} is not kept: {error}", ManifuseWarning, stacklevel=4)
         return found
 
     def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
@@ -92,8 +83,15 @@ class Cached(Place):
         """Bytes that are free where the work is done; see `Place.free_memory`."""
         return self.place.free_memory()
 
-    def _key(self, features: FloatArray, standardised: bool, search: Search) -> str:
-        what = (FORMAT, type(self.place).__name__, features.shape, features.dtype.str, standardised, search)
+    def _key(self, features: FloatArray, query: Query) -> str:
+        what = (
+            FORMAT,
+            type(self.place).__name__,
+            features.shape,
+            features.dtype.str,
+            query.standardised,
+            query.search,
+        )
         digest = hashlib.blake2b(repr(what).encode(), digest_size=16)
         for rows in blocks_of(features):
             digest.update(np.ascontiguousarray(features[rows]).data)

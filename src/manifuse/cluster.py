@@ -15,7 +15,7 @@ import scipy.sparse as sparse
 from joblib import cpu_count
 
 from manifuse.diffusion.graph import FeatureGraph, HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Scaling, Search
+from manifuse.diffusion.neighbours import Neighbours, Query, Scaling
 from manifuse.diffusion.place import Place
 from manifuse.errors import InputError, OutputError, require
 from manifuse.kernels.affinity import HostAffinity, in_order, inverse_order, row_block
@@ -112,22 +112,13 @@ class Cluster(Place):
             raise InputError("The Dask scheduler has no workers; start some with 'dask worker'.") from None
         self._client = client
 
-    def search(
-        self,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search,
-        rng: np.random.Generator,
-    ) -> Neighbours:
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search exactly, block against block; see `Neighbours.of`."""
-        del search, rng
+        del rng
         blocks = self.split(len(features))
-        scaling = self.submit(_scaling_of, _stored(features), standardised, name)
+        scaling = self.submit(_scaling_of, _stored(features), query.standardised, query.name)
         held = [self.submit(_scaled, _stored(features, rows), scaling) for rows in blocks]
-        count = min(count, len(features) - 1)
+        count = min(query.count, len(features) - 1)
         merged = []
         for here, rows in zip(held, blocks, strict=True):
             parts = [
@@ -136,7 +127,7 @@ class Cluster(Place):
             ]
             merged.append(self.submit(merge_nearest, parts, count))
         indices, distances = (np.concatenate(part) for part in zip(*self.gather(merged), strict=True))
-        return Neighbours(indices, distances, 1.0, standardised)
+        return Neighbours(indices, distances, 1.0, query.standardised)
 
     def graph(self, neighbours: Neighbours, count: int) -> ClusterGraph:
         """Build the graph here and give its rows to the workers; see `Place.graph`."""

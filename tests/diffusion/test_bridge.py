@@ -8,14 +8,14 @@ from scipy.linalg import solve_sylvester
 import manifuse as mf
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport, transport
 from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.kernels.affinity import SparseAffinity
 from manifuse.kernels.sphere import standardise
 
 
 def graph_affinity(rng, rows, scale=0.5):
     features = rng.standard_normal((rows, 3))
-    graph = HostGraph.of(Neighbours.of(features, 5, name="it", standardised=True, rng=rng), 5)
+    graph = HostGraph.of(Neighbours.of(features, Query(5, True), rng), 5)
     return graph.affinity(standardise(features[:, 0]), scale)
 
 

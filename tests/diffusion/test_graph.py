@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 import manifuse as mf
 from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 
 tables = arrays(
     np.float64, st.tuples(st.integers(4, 25), st.integers(1, 3)), elements=st.sampled_from([0.0, 1.0, 1.0, -2.5, 1e6])
@@ -18,13 +18,8 @@ tables = arrays(
 
 
 def search(features, count=5, **options):
-    return Neighbours.of(
-        np.asarray(features, float),
-        count,
-        name="it",
-        rng=np.random.default_rng(0),
-        **({"standardised": True} | options),
-    )
+    query = Query(count, **({"standardised": True, "name": "it"} | options))
+    return Neighbours.of(np.asarray(features, float), query, np.random.default_rng(0))
 
 
 @settings(deadline=None, max_examples=60)

@@ -10,7 +10,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.containers import device_of
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.place import Place
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
@@ -139,7 +139,7 @@ def test_features_of_either_precision_are_not_copied(rng, tmp_path):
 
 def test_the_order_of_rows_is_found_once(rng, monkeypatch):
     monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
-    found = Neighbours.of(rng.random((30, 2)), 3, name="it", standardised=True, rng=rng)
+    found = Neighbours.of(rng.random((30, 2)), Query(3, True), rng)
     assert found.order is found.order
 
 
@@ -186,8 +186,8 @@ def clusters(rng, apart):
 @pytest.mark.parametrize("apart, scale", [(1e4, 1.0), (1e6, 1.0), (0.0, 1e-25), (0.0, 1e25), (0.0, 1e60)])
 def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale, rng):
     features = scale * clusters(rng, apart)
-    options = {"name": "it", "standardised": standardised, "search": "auto", "rng": np.random.default_rng(0)}
-    here, there = (place.search(features, 5, **options) for place in (mf.Host(), mf.Torch("cpu")))
+    places, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
+    here, there = (place.search(features, query, np.random.default_rng(0)) for place in places)
     np.testing.assert_allclose(there.distances, here.distances, rtol=1e-6)
     assert there.recall == 1.0
 
@@ -195,7 +195,7 @@ def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale
 def test_a_search_by_torch_that_misses_much_is_said(rng, monkeypatch):
     monkeypatch.setattr(tensors, "nearest_rows", lambda torch, table, count: torch.arange(300).repeat(count, 1).T)
     with pytest.warns(mf.ManifuseWarning, match="of the true neighbours"):
-        mf.Torch("cpu").search(clusters(rng, 0.0), 5, name="it", standardised=True, search="auto", rng=rng)
+        mf.Torch("cpu").search(clusters(rng, 0.0), Query(5, True), rng)
 
 
 @pytest.mark.parametrize("place", [mf.Host(), mf.Torch("cpu")])

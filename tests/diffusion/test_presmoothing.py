@@ -8,7 +8,7 @@ import manifuse as mf
 from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.presmoothing import Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.sphere import standardise
@@ -16,7 +16,7 @@ from manifuse.ranking.accuracy import ranking_accuracy
 
 
 def searched(main, count=20):
-    return Neighbours.of(main.table, count, name=main.name, standardised=True, rng=np.random.default_rng(0))
+    return Neighbours.of(main.table, Query(count, True), np.random.default_rng(0))
 
 
 def presmoothing(main, *, scale=np.inf, rounds=2):

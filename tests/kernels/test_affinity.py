@@ -9,7 +9,7 @@ import torch
 from manifuse.diffusion import graph as graph_module
 from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.tensors import TensorGraph
 from manifuse.kernels import blocks
 from manifuse.kernels.affinity import SparseAffinity, in_order, inverse_order
@@ -109,7 +109,7 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch)
     predictions = rng.standard_normal(120)
 
     def searched():
-        return Neighbours.of(features, 6, name="it", standardised=True, rng=np.random.default_rng(0))
+        return Neighbours.of(features, Query(6, True), np.random.default_rng(0))
 
     here = HostGraph.of(searched(), 5)
     monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
@@ -129,7 +129,7 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch)
 
 
 def test_compiled_steps_are_taken_where_rows_are_many_and_numba_is_there(rng, monkeypatch):
-    graph = HostGraph.of(Neighbours.of(rng.random((50, 2)), 4, name="it", standardised=True, rng=rng), 4)
+    graph = HostGraph.of(Neighbours.of(rng.random((50, 2)), Query(4, True), rng), 4)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is None
     monkeypatch.setattr(graph_module, "COMPILED_ROWS", 50)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is pair_step(numba)

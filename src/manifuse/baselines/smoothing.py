@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from manifuse.diffusion.neighbours import Query
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Host
 from manifuse.diffusion.presmoothing import NEIGHBOURS, choose_presmoothing
@@ -44,7 +45,7 @@ def self_smoothing(
         raise InputError(f"{main.name} came without features, so it has no graph to be smoothed over; give them.")
     place = Host()
     searched = [
-        place.search(main.table, max(NEIGHBOURS), name=main.name, standardised=standardised, search="auto", rng=rng)
+        place.search(main.table, Query(max(NEIGHBOURS), standardised, main.name), rng)
         for standardised in (True, False)
     ]
     chosen = choose_presmoothing(main, searched, score, place)

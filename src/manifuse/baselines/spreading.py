@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.semi_supervised import LabelSpreading
 
 from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -54,9 +54,7 @@ def spread_labels(
     """
     if main.table is None:
         raise InputError(f"{main.name} came without features, so it has no graph to spread labels over; give them.")
-    neighbours = Neighbours.of(
-        main.table, max(NEIGHBOURS), name=main.name, standardised=True, rng=np.random.default_rng(seed)
-    )
+    neighbours = Neighbours.of(main.table, Query(max(NEIGHBOURS), True, main.name), np.random.default_rng(seed))
     affinities = {count: _affinity(neighbours, count) for count in NEIGHBOURS}
     best, chosen = -1.0, (NEIGHBOURS[0], ALPHAS[0])
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(rows))

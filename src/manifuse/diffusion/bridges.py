@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.diffusion.bridge import Anchor, BridgeScheme, Transport, anchors_of, transport
 from manifuse.diffusion.graph import FeatureGraph
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
-from manifuse.diffusion.neighbours import Neighbours
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Place
 from manifuse.diffusion.problem import Problem
@@ -37,7 +37,7 @@ def neighbours_of(
     if table.neighbours is not None:
         return table.neighbours
     assert table.table is not None, "a table without any graph is refused before"
-    return place.search(table.table, count, name=table.name, standardised=standardised, search=method.search, rng=rng)
+    return place.search(table.table, Query(count, standardised, table.name, method.search), rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,28 @@ class Scaling:
         return squared_distances(features, start, indices.ravel(), self.divisors).reshape(indices.shape)
 
 
+@dataclass(frozen=True)
+class Query:
+    """What is asked of a neighbour search.
+
+    Attributes
+    ----------
+    count : int
+        Neighbours of every row, at least 1; all others where there are fewer.
+    standardised : bool
+        Bring every column to mean 0 and standard deviation 1 first; constant columns then count nothing.
+    name : str
+        What the table is called in messages.
+    search : {"auto", "exact", "approximate"}
+        ``"auto"`` is exact while n² d stays within 5e11 multiply-adds.
+    """
+
+    count: int
+    standardised: bool
+    name: str = "table"
+    search: Search = "auto"
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbours:
     """The nearest neighbours of every row of a feature table: searched once, shared by every graph on it.
@@ -109,30 +131,13 @@ class Neighbours:
     standardised: bool | None
 
     @classmethod
-    def of(
-        cls,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search = "auto",
-        rng: np.random.Generator,
-    ) -> Neighbours:
-        """Search the ``count`` nearest rows of every row (all others where there are fewer).
+    def of(cls, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
+        """Search the nearest rows of every row.
 
         Parameters
         ----------
         features : (n, d) array
-        count : int
-            At least 1.
-        name : str
-            What the table is called in messages.
-        standardised : bool
-            Bring every column to mean 0 and standard deviation 1 first; constant columns then count
-            nothing.
-        search : {"auto", "exact", "approximate"}
-            ``"auto"`` is exact while n² d stays within 5e11 multiply-adds.
+        query : Query
         rng : numpy.random.Generator
             Draws the sample on which the recall is measured.
 
@@ -143,17 +148,17 @@ class Neighbours:
         MissingExtraError
             If approximate search is called for and faiss is not installed.
         """
-        scaling = Scaling.of(features, standardised=standardised, name=name)
-        count = min(count, len(features) - 1)
+        scaling = Scaling.of(features, standardised=query.standardised, name=query.name)
+        count = min(query.count, len(features) - 1)
         recall = 1.0
-        if is_exact(features, search):
+        if is_exact(features, query.search):
             indices = exact_neighbours(scaling.apply(features), count)
         else:
             purpose = f"Approximate neighbour search over {len(features):,} rows"
             faiss = require("faiss", extra="neighbours", purpose=purpose)
             indices, recall = approximate_neighbours(scaling.narrow(features), count, faiss=faiss, rng=rng)
-            warn_of_recall(recall, name)
-        return cls(indices, scaling.squared_distances(features, indices), recall, standardised)
+            warn_of_recall(recall, query.name)
+        return cls(indices, scaling.squared_distances(features, indices), recall, query.standardised)
 
     @property
     def count(self) -> int:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from manifuse.diffusion.graph import FeatureGraph, HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Search
+from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.kernels.arrays import FloatArray
 from manifuse.machine import available_memory
 
@@ -16,16 +16,7 @@ class Place(ABC):
     """Where the work that grows with the edges is done; vectors of the main table stay in this machine's memory."""
 
     @abstractmethod
-    def search(
-        self,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search,
-        rng: np.random.Generator,
-    ) -> Neighbours:
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search the nearest neighbours of every row; see `Neighbours.of`."""
 
     @abstractmethod
@@ -51,18 +42,9 @@ class Host(Place):
     Host()
     """
 
-    def search(
-        self,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search,
-        rng: np.random.Generator,
-    ) -> Neighbours:
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search exactly or with faiss, by the size of the table; see `Neighbours.of`."""
-        return Neighbours.of(features, count, name=name, standardised=standardised, search=search, rng=rng)
+        return Neighbours.of(features, query, rng)
 
     def graph(self, neighbours: Neighbours, count: int) -> HostGraph:
         """Build the graph; see `Place.graph`."""

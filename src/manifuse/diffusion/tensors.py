@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from manifuse.diffusion.graph import FeatureGraph, HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Scaling, Search, warn_of_recall
+from manifuse.diffusion.neighbours import Neighbours, Query, Scaling, warn_of_recall
 from manifuse.diffusion.place import Place
 from manifuse.errors import InputError, require
 from manifuse.kernels import tensors
@@ -58,22 +58,12 @@ class Torch(Place):
             ) from None
         self.device = self._torch.device(device)
 
-    def search(
-        self,
-        features: FloatArray,
-        count: int,
-        *,
-        name: str,
-        standardised: bool,
-        search: Search,
-        rng: np.random.Generator,
-    ) -> Neighbours:
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search by matrix products, and measure the recall; see `Neighbours.of`."""
-        del search
-        scaling = Scaling.of(features, standardised=standardised, name=name)
+        scaling = Scaling.of(features, standardised=query.standardised, name=query.name)
         table = self._torch.as_tensor(scaling.apply(features), device=self.device)
         narrow = self._torch.as_tensor(scaling.narrow(features), device=self.device)
-        count = min(count, len(features) - 1)
+        count = min(query.count, len(features) - 1)
         sample = rng.choice(len(features), size=min(len(features), SAMPLE), replace=False)
         # Single precision does where rows are spread out; where they are crowded far from the mean it does not.
         for precision in (narrow, table):
@@ -83,8 +73,8 @@ class Torch(Place):
             recall = tensors.recall_of(self._torch, table, found, sample)
             if recall >= ENOUGH:
                 break
-        warn_of_recall(recall, name)
-        return Neighbours(found.cpu().numpy(), distances.cpu().numpy(), recall, standardised)
+        warn_of_recall(recall, query.name)
+        return Neighbours(found.cpu().numpy(), distances.cpu().numpy(), recall, query.standardised)
 
     def graph(self, neighbours: Neighbours, count: int) -> TensorGraph:
         """Build the graph on the device; see `Place.graph`."""
