@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 import manifuse as mf
 
@@ -49,6 +50,13 @@ def draw(
         table = features_of(other_latent, rng) if features else None
         others.append(mf.Observations(theirs, table, ids=ids, name=f"reference {k + 1}"))
     return Latent(main, others, truth, np.arange(rows)[-60:])
+
+
+def write_tables(case: Latent) -> None:
+    """Write the main table and the first reference to main.csv and theirs.csv, where the test stands."""
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_csv(f"{name}.csv")
 
 
 def remade(table: mf.Observations, **changes: object) -> mf.Observations:

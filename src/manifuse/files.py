@@ -65,7 +65,7 @@ def write_together(writes: Mapping[Path, Callable[[Path], None]]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Refuse a path at which no file could be written, before any work is done.
 
     Raises
@@ -74,10 +74,21 @@ def check_place(path: Path) -> None:
         If its folder is not there, it is a folder itself, or its name is no text.
     """
     check_name(path)
-    if not os.path.isdir(path.parent):
-        raise InputError(f"The folder {path.parent} is not there; make it, or write elsewhere.")
+    check_folder_of(path)
     if os.path.isdir(path):
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
+
+
+def check_folder_of(path: Path) -> None:
+    """Refuse a path whose folder is not there.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if not os.path.isdir(path.parent):
+        raise InputError(f"The folder {path.parent} is not there; make it, or write elsewhere.")
 
 
 def check_name(path: Path) -> None:

@@ -26,7 +26,7 @@ from manifuse.diffusion.relevance import Relevance
 from manifuse.diffusion.score import Gain
 from manifuse.diffusion.tuning import Trial
 from manifuse.errors import InputError, demand
-from manifuse.files import check_place, read_archive, write_whole
+from manifuse.files import check_writable, read_archive, write_whole
 
 #: Of the layout; raised when older versions could no longer read what is written.
 FORMAT = 2
@@ -92,7 +92,7 @@ def check_model(path: Path) -> None:
     """Refuse a name under which nothing could be saved, before any work is done."""
     if path.suffix != ".npz":
         raise InputError(f"{path} ends in {path.suffix!r}, but saved refinements end in .npz; name it so.")
-    check_place(path)
+    check_writable(path)
 
 
 def load(path: Path | str) -> Refinement:

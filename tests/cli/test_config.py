@@ -6,7 +6,7 @@ import tomllib
 import numpy as np
 import polars as pl
 import pytest
-from tests.problems import draw
+from tests.problems import draw, write_tables
 
 import manifuse as mf
 from manifuse.cli import app
@@ -43,9 +43,7 @@ REFUSED = [
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = draw(0, references=1)
-    for name, table in (("main", case.main), ("theirs", case.references[0])):
-        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
-        pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_csv(f"{name}.csv")
+    write_tables(case)
     pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_csv("known.csv")
     return tmp_path
 

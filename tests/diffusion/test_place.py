@@ -141,6 +141,7 @@ def test_the_order_of_rows_is_found_once(rng, monkeypatch):
     monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
     found = Neighbours.of(rng.random((30, 2)), Query(3, True), rng)
     assert found.order is found.order
+    np.testing.assert_array_equal(np.sort(found.order), np.arange(30))
 
 
 def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):

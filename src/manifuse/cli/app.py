@@ -46,6 +46,18 @@ app = typer.Typer(
 app.add_typer(datasets_app, name="datasets", help="What data sets there are, what is missing, and how to get it.")
 
 
+#: Options that several commands have.
+References = Annotated[list[str] | None, typer.Option(help="A table of another predictor; give one or more.")]
+Labels = Annotated[Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")]
+Pairs = Annotated[Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")]
+FeatureNames = Annotated[str | None, typer.Option(help="Expression that feature columns match.")]
+Task = Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")]
+DropInvalid = Annotated[
+    bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+
+
 @app.callback(invoke_without_command=True)
 def version_option(
     version: Annotated[
@@ -66,21 +78,13 @@ def refine_command(
         str | None, typer.Argument(metavar="MAIN", help="The table to refine: id, score, features.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the refined table goes.")] = None,
-    reference: Annotated[
-        list[str] | None, typer.Option(help="A table of another predictor; give one or more.")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")
-    ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")
-    ] = None,
-    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
-    task: Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")] = None,
+    reference: References = None,
+    labels: Labels = None,
+    pairs: Pairs = None,
+    features: FeatureNames = None,
+    task: Task = None,
     seed: Annotated[int | None, typer.Option(help="Gives the same result again; 0 by default.", min=0)] = None,
-    drop_invalid: Annotated[
-        bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
-    ] = None,
+    drop_invalid: DropInvalid = None,
     safeguard: Annotated[
         bool | None, typer.Option(help="Keep the scores unless the gain is certain (the default).")
     ] = None,
@@ -99,7 +103,7 @@ def refine_command(
         Path | None,
         typer.Option(help="A TOML file that says the same, and sets hyperparameters; options go before it."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Refine the scores of MAIN by those of the references, and write id, score, original and support.
 
@@ -143,9 +147,9 @@ def apply_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="What refine --save wrote.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="A table like MAIN: id, score, features.")],
     out: Annotated[Path, typer.Option(help="Where the refined table goes.")],
-    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
+    features: FeatureNames = None,
     drop_invalid: Annotated[bool, typer.Option(help="Drop rows with NaN or infinite values.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Refine rows that came later, and write id, score, original and support.
 
@@ -185,21 +189,13 @@ def explore_command(
     main: Annotated[
         str | None, typer.Argument(metavar="MAIN", help="The table to refine; without it, a data set is shown.")
     ] = None,
-    reference: Annotated[
-        list[str] | None, typer.Option(help="A table of another predictor; give one or more.")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")
-    ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")
-    ] = None,
-    features: Annotated[str | None, typer.Option(help="Expression that feature columns match.")] = None,
-    task: Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")] = None,
+    reference: References = None,
+    labels: Labels = None,
+    pairs: Pairs = None,
+    features: FeatureNames = None,
+    task: Task = None,
     seed: Annotated[int | None, typer.Option(help="Gives the same page again; 0 by default.", min=0)] = None,
-    drop_invalid: Annotated[
-        bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
-    ] = None,
+    drop_invalid: DropInvalid = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file as refine takes it; options go before it.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A data set instead of tables; the digits by default.")] = None,
     view: Annotated[str | None, typer.Option(help="Which of its tasks the main predictor has; the first.")] = None,

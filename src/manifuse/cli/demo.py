@@ -24,7 +24,7 @@ from manifuse.experiments.figures import draw_methods, draw_relevance
 from manifuse.experiments.methods import METHODS, Case
 from manifuse.experiments.plan import EXPERIMENTS
 from manifuse.experiments.protocol import Trial
-from manifuse.files import write_whole
+from manifuse.files import check_writable, write_whole
 from manifuse.kernels.arrays import FloatArray
 from manifuse.report.drawing import as_svg
 from manifuse.report.figures import draw_surface
@@ -75,8 +75,7 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     """
     if name not in ("digits", "hw"):
         raise InputError(f"--dataset {name} came, but digits or hw was expected.")
-    if not out.parent.is_dir():
-        raise InputError(f"The folder {out.parent} is not there; make it, or write elsewhere.")
+    check_writable(out)
     require("matplotlib", extra="figures", purpose="The page of the demo")
     dataset = digits() if name == "digits" else hw(data_folder(data))
     outcome = measure(dataset, splits=splits, seed=seed)

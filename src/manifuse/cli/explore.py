@@ -21,6 +21,7 @@ from manifuse.cli.config import config_text
 from manifuse.cli.places import HOST
 from manifuse.cli.refine import read_problem
 from manifuse.cli.request import RefineRequest
+from manifuse.cli.tables import WRITTEN
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.diffusion.labels import RankLabels
@@ -31,9 +32,6 @@ from manifuse.experiments.plan import EXPERIMENTS
 from manifuse.experiments.protocol import Trial
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
-
-#: Endings under which `refine` writes tables as it reads them; others are answered in CSV.
-WRITTEN = (".csv", ".parquet", ".arrow", ".feather", ".jsonl", ".npz")
 
 
 @dataclass(frozen=True)
@@ -144,6 +142,7 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
 def request_of_files(given: Mapping[str, Any]) -> dict[str, Any]:
     """Add to options and config the output that `refine` asks for, as the export names it: none of what is read."""
     main = Path(str(given.get("main", "")).partition("::")[0])
+    # What is read and never written is answered in CSV.
     ending = main.suffix.lower() if main.suffix.lower() in WRITTEN else ".csv"
     tables = [given.get("main", ""), *given.get("reference", ())]
     others = [given[name] for name in ("labels", "pairs") if name in given]

@@ -26,7 +26,7 @@ from manifuse.experiments.statistics import BASELINE, OURS, Summary, summarise
 from manifuse.experiments.store import Row, read_rows
 from manifuse.experiments.surface import Surface, roughness, surfaces_of
 from manifuse.experiments.toy import estimate_metrics
-from manifuse.files import write_whole
+from manifuse.files import check_folder_of, check_writable, write_whole
 from manifuse.report.drawing import Figure, as_pdf
 from manifuse.report.grid import Grid, as_latex
 from manifuse.report.markup import render as fill
@@ -91,9 +91,11 @@ def write_report(
     InputError
         If the rows cannot be read or have no result, or something cannot be written.
     """
-    for path in (out, files, rows):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise InputError(f"The folder {path.parent} is not there; make it, or write elsewhere.")
+    for path in (out, rows):
+        if path is not None:
+            check_writable(path)
+    if files is not None:
+        check_folder_of(files)
     for module, extra in (("jinja2", "report"), ("matplotlib", "report")):
         require(module, extra=extra, purpose="The report")
     read = read_rows(folder)

@@ -22,9 +22,12 @@ from scipy.sparse import issparse
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
-from manifuse.files import check_name, check_place, check_size, demand_memory, read_archive, shorten, write_together
+from manifuse.files import check_name, check_size, check_writable, demand_memory, read_archive, shorten, write_together
 
 Columns = dict[str, NDArray[Any]]
+
+#: Endings under which tables are written; each is read as well.
+WRITTEN = (".csv", ".parquet", ".arrow", ".feather", ".jsonl", ".npz")
 
 #: Columns that stay the text they are, so that ids keep their zeros.
 TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
@@ -278,9 +281,9 @@ def read_features(path: Path) -> NDArray[Any]:
 
 def check_output(path: Path) -> None:
     """Refuse an output file that could not be written, before any work is done."""
-    if path.suffix.lower() not in (".csv", ".parquet", ".arrow", ".feather", ".jsonl", ".npz"):
+    if path.suffix.lower() not in WRITTEN:
         raise InputError(f"{path} ends in {path.suffix!r}, but .csv, .parquet, .arrow, .jsonl or .npz was expected.")
-    check_place(path)
+    check_writable(path)
 
 
 def check_paths(*, read: Iterable[Path | str | None], written: Iterable[Path | None]) -> None:
@@ -304,7 +307,7 @@ def check_paths(*, read: Iterable[Path | str | None], written: Iterable[Path | N
     for path in written:
         if path is None:
             continue
-        check_place(path)
+        check_writable(path)
         if realpath(path) in taken:
             raise InputError(f"{path} would be written over what is read, or twice; give it a name of its own.")
         taken.add(realpath(path))

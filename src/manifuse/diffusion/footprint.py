@@ -32,7 +32,7 @@ def predicted_bytes(problem: Problem, method: JointDiffusion, place: Place, *, l
     vectors = 6 * references + 20 + min(method.rounds, ROUNDS) * (3 * references + 4)
     if not decoupled and not presmoothed:
         return 8 * rows * vectors
-    searched = [problem.main, *(reference.source for reference in decoupled if reference.source is not None)]
+    searched = problem.with_graphs()
     scalings = 1 if any(len(table) >= LARGE for table in searched) else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
     graphs = 12 * EDGES * rows * sum(choices(method.neighbours))

@@ -72,9 +72,9 @@ class Scaling:
             means, deviations, np.where(deviations > 0, deviations, np.inf) if standardised else ones, standardised
         )
 
-    def apply(self, features: FloatArray, dtype: type = np.float64) -> FloatArray:
+    def apply(self, features: FloatArray) -> FloatArray:
         """Scale rows (q, d) of the table or of any other with its columns."""
-        return rescale(features, self.means, self.divisors, dtype)
+        return rescale(features, self.means, self.divisors, np.float64)
 
     def narrow(self, features: FloatArray) -> FloatArray:
         """Scale a table (n, d) to single precision, its widest column to deviation 1: squares stay in range."""

@@ -108,6 +108,10 @@ class Problem:
             scale=scale,
         )
 
+    def with_graphs(self) -> list[Observations]:
+        """The main table and the references that a bridge carries: those that graphs are made of."""
+        return [self.main, *(reference.source for reference in self.references if reference.source is not None)]
+
     def starting_from(self, scores: FloatArray) -> Problem:
         """Return the same problem, begun with other scores (n,) of the main rows; offset and scale stay."""
         return replace(self, start=unit(scores))

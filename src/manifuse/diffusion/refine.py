@@ -18,7 +18,7 @@ from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Host, Place
 from manifuse.diffusion.presmoothing import NEIGHBOURS, Presmoothing, choose_presmoothing
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.refinement import Choice, Refinement, support_of_rows
 from manifuse.diffusion.relevance import PairEvidence, Relevance, align_pairs, weigh_pairs
@@ -214,13 +214,16 @@ def presmooth(
     return choose_presmoothing(main, searched, score, place), searched
 
 
+def takes_part(reference: Reference, seen: PairEvidence, method: JointDiffusion) -> bool:
+    """Whether a reference takes part: it has something to say, is not to be ignored, and does better than chance."""
+    return not (reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance))
+
+
 def _gates(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
     """1 for references that take part, 0 for those to be ignored, idle ones and those no better than chance."""
     return np.array(
         [
-            0.0
-            if reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
-            else 1.0
+            1.0 if takes_part(reference, seen, method) else 0.0
             for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )

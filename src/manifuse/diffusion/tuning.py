@@ -38,7 +38,7 @@ def scalings_to_try(problem: Problem, method: JointDiffusion, seed: int, place: 
     search of all their rows is most of the work.
     """
     uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(method.standardised))
-    searched = [problem.main, *(reference.source for reference in problem.references if reference.source is not None)]
+    searched = problem.with_graphs()
     if all(table.neighbours is not None for table in searched):
         return uniform[:1]
     large = any(len(table) >= LARGE for table in searched)

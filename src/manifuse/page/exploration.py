@@ -15,7 +15,7 @@ from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion,
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Host
 from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.refine import presmooth, refine
+from manifuse.diffusion.refine import presmooth, refine, takes_part
 from manifuse.diffusion.relevance import align_pairs, weigh_pairs
 from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
@@ -153,9 +153,7 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
                 "chance": chance,
                 "fidelity": seen.fidelity,
                 "idle": reference.is_idle,
-                "taken": not (
-                    reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
-                ),
+                "taken": takes_part(reference, seen, method),
                 "above_chance": not seen.is_chance,
             }
             for place, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.refinement import Refinement
 from manifuse.errors import InputError, demand, require
-from manifuse.files import check_place, write_whole
+from manifuse.files import check_writable, write_whole
 from manifuse.report import figures, sentences, tables
 from manifuse.report.drawing import Figure
 from manifuse.report.markup import render
@@ -71,7 +71,7 @@ def check_report(path: Path) -> None:
     """Refuse a page that could not be made or written, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path} ends in {path.suffix!r}, but reports end in .html; name it so.")
-    check_place(path)
+    check_writable(path)
     for module in ("jinja2", "matplotlib"):
         require(module, extra="report", purpose="The report")
 
