@@ -13,7 +13,7 @@ import pytest
 
 import manifuse as mf
 from manifuse import cluster as cluster_module
-from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion import graph
 from manifuse.diffusion.neighbours import Query
 from tests.problems import draw
 
@@ -42,7 +42,7 @@ def refined(case, place=None, **options):
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_cluster_finds_what_one_machine_finds(client, case, ordered, monkeypatch):
     if ordered:
-        monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+        monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
     here, there = refined(case), refined(case, mf.Cluster(client))
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-8)
     np.testing.assert_allclose(there.support, here.support, atol=1e-8)

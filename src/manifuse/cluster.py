@@ -18,10 +18,11 @@ from manifuse.diffusion.graph import FeatureGraph, HostGraph
 from manifuse.diffusion.neighbours import Neighbours, Query, Scaling
 from manifuse.diffusion.place import Place
 from manifuse.errors import InputError, OutputError, require
-from manifuse.kernels.affinity import HostAffinity, in_order, inverse_order, row_block
+from manifuse.kernels.affinity import HostAffinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.laplacian import normalised_affinity, weigh_by_predictions
+from manifuse.kernels.laplacian import joint_degrees, normalised_affinity
 from manifuse.kernels.neighbours import merge_nearest, nearest_between
+from manifuse.kernels.rows import from_order, in_order, row_block
 from manifuse.machine import available_memory
 
 #: What an engine may be called: a Dask cluster of this machine, or one that runs already.
@@ -224,31 +225,43 @@ class ClusterGraph(FeatureGraph):
 
     def affinity(self, predictions: FloatArray, scale: float) -> ClusterAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
-        weighed, degrees = self._weigh(predictions, scale)
+        inside, degrees = self._inside(predictions), self._degrees(predictions, scale)
         parts = [
-            replace(part, matrix=self.cluster.submit(_normalise, joint, degrees[part.rows], degrees[part.columns]))
-            for part, joint in zip(self.parts, weighed, strict=True)
+            replace(
+                part,
+                matrix=self.cluster.submit(
+                    _normalise,
+                    part.matrix,
+                    (inside[part.rows], inside[part.columns]),
+                    (degrees[part.rows], degrees[part.columns]),
+                    scale,
+                ),
+            )
+            for part in self.parts
         ]
         return ClusterAffinity(self.cluster, parts, len(self.scales), self.order)
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""
-        degrees = self._weigh(predictions, scale)[1]
-        return degrees if self.order is None else np.asarray(degrees[inverse_order(self.order)])
+        degrees = self._degrees(predictions, scale)
+        return degrees if self.order is None else from_order(degrees, self.order)
 
     def on_host(self) -> HostGraph:
         """Return the same graph in this machine's memory."""
         weights = _assemble(self.cluster, self.parts, len(self.scales))
         return HostGraph(weights, self.scales, self.neighbours, self.standardised, self.order)
 
-    def _weigh(self, predictions: FloatArray, scale: float) -> tuple[list[Any], FloatArray]:
-        """Futures of the weights of every part with their row sums, and all row sums, shape (n,)."""
-        inside = predictions if self.order is None else predictions[self.order]
-        weighed = [
-            self.cluster.submit(_weigh, part.matrix, inside[part.rows], inside[part.columns], scale)
+    def _inside(self, predictions: FloatArray) -> FloatArray:
+        return predictions if self.order is None else np.asarray(predictions[self.order])
+
+    def _degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
+        """Row sums of the weights, in the order of the parts, shape (n,)."""
+        inside = self._inside(predictions)
+        sums = [
+            self.cluster.submit(_degrees, part.matrix, inside[part.rows], inside[part.columns], scale)
             for part in self.parts
         ]
-        return weighed, np.concatenate(self.cluster.gather([self.cluster.submit(_second, pair) for pair in weighed]))
+        return np.concatenate(self.cluster.gather(sums))
 
 
 class ClusterAffinity(HostAffinity):
@@ -326,15 +339,17 @@ def _scaled(stored: FloatArray | _OnDisk, scaling: Scaling) -> FloatArray:
     return scaling.apply(_loaded(stored))
 
 
-def _weigh(
-    weights: SparseMatrix, predictions: FloatArray, others: FloatArray, scale: float
-) -> tuple[SparseMatrix, FloatArray]:
-    return weigh_by_predictions(weights, predictions, scale, others=others)
+def _degrees(weights: SparseMatrix, predictions: FloatArray, others: FloatArray, scale: float) -> FloatArray:
+    return joint_degrees(weights, predictions, scale, others=others)
 
 
-def _normalise(weighed: tuple[SparseMatrix, FloatArray], degrees: FloatArray, others: FloatArray) -> SparseMatrix:
-    # A copy: what a worker holds may be asked for again.
-    return normalised_affinity(weighed[0].copy(), degrees, others=others)
+def _normalise(
+    weights: SparseMatrix,
+    predictions: tuple[FloatArray, FloatArray],
+    degrees: tuple[FloatArray, FloatArray],
+    scale: float,
+) -> SparseMatrix:
+    return normalised_affinity(weights, predictions[0], scale, degrees[0], others=(predictions[1], degrees[1]))
 
 
 def _product(matrix: SparseMatrix, columns: FloatArray) -> FloatArray:
@@ -344,10 +359,6 @@ def _product(matrix: SparseMatrix, columns: FloatArray) -> FloatArray:
 def _itself(value: Any) -> Any:
     """As the result of a task a value is made anew should the workers that hold it die."""
     return value
-
-
-def _second(pair: tuple[Any, Any]) -> Any:
-    return pair[1]
 
 
 def _assemble(cluster: Cluster, parts: Sequence[Part], rows: int) -> SparseMatrix:

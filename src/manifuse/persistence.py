@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
 from manifuse.diffusion.extension import Extension, Lookup
+from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason, Round, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
@@ -150,6 +151,8 @@ def load(path: Path | str) -> Refinement:
 
 def _plain(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     """Describe a value as JSON; arrays go to ``arrays`` under the name that stands for them."""
+    if isinstance(value, Fit):
+        value = value.extension
     if isinstance(value, Reason):
         return {"reason": value.name}
     if isinstance(value, np.generic):
@@ -254,7 +257,7 @@ def _is_of(value: Any, hint: Any) -> bool:
 
 def _check(result: Refinement) -> None:
     """Refuse parts that do not fit together, or of values that there are not, so that nothing of it fails later."""
-    rows, references, fit = len(result.main), len(result.relevance), result._extension
+    rows, references, fit = len(result.main), len(result.relevance), result._fitted()
     if len(fit.main) != rows or len(fit.lookups) != references:
         raise ValueError("its parts are of different sizes")
     for vector, size in (

@@ -9,7 +9,7 @@ from manifuse.baselines.imputation import impute
 from manifuse.baselines.spreading import expected_grades, spread_labels
 from manifuse.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 from manifuse.diffusion.problem import Problem
-from manifuse.kernels.laplacian import edge_pattern
+from manifuse.kernels.laplacian import joined
 from manifuse.ranking.accuracy import ranking_accuracy
 
 
@@ -34,12 +34,12 @@ def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
     assert imputed.shape == (len(case.main), len(case.references))
     assert len(chosen) == len(case.references)
     for column, reference in zip(imputed.T, problem.references, strict=True):
-        np.testing.assert_array_equal(column[reference.main_rows], reference.paired_scores())
+        np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
     assert np.isfinite(imputed).all()
 
 
 def test_labels_spread_within_their_component():
-    chain = edge_pattern(np.array([[1], [2], [1], [4], [5], [4], [7], [6]]))
+    chain = joined(np.array([[1], [2], [1], [4], [5], [4], [7], [6]]), np.ones((8, 1)))
     grades = expected_grades(chain, np.array([0, 3]), np.array([1.0, 3.0]), 0.5)
     np.testing.assert_allclose(grades, [1, 1, 1, 3, 3, 3, 2, 2])
 

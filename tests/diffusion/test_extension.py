@@ -108,7 +108,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     case = draw(0, references=1)
     method = mf.JointDiffusion(rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    fit, turn = result._extension, result._extension.rounds[0]
+    fit, turn = result._fitted(), result._fitted().rounds[0]
     graph, start, n = fit.graph, turn.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])

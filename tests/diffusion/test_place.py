@@ -8,9 +8,9 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import neighbours as neighbours_module
+from manifuse.diffusion import graph, joint
 from manifuse.diffusion.containers import device_of
-from manifuse.diffusion.neighbours import Neighbours, Query
+from manifuse.diffusion.neighbours import Query
 from manifuse.diffusion.place import Place
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
@@ -36,7 +36,7 @@ def refined(case, place=None, **options):
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
 def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
     plain = refined(case, **method)
-    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
     monkeypatch.setattr(blocks, "ROWS", 17)
     monkeypatch.setattr(columns, "NUMBERS", 100)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
@@ -44,6 +44,29 @@ def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-9)
     np.testing.assert_allclose(large.support, plain.support, atol=1e-9)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-9)
+
+
+def test_single_precision_of_edges_hardly_tells(case, later, monkeypatch):
+    plain = refined(case)
+    monkeypatch.setattr(graph, "LARGE_ROWS", 10)
+    large = refined(case)
+    assert large._fitted().graph.weights.dtype == np.float32
+    assert (large.predictions != plain.predictions).any()
+    spread = plain.predictions.std()
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
+    np.testing.assert_allclose(large.support, plain.support, atol=1e-5)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
+
+
+@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
+def test_rounds_that_were_not_kept_are_made_anew(case, later, method, monkeypatch, tmp_path):
+    plain = refined(case, **method)
+    monkeypatch.setattr(joint, "LARGE_ROWS", 10)
+    large = refined(case, **method)
+    np.testing.assert_array_equal(large.predictions, plain.predictions)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-12)
+    mf.save(large, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
 
 
 def test_torch_finds_what_the_host_finds(case, later, monkeypatch):
@@ -135,13 +158,6 @@ def test_features_of_either_precision_are_not_copied(rng, tmp_path):
         on_disk = np.load(tmp_path / "features.npy", mmap_mode="r")
         for given in (features, on_disk):
             assert np.shares_memory(mf.Observations(range(6), given, ids=range(6)).table, given)
-
-
-def test_the_order_of_rows_is_found_once(rng, monkeypatch):
-    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
-    found = Neighbours.of(rng.random((30, 2)), Query(3, True), rng)
-    assert found.order is found.order
-    np.testing.assert_array_equal(np.sort(found.order), np.arange(30))
 
 
 def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):

@@ -74,7 +74,7 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
     tables = searched(problem, method)
     for trial in trials:
         bridges = Bridges.build(problem, [trial.setting], tables, mf.Host())[0]
-        arrived = bridges.transport(problem.start, bridges.affinity(problem.start)).values
+        arrived = bridges.transport(problem.start).values
         largest = max(np.corrcoef(problem.start, column)[0, 1] ** 2 for column in arrived.T)
         assert trial.criterion == pytest.approx(largest)
 
@@ -85,7 +85,7 @@ def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     tables = searched(problem, CANDIDATES)
     for trial in trials:
         held_out = Bridges.build(problem, [trial.setting], tables, mf.Host())[0].predict_held_out(problem.start, folds)
-        aligned = [np.corrcoef(held_out[k], r.paired_scores())[0, 1] for k, r in enumerate(problem.references)]
+        aligned = [np.corrcoef(held_out[k], r.paired)[0, 1] for k, r in enumerate(problem.references)]
         assert trial.criterion == pytest.approx(np.mean(aligned))
 
 
@@ -105,7 +105,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
         bridges, folds, _ = choose(problem, mf.JointDiffusion(), 0)
-        arrived = bridges.transport(problem.start, bridges.affinity(problem.start)).values
+        arrived = bridges.transport(problem.start).values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
         evidence = weigh_pairs(bridges, folds, 0)
         held += [seen.alignment for seen in evidence]
@@ -139,7 +139,7 @@ def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
         out = folds[0] == fold
         kept = replace(reference, main_rows=reference.main_rows[~out], reference_rows=reference.reference_rows[~out])
         smaller = Bridges.build(replace(problem, references=(kept,)), method.settings(), tables, mf.Host())[0]
-        arrived = smaller.transport(problem.start, smaller.affinity(problem.start)).values[reference.main_rows[out], 0]
+        arrived = smaller.transport(problem.start).values[reference.main_rows[out], 0]
         np.testing.assert_allclose(held_out[out], arrived, atol=1e-9)
 
 
@@ -167,9 +167,9 @@ def test_every_table_takes_the_scaling_that_its_pairs_speak_for():
     crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((160, 60))])
     problem = Problem.of(remade(case.main, features=loud), [remade(case.references[0], features=crowd)])
     bridges, _, _ = choose(problem, mf.JointDiffusion(), 0)
-    assert bridges.tables.standardised() == (True, False)
+    assert bridges.standardised == (True, False)
     fixed, _, _ = choose(problem, mf.JointDiffusion(standardised=True), 0)
-    assert fixed.tables.standardised() == (True, True)
+    assert fixed.standardised == (True, True)
 
 
 def test_a_sample_of_large_tables_chooses_their_scaling_and_each_is_searched_once(monkeypatch):
@@ -186,7 +186,7 @@ def test_a_sample_of_large_tables_chooses_their_scaling_and_each_is_searched_onc
     method, place = mf.JointDiffusion(), Counting()
     scalings = scalings_to_try(problem, method, 0, place)
     bridges = choose_bridges(problem, method, 0, place, scalings)[0]
-    assert bridges.tables.standardised() == every.tables.standardised() == (True, False, None)
+    assert bridges.standardised == every.standardised == (True, False, None)
     assert sorted(place.sizes) == [200] * 4 + [400] * 2
 
 
@@ -198,14 +198,12 @@ def test_a_sample_keeps_all_pairs_as_they_are():
     assert len(part.main) == 100
     for before, after in zip(whole.references[:2], part.references[:2], strict=True):
         np.testing.assert_array_equal(part.main.keys[after.main_rows], whole.main.keys[before.main_rows])
-        theirs = before.source.keys[before.reference_rows]
-        np.testing.assert_array_equal(after.source.keys[after.reference_rows], theirs)
-        assert len(after.scores) == len(after.source) == 100
-        assert np.corrcoef(before.paired_scores(), after.paired_scores())[0, 1] == pytest.approx(1.0)
-    partners = dict(
-        zip(whole.main.keys[whole.references[2].main_rows], whole.references[2].paired_scores(), strict=True)
-    )
-    np.testing.assert_array_equal(part.references[2].paired_scores(), [partners[key] for key in part.main.keys])
+        theirs = before.table.keys[before.reference_rows]
+        np.testing.assert_array_equal(after.table.keys[after.reference_rows], theirs)
+        assert len(after.scores) == len(after.table) == 100
+        assert np.corrcoef(before.paired, after.paired)[0, 1] == pytest.approx(1.0)
+    partners = dict(zip(whole.main.keys[whole.references[2].main_rows], whole.references[2].paired, strict=True))
+    np.testing.assert_array_equal(part.references[2].paired, [partners[key] for key in part.main.keys])
 
 
 def test_for_many_pairs_the_chance_level_is_the_limit_of_permutations(rng):

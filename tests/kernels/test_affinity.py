@@ -7,14 +7,14 @@ import scipy.sparse as sparse
 import torch
 
 from manifuse.diffusion import graph as graph_module
-from manifuse.diffusion import neighbours as neighbours_module
 from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.tensors import TensorGraph
 from manifuse.kernels import blocks
-from manifuse.kernels.affinity import SparseAffinity, in_order, inverse_order
+from manifuse.kernels.affinity import SparseAffinity
 from manifuse.kernels.chebyshev import moments, smooth, spread
 from manifuse.kernels.compiled import pair_step
+from manifuse.kernels.rows import from_order, in_order, inverse_order
 from manifuse.kernels.tensors import TensorAffinity
 
 ROWS = 90
@@ -101,6 +101,7 @@ def test_every_recurrence_comes_out_the_same(kind, matrix, rng):
 def test_an_inverse_order_undoes_the_order(rng):
     order = rng.permutation(30)
     np.testing.assert_array_equal(order[inverse_order(order)], np.arange(30))
+    np.testing.assert_array_equal(from_order(order, order), np.arange(30))
 
 
 @pytest.mark.parametrize("scale", [0.1, np.inf])
@@ -112,7 +113,7 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch)
         return Neighbours.of(features, Query(6, True), np.random.default_rng(0))
 
     here = HostGraph.of(searched(), 5)
-    monkeypatch.setattr(neighbours_module, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(graph_module, "ORDERED_ROWS", 10)
     apart = HostGraph.of(searched(), 5)
     assert here.order is None
     assert apart.order is not None

@@ -8,15 +8,15 @@ from scipy.linalg import solve_sylvester
 
 from manifuse.kernels.affinity import SparseAffinity
 from manifuse.kernels.chebyshev import moments, resolvent_coefficients, smooth, smoothing_coefficients, spread
-from manifuse.kernels.laplacian import edge_pattern, normalised_affinity
+from manifuse.kernels.laplacian import joined, normalised_affinity
 from manifuse.kernels.neighbours import exact_neighbours
 
 
 def affinity_of(rng, rows):
-    named = edge_pattern(exact_neighbours(rng.standard_normal((rows, 3)), 5)).toarray() > 0
+    named = joined(exact_neighbours(rng.standard_normal((rows, 3)), 5), np.ones((rows, 5))).toarray() > 0
     weights = rng.uniform(0.1, 1.0, (rows, rows))
     matrix = sparse.csr_array(np.where(named, weights + weights.T, 0.0))
-    return SparseAffinity(normalised_affinity(matrix, matrix.sum(axis=1), threads=1))
+    return SparseAffinity(normalised_affinity(matrix, np.zeros(rows), np.inf, matrix.sum(axis=1)))
 
 
 @given(st.floats(0.01, 100.0), st.integers(1, 3), st.floats(0, 2), st.floats(0, 2))

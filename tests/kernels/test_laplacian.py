@@ -4,29 +4,34 @@ import scipy.sparse as sparse
 
 from manifuse.kernels import blocks
 from manifuse.kernels.laplacian import (
-    edge_pattern,
     feature_weights,
+    joined,
+    joint_degrees,
     local_scales,
     locality_order,
     normalised_affinity,
     prediction_weights,
     squared_distances,
     weigh_by_features,
-    weigh_by_predictions,
 )
 from manifuse.kernels.neighbours import exact_neighbours
+from manifuse.kernels.rows import row_block
 
 
 @pytest.fixture
 def pattern(rng):
-    return edge_pattern(exact_neighbours(rng.standard_normal((50, 3)), 4))
+    return edges_of(exact_neighbours(rng.standard_normal((50, 3)), 4))
+
+
+def edges_of(neighbours):
+    return joined(neighbours, np.ones(neighbours.shape))
 
 
 def test_an_edge_stands_where_either_end_names_the_other(rng):
     neighbours = exact_neighbours(rng.standard_normal((30, 2)), 3)
     named = np.zeros((30, 30), dtype=bool)
     named[np.arange(30)[:, None], neighbours] = True
-    np.testing.assert_array_equal(edge_pattern(neighbours).toarray() > 0, named | named.T)
+    np.testing.assert_array_equal(edges_of(neighbours).toarray() > 0, named | named.T)
 
 
 def test_distances_of_edges_equal_the_definition(rng):
@@ -34,6 +39,10 @@ def test_distances_of_edges_equal_the_definition(rng):
     start, stop = rng.integers(0, 40, (2, 100))
     expected = np.sum((features[start] - features[stop]) ** 2, axis=1)
     np.testing.assert_allclose(squared_distances(features, start, stop), expected, rtol=1e-9)
+    narrow = features.astype(np.float32)
+    np.testing.assert_array_equal(
+        squared_distances(narrow, start, stop), squared_distances(narrow.astype(float), start, stop)
+    )
 
 
 def test_rows_among_copies_take_the_mean_scale():
@@ -57,7 +66,7 @@ def weighed(pattern, weigh):
 
 
 def affinity_of(weights):
-    return normalised_affinity(weights, weights.sum(axis=1), threads=1)
+    return normalised_affinity(weights, np.zeros(weights.shape[0]), np.inf, weights.sum(axis=1))
 
 
 def test_the_affinity_is_the_definition_and_symmetric_to_the_last_bit(pattern):
@@ -83,33 +92,60 @@ def test_a_row_whose_weights_vanish_is_isolated_not_divided_by_zero(pattern):
     assert not affinity.toarray()[7].any()
 
 
+@pytest.mark.parametrize("precision, tolerance", [(np.float64, 1e-12), (np.float32, 3e-7)])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_weights_and_degrees_are_those_of_the_definition_in_any_number_of_blocks(threads, monkeypatch, rng):
+def test_weights_degrees_and_affinity_are_the_definition_in_any_number_of_blocks(
+    threads, precision, tolerance, monkeypatch, rng
+):
     monkeypatch.setattr(blocks, "ROWS", 7)
-    features = rng.standard_normal((50, 3))
+    features, predictions = rng.standard_normal((50, 3)), rng.standard_normal(50)
     neighbours = exact_neighbours(features, 4)
     distances = np.sum((features[:, None] - features[neighbours]) ** 2, axis=2)
-    pattern, scales, predictions = edge_pattern(neighbours), local_scales(distances), rng.standard_normal(50)
-    weights = weigh_by_features(pattern, distances, scales, threads=threads)
+    scales = local_scales(distances)
+    weights = weigh_by_features(neighbours, distances, scales, precision=precision, threads=threads)
     squares = np.sum((features[:, None] - features[None, :]) ** 2, axis=2)
-    by_features = np.where(pattern.toarray() > 0, np.exp(-squares / np.sqrt(np.outer(scales, scales))), 0.0)
-    np.testing.assert_allclose(weights.toarray(), by_features, rtol=1e-12)
-    joint, degrees = weigh_by_predictions(weights, predictions, 0.5, threads=threads)
-    expected = by_features * np.exp(-((predictions[:, None] - predictions[None, :]) ** 2) / 0.5)
-    np.testing.assert_allclose(joint.toarray(), expected, rtol=1e-12)
-    np.testing.assert_allclose(degrees, expected.sum(axis=1), rtol=1e-12)
+    by_features = np.where(edges_of(neighbours).toarray() > 0, np.exp(-squares / np.sqrt(np.outer(scales, scales))), 0)
+    np.testing.assert_allclose(weights.toarray(), by_features, rtol=tolerance)
+    joint = by_features * np.exp(-((predictions[:, None] - predictions[None, :]) ** 2) / 0.5)
+    degrees = joint_degrees(weights, predictions, 0.5, threads=threads)
+    np.testing.assert_allclose(degrees, joint.sum(axis=1), rtol=tolerance)
+    affinity = normalised_affinity(weights, predictions, 0.5, degrees, threads=threads)
+    expected = joint / np.sqrt(np.outer(joint.sum(axis=1), joint.sum(axis=1)))
+    np.testing.assert_allclose(affinity.toarray(), expected, rtol=2 * tolerance)
+    np.testing.assert_array_equal(affinity.toarray(), affinity.toarray().T)
+    assert (weights.dtype, degrees.dtype, affinity.dtype) == (precision, np.float64, precision)
+
+
+def test_some_rows_are_weighed_as_they_are_among_all(pattern, rng):
+    predictions = rng.standard_normal(50)
+    degrees = joint_degrees(pattern, predictions, 0.5)
+    whole = normalised_affinity(pattern, predictions, 0.5, degrees)
+    some = slice(20, 35)
+    rows = row_block(pattern, some)
+    np.testing.assert_array_equal(joint_degrees(rows, predictions[some], 0.5, others=predictions), degrees[some])
+    part = normalised_affinity(rows, predictions[some], 0.5, degrees[some], others=(predictions, degrees))
+    np.testing.assert_array_equal(part.toarray(), whole.toarray()[some])
+
+
+def test_weights_below_single_precision_do_not_cut_rows_off():
+    # Two rows far in scores from all others and from each other: their joint weights have no single precision.
+    weights = sparse.csr_array(np.ones((4, 4), dtype=np.float32) - np.eye(4, dtype=np.float32))
+    predictions = np.array([0.0, 0.1, 30.0, 45.0])
+    degrees = joint_degrees(weights, predictions, 1.0)
+    affinity = normalised_affinity(weights, predictions, 1.0, degrees)
+    assert 0 < degrees[2] < np.finfo(np.float32).tiny
+    assert affinity.toarray()[2, 3] == pytest.approx(1.0, rel=1e-6)
 
 
 def test_rows_without_edges_have_degree_zero():
     weights = sparse.csr_array(np.diag([1.0, 0.0, 0.0, 2.0])[[0, 1, 3, 2]])
-    degrees = weigh_by_predictions(weights, np.zeros(4), np.inf, threads=1)[1]
-    np.testing.assert_array_equal(degrees, [1.0, 0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(joint_degrees(weights, np.zeros(4), np.inf), [1.0, 0.0, 2.0, 0.0])
 
 
 def test_neighbours_stand_near_each_other_in_their_order(rng):
     line = rng.permutation(400).astype(float)[:, None]
     neighbours = exact_neighbours(line, 4)
-    order = locality_order(neighbours)
+    order = locality_order(edges_of(neighbours))
     np.testing.assert_array_equal(np.sort(order), np.arange(400))
     places = np.argsort(order)
     assert np.abs(places[neighbours] - places[:, None]).max() <= 8
@@ -117,24 +153,24 @@ def test_neighbours_stand_near_each_other_in_their_order(rng):
 
 def test_a_graph_without_edges_is_all_isolated():
     empty = sparse.csr_array((4, 4))
-    assert normalised_affinity(empty, np.zeros(4), threads=1).nnz == 0
+    assert normalised_affinity(empty, np.zeros(4), np.inf, np.zeros(4)).nnz == 0
 
 
-def test_an_edge_knows_where_the_table_names_it(rng):
-    features = rng.integers(0, 3, (60, 2)).astype(float)  # copies among them: distances of zero are edges too
-    neighbours = exact_neighbours(features, 4)
-    pattern = edge_pattern(neighbours)
-    distances = np.sum((features[:, None] - features[neighbours]) ** 2, axis=2)
-    start, stop = pattern.nonzero()
-    np.testing.assert_array_equal(distances.ravel()[pattern.data - 1], squared_distances(features, start, stop))
+def test_an_edge_has_what_its_ends_say_of_it(rng, monkeypatch):
+    monkeypatch.setattr(blocks, "ROWS", 7)
+    neighbours, values = exact_neighbours(rng.standard_normal((60, 2)), 4), rng.random((60, 4))
+    said = np.zeros((60, 60))
+    said[np.arange(60)[:, None], neighbours] = values
+    matrix = joined(neighbours, values)
+    np.testing.assert_array_equal(matrix.toarray(), np.maximum(said, said.T))
+    assert matrix.has_canonical_format
 
 
 def test_a_neighbour_named_twice_is_one_edge():
     neighbours = np.array([[1, 1], [2, 0], [3, 1], [2, 2]])
-    pattern = edge_pattern(neighbours)
-    assert pattern.data.min() >= 1
-    assert pattern.data.max() <= neighbours.size
-    flat = neighbours.ravel()
-    start, stop = pattern.nonzero()
-    named = np.column_stack([(pattern.data - 1) // 2, flat[pattern.data - 1]])
-    assert all({a, b} == set(pair) for a, b, pair in zip(start.tolist(), stop.tolist(), named.tolist(), strict=True))
+    matrix = edges_of(neighbours)
+    expected = np.zeros((4, 4))
+    for start, stop in ((0, 1), (1, 2), (2, 3)):
+        expected[start, stop] = expected[stop, start] = 1.0
+    np.testing.assert_array_equal(matrix.toarray(), expected)
+    assert matrix.nnz == 6

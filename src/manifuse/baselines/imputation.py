@@ -47,7 +47,7 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     columns: list[FloatArray] = []
     chosen: dict[str, object] = {}
     for reference in problem.references:
-        rows, known = reference.main_rows, reference.scores[reference.reference_rows]
+        rows, known = reference.main_rows, reference.paired
         search = _search(table.shape[1], len(rows), seed).fit(table[rows], known)
         column = np.asarray(search.predict(table))
         column[rows] = known

@@ -51,16 +51,19 @@ class Transport:
     def of(cls, carried: FloatArray, row_sums: FloatArray) -> Transport:
         """Divide carried scores by the row sums, where these are more than rounding."""
         reached = (row_sums > 0) & (row_sums >= REACHED * row_sums.max(axis=0))
-        values = np.where(reached, carried, 0.0) / np.where(reached, row_sums, 1.0)
+        values = np.divide(carried, row_sums, out=np.zeros(carried.shape), where=reached)
         means = values.sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
-        return cls(np.where(reached, values, means), row_sums, reached)
+        np.copyto(values, means, where=~reached)
+        return cls(values, row_sums, reached)
 
     def project(self, values: FloatArray) -> FloatArray:
         """Take scores (q, m) that arrived at any rows to the sphere as these here go to it (eq. 1)."""
         constant = is_constant(self.values)
-        centred = self.values - self.values.mean(axis=0)
-        norms = np.where(constant, np.inf, np.linalg.norm(centred, axis=0))
-        return np.asarray((values - self.values.mean(axis=0)) / norms)
+        means = self.values.mean(axis=0)
+        norms = np.where(constant, np.inf, np.linalg.norm(self.values - means, axis=0))
+        projected = values - means
+        projected /= norms
+        return np.asarray(projected)
 
 
 class Anchor(ABC):
@@ -190,6 +193,8 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         return chebyshev.resolvent_coefficients(self.step, power=power, tolerance=self.tolerance)
 
     def _solve(self, main: Affinity, anchors: Sequence[ImplicitAnchor], *, power: int) -> list[FloatArray]:
+        if main.pairwise and len(anchors) > 1:
+            return [block for anchor in anchors for block in self._solve(main, [anchor], power=power)]
         coefficients = self._coefficients(power)
         rows = np.unique(np.concatenate([anchor.main_rows for anchor in anchors]))
         widths = [anchor.moments.shape[2] for anchor in anchors]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
-from manifuse.diffusion.bridge import Anchor, BridgeScheme, Transport, anchors_of, transport
+from manifuse.diffusion.bridge import Anchor, Transport, anchors_of, transport
 from manifuse.diffusion.graph import FeatureGraph
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
 from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.place import Place
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, Reference
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
+
+Key = TypeVar("Key")
 
 #: Numbers of a block of right-hand sides while held-out pairs are asked; more columns wait for their turn.
 HELD_OUT_NUMBERS = 1 << 22
@@ -84,7 +86,7 @@ class NeighbourTables:
             return neighbours_of(table, count, method, place, standardised=flag, rng=rng)
 
         references = tuple(
-            None if reference.source is None else search(reference.source, flag)
+            None if reference.is_coupled else search(reference.table, flag)
             for reference, flag in zip(problem.references, standardised[1:], strict=True)
         )
         needed = any(table is not None for table in references)
@@ -101,85 +103,86 @@ class Bridges:
     ----------
     problem : Problem
     setting : Setting
-    tables : NeighbourTables
     graph : FeatureGraph or None
         The main table's; None where every reference is coupled.
     anchors : tuple of (int, Anchor)
         Place among the references and reference side, for those that are not coupled.
+    standardised : tuple of bool or None
+        As `NeighbourTables.standardised` has it.
+    recall : tuple of float or None
+        As `NeighbourTables.recall` has it.
     """
 
     problem: Problem
     setting: Setting
-    tables: NeighbourTables
     graph: FeatureGraph | None
     anchors: tuple[tuple[int, Anchor], ...]
+    standardised: tuple[bool | None, ...]
+    recall: tuple[float | None, ...]
 
     @classmethod
     def build(
         cls, problem: Problem, settings: Sequence[Setting], tables: NeighbourTables, place: Place
     ) -> list[Bridges]:
         """Build the bridges of every setting; graphs and reference sides that settings have in common are shared."""
-        graphs: dict[int, FeatureGraph | None] = {
+        sides: dict[Setting, list[tuple[int, Anchor]]] = {setting: [] for setting in settings}
+        for number, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
+            if table is not None:
+                for setting, anchor in _anchors(reference, table, settings, place).items():
+                    sides[setting].append((number, anchor))
+        graphs = {
             count: None if tables.main is None else place.graph(tables.main, count)
             for count in {setting.neighbours for setting in settings}
         }
-        alike: dict[tuple[int, float], list[BridgeScheme[Any]]] = {}
-        for setting in settings:
-            alike.setdefault((setting.neighbours, setting.score_scale), []).append(setting.bridge)
-        sides: dict[tuple[int, float], list[tuple[int, Mapping[BridgeScheme[Any], Anchor]]]] = {
-            key: [] for key in alike
-        }
-        for number, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
-            if table is None:
-                continue
-            for count in graphs:
-                graph = place.graph(table, count)
-                block = np.column_stack([reference.scores, np.ones(len(reference.scores))])
-                for key, schemes in alike.items():
-                    if key[0] == count:
-                        affinity = graph.affinity(reference.scores, key[1])
-                        pairs = (reference.main_rows, reference.reference_rows)
-                        sides[key].append((number, anchors_of(schemes, affinity, block, *pairs)))
         return [
             cls(
                 problem,
                 setting,
-                tables,
                 graphs[setting.neighbours],
-                tuple(
-                    (number, made[setting.bridge]) for number, made in sides[setting.neighbours, setting.score_scale]
-                ),
+                tuple(sides[setting]),
+                tables.standardised(),
+                tables.recall(),
             )
             for setting in settings
         ]
 
-    def affinity(self, predictions: FloatArray) -> Affinity | None:
-        """Affinity of the main table, re-weighted by ``predictions`` (n,); None where there is no graph."""
-        if self.graph is None:
-            return None
-        return self.graph.affinity(standardise(predictions), self.setting.score_scale)
+    def on_host(self) -> Bridges:
+        """Return the same bridges, their graph in this machine's memory."""
+        return self if self.graph is None else replace(self, graph=self.graph.on_host())
 
-    def smooth(self, predictions: FloatArray, affinity: Affinity | None, step: float) -> Transport | None:
-        """Smooth ``predictions`` over the graph they weigh, as a reference that all rows are paired with.
+    def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> tuple[Transport, Transport | None]:
+        """Bring every reference to the main rows over the graph that ``predictions`` (n,) weigh.
 
-        Returns None where there is no graph or ``step`` is 0.
+        Returns
+        -------
+        transport : Transport
+        smoothed : Transport or None
+            ``predictions`` smoothed over that graph by a step of ``smoothing``, as a reference that all rows are
+            paired with; None where there is no graph or the step is 0.
         """
-        if affinity is None or step == 0:
-            return None
-        block = np.column_stack([predictions, np.ones(len(predictions))])
-        (smoothed,) = smooth(affinity, block, [step])
-        return Transport.of(smoothed[:, :1], smoothed[:, 1:])
-
-    def transport(self, predictions: FloatArray, affinity: Affinity | None) -> Transport:
-        """Bring every reference to the main rows, given the current ``predictions`` (n,) and their affinity."""
+        blocks: list[FloatArray] = []
+        smoothed = None
+        affinity = self._affinity(predictions)
+        if affinity is not None and smoothing > 0:
+            (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [smoothing])
+            smoothed = Transport.of(block[:, :1], block[:, 1:])
+        if affinity is not None:
+            blocks = self.setting.bridge.carry(affinity, [anchor for _, anchor in self.anchors], predictions)
+        # What comes now needs the room of the affinity, and then that of the blocks.
+        affinity = None
         shape = (len(predictions), len(self.problem.references))
         carried, row_sums = np.empty(shape), np.ones(shape)
         for place, reference in enumerate(self.problem.references):
             if reference.is_coupled:
-                carried[reference.main_rows, place] = reference.paired_scores()
-        for (place, _), block in zip(self.anchors, self._carry(predictions, affinity), strict=True):
+                carried[reference.main_rows, place] = reference.paired
+        for place, _ in reversed(self.anchors):
+            block = blocks.pop()
             carried[:, place], row_sums[:, place] = block[:, 0], block[:, -1]
-        return Transport.of(carried, row_sums)
+        return Transport.of(carried, row_sums), smoothed
+
+    def transport(self, predictions: FloatArray) -> Transport:
+        """Bring every reference to the main rows over the graph that ``predictions`` (n,) weigh."""
+        return self.arrive(predictions)[0]
 
     def predict_held_out(self, predictions: FloatArray, folds: Sequence[IndexArray]) -> dict[int, FloatArray]:
         """Reference scores at every pair, carried by a bridge that was not given that pair.
@@ -195,7 +198,7 @@ class Bridges:
         dict
             For the place of every reference that is not coupled, an array (p,).
         """
-        affinity = self.affinity(predictions)
+        affinity = self._affinity(predictions)
         if affinity is None:
             return {}
         tasks = [(place, anchor, fold) for place, anchor in self.anchors for fold in np.unique(folds[place])]
@@ -210,7 +213,33 @@ class Bridges:
                 held_out[place][here] = arrived.values[self.problem.references[place].main_rows[here], column]
         return held_out
 
-    def _carry(self, predictions: FloatArray, affinity: Affinity | None) -> list[FloatArray]:
-        if affinity is None:
-            return []
-        return self.setting.bridge.carry(affinity, [anchor for _, anchor in self.anchors], predictions)
+    def _affinity(self, predictions: FloatArray) -> Affinity | None:
+        """Affinity of the main table, re-weighted by ``predictions`` (n,); None where there is no graph."""
+        if self.graph is None:
+            return None
+        return self.graph.affinity(standardise(predictions), self.setting.score_scale)
+
+
+def _anchors(
+    reference: Reference, table: Neighbours, settings: Sequence[Setting], place: Place
+) -> dict[Setting, Anchor]:
+    """The reference's side of the bridge under every setting; what settings have in common is made once."""
+    scores = reference.scores
+    block = np.column_stack([scores, np.ones(len(scores))])
+    made: dict[Setting, Anchor] = {}
+    for count, alike in _by(lambda setting: setting.neighbours, settings).items():
+        graph = place.graph(table, count)
+        for scale, same in _by(lambda setting: setting.score_scale, alike).items():
+            affinity = graph.affinity(scores, scale)
+            schemes = [setting.bridge for setting in same]
+            anchors = anchors_of(schemes, affinity, block, reference.main_rows, reference.reference_rows)
+            made |= {setting: anchors[setting.bridge] for setting in same}
+    return made
+
+
+def _by(key: Callable[[Setting], Key], settings: Sequence[Setting]) -> dict[Key, list[Setting]]:
+    """Settings by what a key makes of them."""
+    groups: dict[Key, list[Setting]] = {}
+    for setting in settings:
+        groups.setdefault(key(setting), []).append(setting)
+    return groups

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from manifuse.diffusion.bridge import REACHED, Transport
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.joint import Path, Round, columns_of
+from manifuse.diffusion.joint import Round
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.presmoothing import Presmoothing
@@ -71,9 +70,8 @@ class Extension:
     def of(
         cls,
         bridges: Bridges,
-        references: Sequence[Observations],
-        path: Path,
-        transport: Transport,
+        lookups: tuple[Lookup | None, ...],
+        rounds: tuple[Round, ...],
         presmoothing: Presmoothing | None,
         method: JointDiffusion,
     ) -> Extension:
@@ -82,28 +80,23 @@ class Extension:
         Parameters
         ----------
         bridges : Bridges
-        references : sequence of Observations
-            As they came, in the order of the problem.
-        path : Path
-        transport : Transport
-            Of the final predictions.
+            On this machine.
+        lookups : tuple of Lookup or None
+        rounds : tuple of Round
+            As `Path` has them.
         presmoothing : Presmoothing or None
         method : JointDiffusion
         """
         problem = bridges.problem
         return cls(
             main=problem.main,
-            # It needs no device and no cluster any more.
             graph=None if bridges.graph is None else bridges.graph.on_host(),
             score_scale=bridges.setting.score_scale,
             offset=problem.offset,
             scale=problem.scale,
-            lookups=tuple(
-                Lookup(table.keys, reference.scores) if reference.is_coupled else None
-                for table, reference in zip(references, problem.references, strict=True)
-            ),
-            rounds=path.rounds,
-            end=Round(path.predictions, transport, None, np.zeros(0)),
+            lookups=lookups,
+            rounds=rounds[:-1],
+            end=rounds[-1],
             presmoothing=presmoothing,
             smoothing=method.smoothing,
             anchored=method.anchored,
@@ -134,15 +127,9 @@ class Extension:
         for turn in self.rounds:
             affinity = None if edges is None else self._affinity(turn, current, edges)
             references, _ = self._arrive(new, turn, affinity, edges)
-            current = (
-                columns_of(
-                    current,
-                    references,
-                    self._smooth(turn, current, affinity, edges),
-                    own if self.anchored else None,
-                )
-                @ turn.coefficients
-            )
+            smoothed = self._smooth(turn, current, affinity, edges)
+            others = (references, smoothed, own if self.anchored else None)
+            current = np.column_stack([current, *(each for each in others if each is not None)]) @ turn.coefficients
         affinity = None if edges is None else self._affinity(self.end, current, edges)
         return self.offset + self.scale * current, self._arrive(new, self.end, affinity, edges)[1]
 

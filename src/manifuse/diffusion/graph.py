@@ -9,17 +9,24 @@ import numpy as np
 
 from manifuse.diffusion.neighbours import Neighbours
 from manifuse.errors import find
-from manifuse.kernels.affinity import Affinity, SparseAffinity, inverse_order
+from manifuse.kernels.affinity import Affinity, SparseAffinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.compiled import pair_step
 from manifuse.kernels.laplacian import (
-    edge_pattern,
+    joint_degrees,
     local_scales,
+    locality_order,
     normalised_affinity,
     weigh_by_features,
-    weigh_by_predictions,
 )
+from manifuse.kernels.rows import from_order, in_order
 from manifuse.machine import threads
+
+#: Rows from which a graph is kept in an order of its own, so that neighbours are near in memory (docs/decisions.md).
+ORDERED_ROWS = 20_000
+
+#: Rows from which memory is spared: edges are kept in single precision, and what rounds did is not kept.
+LARGE_ROWS = 100_000
 
 #: Rows from which compiled steps are worth their compilation, where numba is installed.
 COMPILED_ROWS = 300_000
@@ -70,7 +77,7 @@ class HostGraph(FeatureGraph):
     Attributes
     ----------
     weights : (n, n) CSR array
-        ``W^x``, in the order of ``order``.
+        ``W^x``, in the order of ``order``; of large tables in single precision.
     scales : (n,) array
     neighbours : int
     standardised : bool or None
@@ -88,18 +95,18 @@ class HostGraph(FeatureGraph):
     def of(cls, neighbours: Neighbours, count: int) -> HostGraph:
         """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
         indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
-        scales, order = local_scales(distances), neighbours.order
-        if order is not None:
-            indices, distances = inverse_order(order)[indices[order]], distances[order]
-        pattern = edge_pattern(indices)
-        inside = scales if order is None else scales[order]
-        weights = weigh_by_features(pattern, distances, inside, threads=threads())
+        scales, rows = local_scales(distances), len(indices)
+        precision = np.float32 if rows >= LARGE_ROWS else np.float64
+        weights = weigh_by_features(indices, distances, scales, precision=precision, threads=threads())
+        order = locality_order(weights) if rows >= ORDERED_ROWS else None
+        weights = weights if order is None else in_order(weights, order)
         return cls(weights, scales, indices.shape[1], neighbours.standardised, order)
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
-        weights, degrees = self._weigh(predictions, scale)
-        matrix = normalised_affinity(weights, degrees, threads=threads())
+        inside = self._inside(predictions)
+        degrees = joint_degrees(self.weights, inside, scale, threads=threads())
+        matrix = normalised_affinity(self.weights, inside, scale, degrees, threads=threads())
         # Compiling takes a second or two.
         numba = find("numba") if len(self.scales) >= COMPILED_ROWS else None
         compiled = None if numba is None else pair_step(numba)
@@ -107,13 +114,12 @@ class HostGraph(FeatureGraph):
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""
-        degrees = self._weigh(predictions, scale)[1]
-        return degrees if self.order is None else np.asarray(degrees[inverse_order(self.order)])
+        degrees = joint_degrees(self.weights, self._inside(predictions), scale, threads=threads())
+        return degrees if self.order is None else from_order(degrees, self.order)
 
     def on_host(self) -> HostGraph:
         """Return itself."""
         return self
 
-    def _weigh(self, predictions: FloatArray, scale: float) -> tuple[SparseMatrix, FloatArray]:
-        inside = predictions if self.order is None else predictions[self.order]
-        return weigh_by_predictions(self.weights, inside, scale, threads=threads())
+    def _inside(self, predictions: FloatArray) -> FloatArray:
+        return predictions if self.order is None else np.asarray(predictions[self.order])

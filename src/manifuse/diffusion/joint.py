@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from manifuse.diffusion.bridge import Transport
 from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.graph import LARGE_ROWS
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.prediction import PredictionRun, diffuse_prediction
 from manifuse.diffusion.score import Score
@@ -98,7 +100,13 @@ class Path:
     ----------
     predictions : (n,) array
         On the sphere.
-    rounds : tuple of Round
+    coefficients : tuple of (m + 1,) to (m + 3,) arrays
+        Those of every round, as `Round` has them.
+    rounds : tuple of Round or None
+        What every round did, and last what a further one would begin with; None where the table is large: a round is
+        several times as large as the table's scores.
+    transport : Transport
+        Of the final predictions.
     history : tuple of Step
     surface : (step sizes, weight scales) array or None
         Best score of every cell in the first round.
@@ -106,7 +114,9 @@ class Path:
     """
 
     predictions: FloatArray
-    rounds: tuple[Round, ...]
+    coefficients: tuple[FloatArray, ...]
+    rounds: tuple[Round, ...] | None
+    transport: Transport
     history: tuple[Step, ...]
     surface: FloatArray | None
     reason: Reason
@@ -127,20 +137,18 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
     problem = bridges.problem
     grid = method.grid(labelled=score is not None)
     current = problem.start
+    kept = len(current) < LARGE_ROWS
+    taken: list[FloatArray] = []
     rounds: list[Round] = []
     history: list[Step] = []
     surface = None
     reason = Reason.ROUNDS_USED_UP
     for number in range(1, method.rounds + 1):
-        affinity = bridges.affinity(current)
-        transport = bridges.transport(current, affinity)
-        smoothed = bridges.smooth(current, affinity, method.smoothing)
-        columns = columns_of(
-            current,
-            transport.project(transport.values),
-            None if smoothed is None else smoothed.project(smoothed.values),
-            problem.start if method.anchored else None,
-        )
+        transport, smoothed = bridges.arrive(current, method.smoothing)
+        columns = mixture(current, transport, smoothed, problem.start if method.anchored else None)
+        # What is not kept makes room.
+        arrived = (transport, smoothed) if kept else None
+        del transport, smoothed
         evaluate = None
         if score is not None:
             rows = columns[score.rows]
@@ -163,20 +171,52 @@ def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: 
         if stuck:
             reason = Reason.SCORE_STOPPED_RISING
             break
-        rounds.append(Round(current, transport, smoothed, run.path[-1]))
-        # Columns and coefficients are of unit norm already; projecting again keeps rounding from adding up.
-        following = unit(columns @ run.path[-1])
+        taken.append(run.path[-1])
+        if arrived is not None:
+            rounds.append(Round(current, *arrived, run.path[-1]))
+        following = mix(columns, run.path[-1])
+        del columns, arrived
         turned = 1.0 - float(following @ current)
         current = following
         if score is None and turned < method.settled:
             reason = Reason.SETTLED
             break
-    return Path(current, tuple(rounds), tuple(history), surface, reason)
+    transport = bridges.transport(current)
+    if kept:
+        rounds.append(Round(current, transport, None, np.zeros(0)))
+    return Path(current, tuple(taken), tuple(rounds) if kept else None, transport, tuple(history), surface, reason)
 
 
-def columns_of(current: FloatArray, *others: FloatArray | None) -> FloatArray:
-    """``Z``: the current prediction, then whatever else there is to mix it with, all on the sphere."""
-    return np.column_stack([current, *(other for other in others if other is not None)])
+def replay(bridges: Bridges, method: JointDiffusion, coefficients: Sequence[FloatArray]) -> tuple[Round, ...]:
+    """Do again what `diffuse` did, for what it did not keep; the same that ``Path.rounds`` would be."""
+    current, rounds = bridges.problem.start, []
+    for each in coefficients:
+        transport, smoothed = bridges.arrive(current, method.smoothing)
+        rounds.append(Round(current, transport, smoothed, each))
+        origin = bridges.problem.start if method.anchored else None
+        current = mix(mixture(current, transport, smoothed, origin), each)
+    return (*rounds, Round(current, bridges.transport(current), None, np.zeros(0)))
+
+
+def mixture(
+    current: FloatArray, transport: Transport, smoothed: Transport | None, origin: FloatArray | None
+) -> FloatArray:
+    """``Z`` on the main rows: the current prediction, the references, it smoothed, and what the first round had."""
+    references = transport.values.shape[1]
+    columns = np.empty((len(current), 1 + references + (smoothed is not None) + (origin is not None)))
+    columns[:, 0] = current
+    columns[:, 1 : 1 + references] = transport.project(transport.values)
+    if smoothed is not None:
+        columns[:, 1 + references] = smoothed.project(smoothed.values)[:, 0]
+    if origin is not None:
+        columns[:, -1] = origin
+    return columns
+
+
+def mix(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """``Z a`` on the sphere."""
+    # Columns and coefficients are of unit norm already; projecting again keeps rounding from adding up.
+    return unit(columns @ coefficients)
 
 
 def _record(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from manifuse.diffusion.containers import to_numpy
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations, rescale
-from manifuse.kernels.laplacian import locality_order, squared_distances
+from manifuse.kernels.laplacian import squared_distances
 from manifuse.kernels.neighbours import approximate_neighbours, exact_is_affordable, exact_neighbours
 
 Search = Literal["auto", "exact", "approximate"]
@@ -25,9 +24,6 @@ LEAST_RECALL = 0.95
 
 #: Distances that are given may be as large as this: their squares are in range.
 LARGEST_DISTANCE = 1e150
-
-#: Rows from which a graph is kept in an order of its own, so that neighbours are near in memory (docs/decisions.md).
-ORDERED_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,11 +160,6 @@ class Neighbours:
     def count(self) -> int:
         """Neighbours of every row (N)."""
         return int(self.indices.shape[1])
-
-    @cached_property
-    def order(self) -> IndexArray | None:
-        """Order of rows (n,) in which neighbours stand near each other; None where the table is small anyway."""
-        return locality_order(self.indices) if len(self.indices) >= ORDERED_ROWS else None
 
 
 def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:

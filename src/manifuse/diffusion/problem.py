@@ -30,10 +30,10 @@ class Reference:
     Attributes
     ----------
     name : str
-    scores : (n_k,) array
-        Standardised.
-    source : Observations or None
-        The table that its graph is made of; None where the bridge is the identity.
+    table : Observations
+        As it came.
+    paired : (p,) array
+        Its standardised scores at the pairs.
     main_rows, reference_rows : (p,) array of int
         The pairs, in the order of their ids.
     is_coupled : bool
@@ -43,16 +43,17 @@ class Reference:
     """
 
     name: str
-    scores: FloatArray
-    source: Observations | None
+    table: Observations
+    paired: FloatArray
     main_rows: IndexArray
     reference_rows: IndexArray
     is_coupled: bool
     is_idle: bool
 
-    def paired_scores(self) -> FloatArray:
-        """Scores at the pairs, shape (p,)."""
-        return np.asarray(self.scores[self.reference_rows])
+    @property
+    def scores(self) -> FloatArray:
+        """Its standardised scores, shape (n_k,); made anew every time."""
+        return standardise(self.table.scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Problem:
 
     def with_graphs(self) -> list[Observations]:
         """The main table and the references that a bridge carries: those that graphs are made of."""
-        return [self.main, *(reference.source for reference in self.references if reference.source is not None)]
+        return [self.main, *(reference.table for reference in self.references if not reference.is_coupled)]
 
     def starting_from(self, scores: FloatArray) -> Problem:
         """Return the same problem, begun with other scores (n,) of the main rows; offset and scale stay."""
@@ -125,18 +126,24 @@ class Problem:
         rows = _draw(len(self.main), np.unique(np.concatenate(paired)), size, rng)
         references = []
         for reference in self.references:
-            if reference.source is None:
+            if reference.is_coupled:
                 # Paired with every row: those of the rows that are drawn.
-                partners = reference.reference_rows[np.argsort(reference.main_rows)[rows]]
-                pairs = replace(reference, main_rows=np.arange(len(rows)), reference_rows=partners)
-            else:
-                drawn = _draw(len(reference.source), np.unique(reference.reference_rows), size, rng)
+                places = np.argsort(reference.main_rows)[rows]
                 pairs = replace(
                     reference,
-                    scores=standardise(reference.scores[drawn]),
-                    source=reference.source.take(drawn),
+                    paired=reference.paired[places],
+                    main_rows=np.arange(len(rows)),
+                    reference_rows=reference.reference_rows[places],
+                )
+            else:
+                drawn = _draw(len(reference.table), np.unique(reference.reference_rows), size, rng)
+                table, partners = reference.table.take(drawn), np.searchsorted(drawn, reference.reference_rows)
+                pairs = replace(
+                    reference,
+                    table=table,
+                    paired=standardise(table.scores)[partners],
                     main_rows=np.searchsorted(rows, reference.main_rows),
-                    reference_rows=np.searchsorted(drawn, reference.reference_rows),
+                    reference_rows=partners,
                 )
             references.append(pairs)
         return replace(self, main=self.main.take(rows), references=tuple(references), start=unit(self.start[rows]))
@@ -220,8 +227,8 @@ def _pair(main: Observations, reference: Observations) -> Reference:
         )
     return Reference(
         name=name,
-        scores=standardise(reference.scores),
-        source=None if coupled else reference,
+        table=reference,
+        paired=standardise(reference.scores)[reference_rows],
         main_rows=main_rows,
         reference_rows=reference_rows,
         is_coupled=coupled,

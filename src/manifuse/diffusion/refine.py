@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 
 from manifuse.diffusion.bridges import neighbours_of
-from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, Reason, diffuse
 from manifuse.diffusion.labels import RankLabels
@@ -115,18 +115,17 @@ def refine(
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, method)
     path = diffuse(bridges, method, gates, score)
-    # What is kept needs no device and no cluster any more.
-    presmoothing = None if presmoothing is None else presmoothing.on_host()
+    fit = Fit.of(bridges, references, path, presmoothing, method)
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
     reason = path.reason
-    if not path.rounds:
+    if not path.coefficients:
         reason = Reason.NOTHING_BETTER if presmoothing is None else Reason.SMOOTHED_ONLY
     refusal = _refusal(gates, gain, reason, safeguarded=method.safeguarded)
     refined = refined if refusal is None else main.scores
-    transport = bridges.transport(path.predictions, bridges.affinity(path.predictions))
+    transport = path.transport
     # Where no round was taken, no reference took part.
-    weights = np.array(path.history[-1].weights) if path.rounds else np.zeros(len(references))
+    weights = np.array(path.history[-1].weights) if path.coefficients else np.zeros(len(references))
     typical = np.array(
         [np.median(transport.row_sums[r.main_rows, place]) for place, r in enumerate(problem.references)]
     )
@@ -140,15 +139,15 @@ def refine(
         history=path.history,
         choice=Choice(
             setting=bridges.setting,
-            standardised=bridges.tables.standardised(),
-            recall=bridges.tables.recall(),
+            standardised=bridges.standardised,
+            recall=bridges.recall,
             step_size=path.history[0].step_size,
             weight_scale=path.history[0].weight_scale,
             step_sizes=step_sizes,
             weight_scales=weight_scales,
             surface=path.surface,
             trials=trials,
-            presmoothing=presmoothing,
+            presmoothing=fit.presmoothing,
         ),
         accuracy=None if score is None else _accuracy(score, main.scores, refined),
         gain=gain,
@@ -157,7 +156,7 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=Extension.of(bridges, references, path, transport, presmoothing, method),
+        _extension=fit,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.diffusion.extension import Extension
+from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Reason, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
@@ -120,7 +121,7 @@ class Refinement:
     main: Observations
     _refined: FloatArray
     _typical: FloatArray
-    _extension: Extension
+    _extension: Fit | Extension
 
     def apply(self, new: Observations) -> Any:
         """Refine rows that came later, without fitting again.
@@ -140,6 +141,10 @@ class Refinement:
         ------
         InputError
             If the features are not those of the fit.
+
+        Notes
+        -----
+        From 100,000 rows on, a refinement does not keep what its rounds did; the first call, or `save`, repeats them.
         """
         return self.apply_with_support(new)[0]
 
@@ -154,10 +159,14 @@ class Refinement:
         predictions: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))
         if self.accepted:
-            predictions, row_sums = self._extension.extend(new)
+            predictions, row_sums = self._fitted().extend(new)
             support = support_of_rows(row_sums, self._typical, self.weights)
         refined = new.like_predictions(np.where(known, self._refined[rows], predictions))
         return refined, np.where(known, self.support[rows], support)
+
+    def _fitted(self) -> Extension:
+        """What rows that come later go by; made when it is first asked for."""
+        return self._extension.extension if isinstance(self._extension, Fit) else self._extension
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"

@@ -95,7 +95,7 @@ def fidelities(bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     held_out = bridges.predict_held_out(bridges.problem.start, folds)
     return np.array(
         [
-            _align(held_out[place], reference.paired_scores()) if place in held_out else 1.0
+            _align(held_out[place], reference.paired) if place in held_out else 1.0
             for place, reference in enumerate(bridges.problem.references)
         ]
     )
@@ -113,7 +113,7 @@ def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], seed: int) -> lis
 
 def align_pairs(scores: FloatArray, reference: Reference, seed: int) -> tuple[float, float]:
     """Alignment of main scores (n,) with a reference at the pairs, and the level that permuted pairs stay under."""
-    ours, theirs = unit(scores[reference.main_rows]), unit(reference.paired_scores())
+    ours, theirs = unit(scores[reference.main_rows]), unit(reference.paired)
     return float(ours @ theirs), chance_level(ours, theirs, seed)
 
 

@@ -45,8 +45,8 @@ def scalings_to_try(problem: Problem, method: JointDiffusion, seed: int, place: 
     if len(uniform) == 1 or len(searched) == 1 or not large or any(table.neighbours is not None for table in searched):
         return uniform
     sample = problem.sample(SAMPLED, generator(seed, Stream.SAMPLE))
-    chosen = choose_scaling(sample, method, assign_folds(sample, method.folds, seed), seed, place, uniform)
-    return (tuple(flag is True for flag in chosen.tables.standardised()),)
+    chosen, _ = choose_scaling(sample, method, assign_folds(sample, method.folds, seed), seed, place, uniform)
+    return (tuple(flag is True for flag in chosen.standardised),)
 
 
 def choose_bridges(
@@ -79,11 +79,11 @@ def choose_bridges(
         Every setting with its criterion; empty if there was nothing to choose.
     """
     folds = assign_folds(problem, method.folds, seed)
-    first = choose_scaling(problem, method, folds, seed, place, scalings, mains)
+    first, tables = choose_scaling(problem, method, folds, seed, place, scalings, mains)
     settings = method.settings()
     if len(settings) == 1 or first.graph is None:
         return first, folds, ()
-    candidates = Bridges.build(problem, settings, first.tables, place)
+    candidates = Bridges.build(problem, settings, tables, place)
     criteria = [_judge(bridges, folds, method) for bridges in candidates]
     trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     return candidates[int(np.argmax(criteria))], folds, trials
@@ -97,32 +97,37 @@ def choose_scaling(
     place: Place,
     scalings: Sequence[tuple[bool, ...]],
     mains: Sequence[Neighbours] = (),
-) -> Bridges:
+) -> tuple[Bridges, NeighbourTables]:
     """Decide for every table whether its features are standardised, by held-out fidelity.
 
     Each reference takes the better of its own two graphs; the main table the one whose references, so
-    served, add up to more. Judged under the first setting, whose bridges are returned.
+    served, add up to more. Judged under the first setting, whose bridges are returned with their tables.
     """
     setting = method.settings()[0]
-    built = []
+    searched, built = [], []
     for flags, main in zip_longest(scalings, mains):
         rng = generator(seed, Stream.RECALL)
         tables = NeighbourTables.search(problem, method, place, main=main, standardised=flags, rng=rng)
+        searched.append(tables)
         built += Bridges.build(problem, [setting], tables, place)
     if len(built) == 1 or built[0].graph is None:
-        return built[0]
+        return built[0], searched[0]
     reached = np.array(
         [[fidelities(replace(main, anchors=other.anchors), folds) for other in built] for main in built]
     )
     best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
     sides = reached[best].argmax(axis=0)
-    references = tuple(built[side].tables.references[number] for number, side in enumerate(sides))
-    anchors = [dict(bridges.anchors) for bridges in built]
-    return replace(
-        built[best],
-        tables=replace(built[best].tables, references=references),
-        anchors=tuple((number, anchors[sides[number]][number]) for number, _ in built[best].anchors),
+    tables = replace(
+        searched[best], references=tuple(searched[side].references[number] for number, side in enumerate(sides))
     )
+    anchors = [dict(bridges.anchors) for bridges in built]
+    chosen = replace(
+        built[best],
+        anchors=tuple((number, anchors[sides[number]][number]) for number, _ in built[best].anchors),
+        standardised=tables.standardised(),
+        recall=tables.recall(),
+    )
+    return chosen, tables
 
 
 def _judge(bridges: Bridges, folds: Sequence[IndexArray], method: JointDiffusion) -> float:
@@ -131,5 +136,5 @@ def _judge(bridges: Bridges, folds: Sequence[IndexArray], method: JointDiffusion
     # Coupled references align alike under every setting; the largest among them would hide the others.
     places = [place for place, _ in bridges.anchors]
     start = bridges.problem.start
-    arrived = bridges.transport(start, bridges.affinity(start)).values[:, places]
+    arrived = bridges.transport(start).values[:, places]
     return float(np.max(alignment(np.broadcast_to(start[:, None], arrived.shape), arrived) ** 2))

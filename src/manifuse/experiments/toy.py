@@ -83,7 +83,7 @@ def estimate_metrics(
         pairs[task, others] = [abs(seen.alignment) for seen in evidence]
         fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in evidence]
         for metric, predictions in ((first, problem.start), (final, path.predictions)):
-            arrived = bridges.transport(predictions, bridges.affinity(predictions)).values
+            arrived = bridges.transport(predictions).values
             towards = np.broadcast_to(predictions[:, None], arrived.shape)
             metric[task, others] = np.abs(alignment(towards, arrived))
         tick()

@@ -8,6 +8,7 @@ workers elsewhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,24 @@ import numpy as np
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks
 from manifuse.kernels.compiled import PairStep
+from manifuse.kernels.rows import from_order, in_order, inverse_order, row_block
 
 #: A block of columns, (n, c), of whatever kind the affinity works with; it knows ``+``, ``*`` and ``+=``.
 Block = Any
 
 
 class Affinity(ABC):
-    """``S = D^{-1/2} W D^{-1/2}`` of shape (n, n), symmetric, spectrum in [-1, 1]."""
+    """``S = D^{-1/2} W D^{-1/2}`` of shape (n, n), symmetric, spectrum in [-1, 1].
+
+    Attributes
+    ----------
+    shape : (n, n)
+    pairwise : bool
+        Whether two columns at a time cost no more than many at once, so that room is better saved.
+    """
 
     shape: tuple[int, int]
+    pairwise: bool = False
 
     @abstractmethod
     def enter(self, values: FloatArray) -> Block:
@@ -67,15 +77,21 @@ class HostAffinity(Affinity):
     def __init__(self, rows: int, order: IndexArray | None) -> None:
         self.shape = (rows, rows)
         self._order = order
-        self.inverse = None if order is None else inverse_order(order)
+
+    @cached_property
+    def inverse(self) -> IndexArray | None:
+        """Row of a block of each of the table's rows, shape (n,); None where they are the same."""
+        return None if self._order is None else inverse_order(self._order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""
-        return np.array(values if self._order is None else values[self._order], dtype=np.float64)
+        if self._order is None:
+            return np.array(values, dtype=np.float64)
+        return np.asarray(values[self._order], dtype=np.float64)
 
     def leave(self, block: FloatArray) -> FloatArray:
         """Copy back, or give the block itself where its order is the table's; see `Affinity.leave`."""
-        return block if self.inverse is None else np.asarray(block[self.inverse])
+        return block if self._order is None else from_order(block, self._order)
 
     def zeros(self, columns: int) -> FloatArray:
         """Return a block of zeros; see `Affinity.zeros`."""
@@ -120,6 +136,7 @@ class SparseAffinity(HostAffinity):
         self._matrix = matrix
         self._threads = threads
         self._pair_step = pair_step
+        self.pairwise = pair_step is not None
 
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
@@ -138,23 +155,3 @@ class SparseAffinity(HostAffinity):
     def matrix(self) -> SparseMatrix:
         """Return all entries; see `Affinity.matrix`."""
         return self._matrix if self.inverse is None else in_order(self._matrix, self.inverse)
-
-
-def inverse_order(order: IndexArray) -> IndexArray:
-    """Place of every row in an order, shape (n,)."""
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
-    return inverse
-
-
-def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
-    """Return the matrix whose rows and columns are those of ``matrix`` in another order."""
-    return matrix[order][:, order].tocsr()
-
-
-def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
-    """Rows of a CSR array, on the same memory."""
-    bounds = matrix.indptr[rows.start : rows.stop + 1]
-    edges = slice(int(bounds[0]), int(bounds[-1]))
-    triple = (matrix.data[edges], matrix.indices[edges], bounds - bounds[0])
-    return type(matrix)(triple, shape=(rows.stop - rows.start, matrix.shape[1]))

@@ -7,6 +7,6 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
-IndexArray = NDArray[np.intp]
+IndexArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 SparseMatrix = sparse.csr_array

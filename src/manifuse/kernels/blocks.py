@@ -7,9 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 ROWS, BLOCKS = 1 << 14, 4
 
 
+def row_blocks(rows: int) -> list[slice]:
+    """Slices that make up ``rows``."""
+    return [slice(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+
+
 def in_blocks(function: Callable[[slice], object], rows: int, *, threads: int) -> None:
     """Call ``function`` on the slices that make up ``rows``, from several threads where there are slices enough."""
-    parts = [slice(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    parts = row_blocks(rows)
     if threads == 1 or len(parts) < BLOCKS:
         for part in parts:
             function(part)

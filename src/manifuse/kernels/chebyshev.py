@@ -89,6 +89,7 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
                 total += coefficients[order] * current
         if order + 1 < most:
             previous, current = current, affinity.recur(current, previous, 2.0)
+    del previous, current
     return np.stack([affinity.leave(total) for total in smoothed])
 
 
@@ -125,5 +126,6 @@ def spread(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatAr
         later, latest = latest, affinity.recur(latest, later, -2.0)
         affinity.add(latest, rows, source)
     result = affinity.recur(latest, later, -1.0)
+    del later, latest
     affinity.add(result, rows, sources[0])
     return affinity.leave(result)

@@ -6,47 +6,56 @@ whose spectrum lies in [-1, 1]. Weights of edges are sparse matrices by rows, wo
 
 import numpy as np
 import scipy.sparse as sparse
+from numpy.typing import DTypeLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.blocks import in_blocks
+from manifuse.kernels.blocks import in_blocks, row_blocks
+from manifuse.kernels.rows import row_block
 
 #: Numbers handled at once while distances are taken: what a core's cache holds, however wide the table.
 CHUNK = 1 << 16
 
 
-def edge_pattern(neighbours: IndexArray) -> SparseMatrix:
-    """Symmetric pattern of a neighbour table (n, N): an edge where either end names the other.
+def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
+    """Symmetric matrix of a neighbour table: an entry where either end names the other, the larger of what they say.
+
+    Parameters
+    ----------
+    neighbours : (n, N) array of int
+    values : (n, N) array
+        Not negative, of any precision; where they are 0 there is no entry.
 
     Returns
     -------
-    (n, n) CSR array of int
-        With sorted indices. An entry tells, counted from 1, where in the flat table one of its ends names the
-        other, so that what the table knows of them can be looked up.
+    (n, n) CSR array
+        With sorted indices.
     """
     n, count = neighbours.shape
     whole = np.int32 if n * count < np.iinfo(np.int32).max else np.int64
-    places, stops = np.arange(1, n * count + 1, dtype=whole), np.arange(0, n * count + 1, count, dtype=whole)
-    directed = sparse.csr_array((places, neighbours.ravel().astype(whole), stops), shape=(n, n))
+    starts = np.arange(0, n * count + 1, count, dtype=whole)
+    directed = sparse.csr_array((values.ravel(), neighbours.astype(whole).ravel(), starts), shape=(n, n))
     directed.sort_indices()
     directed = _without_repeats(directed)
-    pattern: SparseMatrix = directed.maximum(directed.T.tocsr())
-    return pattern
+    reverse = directed.T.tocsr()
+    # SciPy makes room for the entries of both, and keeps it: hence in blocks, and copies.
+    parts = [row_block(directed, rows).maximum(row_block(reverse, rows)).copy() for rows in row_blocks(n)]
+    del directed, reverse
+    whole_matrix: SparseMatrix = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return whole_matrix
 
 
-def locality_order(neighbours: IndexArray) -> IndexArray:
-    """Order of rows in which those of a neighbour table (n, N) stand near their neighbours (reverse Cuthill-McKee)."""
-    n, count = neighbours.shape
-    ones = np.ones(n * count, dtype=np.int8)
-    stops = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < np.iinfo(np.int32).max else np.int64)
-    directed = sparse.csr_array((ones, neighbours.ravel().astype(stops.dtype), stops), shape=(n, n))
-    return np.asarray(reverse_cuthill_mckee(directed, symmetric_mode=False), dtype=np.intp)
+def locality_order(weights: SparseMatrix) -> IndexArray:
+    """Order of the rows of a symmetric matrix in which neighbours stand near each other (reverse Cuthill-McKee)."""
+    return np.asarray(reverse_cuthill_mckee(weights, symmetric_mode=True))
 
 
 def squared_distances(
     features: FloatArray, start: IndexArray, stop: IndexArray, deviations: FloatArray | float = 1.0
 ) -> FloatArray:
     """Squared distance between rows ``start[e]`` and ``stop[e]``, free of the cancellation of a matrix product.
+
+    In double precision, whatever the features are kept in.
 
     Parameters
     ----------
@@ -59,7 +68,7 @@ def squared_distances(
     edges = max(1, CHUNK // features.shape[1])
     for first in range(0, len(start), edges):
         part = slice(first, first + edges)
-        difference = (features[start[part]] - features[stop[part]]) / deviations
+        difference = np.subtract(features[start[part]], features[stop[part]], dtype=np.float64) / deviations
         distances[part] = np.einsum("ij,ij->i", difference, difference)
     return distances
 
@@ -92,40 +101,47 @@ def prediction_weights(differences: FloatArray, scale: float) -> FloatArray:
 
 
 def weigh_by_features(
-    pattern: SparseMatrix, distances: FloatArray, scales: FloatArray, *, threads: int
+    neighbours: IndexArray,
+    distances: FloatArray,
+    scales: FloatArray,
+    *,
+    precision: DTypeLike = np.float64,
+    threads: int = 1,
 ) -> SparseMatrix:
-    """``W^x`` of eq. 14 on the edges of a pattern.
+    """``W^x`` of eq. 14, with an edge where either end names the other.
 
     Parameters
     ----------
-    pattern : (n, n) CSR array
-        As `edge_pattern` makes it.
+    neighbours : (n, N) array of int
     distances : (n, N) array
-        Squared, of the neighbour table that the pattern was made of.
+        Squared; the same from both ends.
     scales : (n,) array
+    precision : data type
+        That the weights are kept in.
     threads : int
+
+    Returns
+    -------
+    (n, n) CSR array
     """
-    known = distances.ravel()
-    weights = np.empty(pattern.nnz)
+    weights = np.empty(neighbours.shape, dtype=precision)
 
     def weigh(rows: slice) -> None:
-        edges, start = _edges_of(pattern, rows)
-        stop = pattern.indices[edges]
-        weights[edges] = feature_weights(known[pattern.data[edges] - 1], scales[start], scales[stop])
+        weights[rows] = feature_weights(distances[rows], scales[rows, None], scales[neighbours[rows]])
 
-    in_blocks(weigh, pattern.shape[0], threads=threads)
-    return _like(pattern, weights)
+    in_blocks(weigh, len(weights), threads=threads)
+    return joined(neighbours, weights)
 
 
-def weigh_by_predictions(
+def joint_degrees(
     weights: SparseMatrix,
     predictions: FloatArray,
     scale: float,
     *,
     others: FloatArray | None = None,
     threads: int = 1,
-) -> tuple[SparseMatrix, FloatArray]:
-    """``W^x * W^f`` of eq. 14 and its row sums.
+) -> FloatArray:
+    """Row sums of ``W^x * W^f`` of eq. 14, shape (n,), in double precision whatever the weights are kept in.
 
     Parameters
     ----------
@@ -140,49 +156,57 @@ def weigh_by_predictions(
     threads : int
     """
     others = predictions if others is None else others
-    joint, degrees = np.empty(weights.nnz), np.empty(weights.shape[0])
+    degrees = np.empty(weights.shape[0])
 
-    def weigh(rows: slice) -> None:
+    def add(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
-        differences = predictions[start] - others[weights.indices[edges]]
-        joint[edges] = weights.data[edges] * prediction_weights(differences, scale)
+        joint = weights.data[edges] * prediction_weights(predictions[start] - others[weights.indices[edges]], scale)
         bounds = weights.indptr[rows.start : rows.stop + 1]
         # An empty row would be given the first weight of the next one.
-        sums = np.add.reduceat(np.append(joint[edges], 0.0), bounds[:-1] - edges.start)
+        sums = np.add.reduceat(np.append(joint, 0.0), bounds[:-1] - edges.start)
         degrees[rows] = np.where(np.diff(bounds) > 0, sums, 0.0)
 
-    in_blocks(weigh, weights.shape[0], threads=threads)
-    return _like(weights, joint), degrees
+    in_blocks(add, weights.shape[0], threads=threads)
+    return degrees
 
 
 def normalised_affinity(
-    weights: SparseMatrix, degrees: FloatArray, *, others: FloatArray | None = None, threads: int = 1
+    weights: SparseMatrix,
+    predictions: FloatArray,
+    scale: float,
+    degrees: FloatArray,
+    *,
+    others: tuple[FloatArray, FloatArray] | None = None,
+    threads: int = 1,
 ) -> SparseMatrix:
-    """``D^{-1/2} W D^{-1/2}`` for weights ``W`` and their row sums, in the memory of ``weights``.
+    """``D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the precision of ``weights``.
 
     A row whose weights are all below rounding is left without edges: its Laplacian row is that of an
     isolated node, and nothing is divided by zero.
 
     Parameters
     ----------
-    weights : (n, c) CSR array
-        All of them, or some rows with the columns that they reach.
+    weights, predictions, scale
+        As in `joint_degrees`.
     degrees : (n,) array
-        Of the rows.
-    others : (c,) array, optional
-        Degrees of the columns, where these are not the rows.
+        What `joint_degrees` gives.
+    others : pair of (c,) arrays, optional
+        Predictions and degrees of the columns, where these are not the rows.
     threads : int
     """
     roots = _inverse_roots(degrees)
-    other_roots = roots if others is None else _inverse_roots(others)
+    there, roots_there = (predictions, roots) if others is None else (others[0], _inverse_roots(others[1]))
+    entries = np.empty_like(weights.data)
 
-    def scale(rows: slice) -> None:
+    def weigh(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
+        stop = weights.indices[edges]
+        joint = weights.data[edges] * prediction_weights(predictions[start] - there[stop], scale)
         # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
-        weights.data[edges] *= roots[start] * other_roots[weights.indices[edges]]
+        entries[edges] = joint * (roots[start] * roots_there[stop])
 
-    in_blocks(scale, weights.shape[0], threads=threads)
-    return weights
+    in_blocks(weigh, weights.shape[0], threads=threads)
+    return sparse.csr_array((entries, weights.indices, weights.indptr), shape=weights.shape)
 
 
 def _inverse_roots(degrees: FloatArray) -> FloatArray:
@@ -205,8 +229,3 @@ def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:
     """Where the entries of some rows are stored, and the row of each."""
     bounds = matrix.indptr[rows.start : rows.stop + 1]
     return slice(int(bounds[0]), int(bounds[-1])), np.repeat(np.arange(rows.start, rows.stop), np.diff(bounds))
-
-
-def _like(pattern: SparseMatrix, values: FloatArray) -> SparseMatrix:
-    """Return a matrix with the pattern of another, and other values."""
-    return sparse.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,9 +1,40 @@
-"""Rows of a sparse matrix: the K largest entries, and rows that sum to one (section 2.2.2)."""
+"""Rows of a sparse matrix: some, or all in another order; their K largest entries, and sums of one (section 2.2.2)."""
 
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.kernels.arrays import SparseMatrix
+from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+
+
+def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
+    """Rows of a CSR array, on the same memory."""
+    bounds = matrix.indptr[rows.start : rows.stop + 1]
+    edges = slice(int(bounds[0]), int(bounds[-1]))
+    triple = (matrix.data[edges], matrix.indices[edges], bounds - bounds[0])
+    return type(matrix)(triple, shape=(rows.stop - rows.start, matrix.shape[1]))
+
+
+def inverse_order(order: IndexArray) -> IndexArray:
+    """Place of every row in an order, shape (n,)."""
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse
+
+
+def from_order(values: FloatArray, order: IndexArray) -> FloatArray:
+    """Give rows of ``values`` (n, ...), which stand in an order, the places that they had before."""
+    restored = np.empty_like(values)
+    restored[order] = values
+    return restored
+
+
+def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
+    """Return the square matrix whose rows and columns are those of ``matrix`` in another order."""
+    moved = matrix[order]
+    moved.indices = inverse_order(order).astype(moved.indices.dtype)[moved.indices]
+    moved.has_sorted_indices = False
+    moved.sort_indices()
+    return moved
 
 
 def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:

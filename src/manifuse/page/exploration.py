@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.bridge import BridgeScheme, Transport
-from manifuse.diffusion.joint import columns_of
+from manifuse.diffusion.bridge import BridgeScheme
+from manifuse.diffusion.joint import mixture
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
@@ -19,7 +19,6 @@ from manifuse.diffusion.refine import presmooth, refine, takes_part
 from manifuse.diffusion.relevance import align_pairs, weigh_pairs
 from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
-from manifuse.kernels.arrays import FloatArray
 from manifuse.page.blocks import pack
 
 #: Says what is being done, for whoever waits.
@@ -126,9 +125,8 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
     tell("Asking the held-out pairs")
     evidence = weigh_pairs(bridges, folds, seed)
     tell("Carrying the references over")
-    affinity = bridges.affinity(problem.start)
-    transport = bridges.transport(problem.start, affinity)
-    columns = _columns(problem.start, transport, bridges.smooth(problem.start, affinity, method.smoothing))
+    transport, smoothed = bridges.arrive(problem.start, method.smoothing)
+    columns = mixture(problem.start, transport, smoothed, None)
     step_sizes, weight_scales = method.grid(labelled=score is not None)
     scheme = bridges.setting.bridge
     facts = {
@@ -199,15 +197,6 @@ def set_as_shown(
         ignored=ignored,
         ignore_chance=False,
         safeguarded=False,
-    )
-
-
-def _columns(start: FloatArray, transport: Transport, smoothed: Transport | None) -> FloatArray:
-    """``Z`` as the first round has it, but for the main predictor, which an anchored method has in it twice."""
-    return columns_of(
-        start,
-        transport.project(transport.values),
-        None if smoothed is None else smoothed.project(smoothed.values),
     )
 
 

@@ -189,7 +189,7 @@ class Course:
 
 def metric_of(result: Refinement) -> Metric:
     """Align the main predictor, its refinement and the references, as the last bridges carried them, pairwise."""
-    fit = result._extension
+    fit = result._fitted()
     # The bridges that the last state in the history was measured by: those that a last step was taken with.
     last = fit.rounds[-1] if result.history[-1].step > 0 else fit.end
     names, own = [result.main.name], [result.main.scores]
