@@ -16,9 +16,9 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse import files
-from manifuse.cli import app, tables
+from manifuse.cli import app, output
 from manifuse.cli import refine as refine_module
-from manifuse.cli.tables import write_table
+from manifuse.cli.output import write_table
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {
@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
         path.write_text("half")
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(tables, "_write", write)
+    monkeypatch.setattr(output, "_write", write)
     before = names(folder)
     expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
     assert names(folder) == before

@@ -18,10 +18,10 @@ import numpy as np
 from rich.console import Console
 
 from manifuse.cli.config import config_text
+from manifuse.cli.output import WRITTEN
 from manifuse.cli.places import HOST
 from manifuse.cli.refine import read_problem
 from manifuse.cli.request import RefineRequest
-from manifuse.cli.tables import WRITTEN
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.diffusion.labels import RankLabels

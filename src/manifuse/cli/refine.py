@@ -11,19 +11,14 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
+from manifuse.cli.columns import demand_numbers
 from manifuse.cli.config import config_text
+from manifuse.cli.formats import read_columns
+from manifuse.cli.output import check_output, write_table
+from manifuse.cli.paths import check_paths
 from manifuse.cli.places import place_named
 from manifuse.cli.request import RefineRequest
-from manifuse.cli.tables import (
-    Table,
-    check_output,
-    check_paths,
-    demand_numbers,
-    observe,
-    read_columns,
-    read_table,
-    write_table,
-)
+from manifuse.cli.tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
