@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from manifuse import __version__
 from manifuse.cli.columns import demand_numbers
 from manifuse.cli.config import config_text
 from manifuse.cli.formats import read_columns
@@ -18,6 +17,7 @@ from manifuse.cli.output import check_output, write_table
 from manifuse.cli.paths import check_paths
 from manifuse.cli.places import place_named
 from manifuse.cli.request import RefineRequest
+from manifuse.cli.summary import summarise
 from manifuse.cli.tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
@@ -131,30 +131,3 @@ def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, A
         ours = np.array([names.get(name, f"{reference.name}\x1f{name}") for name in ids])
         renamed.append(replace(reference, ids=ours))
     return renamed
-
-
-def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
-    """Describe the result as plain data, the same for a program and for a person."""
-    choice = result.choice
-    return {
-        "accepted": result.accepted,
-        "reason": str(result.reason),
-        "accuracy": None if result.accuracy is None else dict(result.accuracy),
-        "gain": None if result.gain is None else asdict(result.gain),
-        "references": [asdict(relevance) for relevance in result.relevance],
-        "hyperparameters": {
-            "neighbours": choice.setting.neighbours,
-            "score_scale": choice.setting.score_scale,
-            "standardised": list(choice.standardised),
-            "recall": list(choice.recall),
-            "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
-            "step_size": choice.step_size,
-            "weight_scale": choice.weight_scale,
-            "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
-            "rounds": result.history[-1].round,
-        },
-        "rows": len(result.main),
-        "seconds": round(seconds, 3),
-        "version": __version__,
-        "seed": result.seed,
-    }
