@@ -107,6 +107,8 @@ class ColumnFile:
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         frame = self.frame_of(names)
+        if frame.height != self.rows:
+            raise ValueError(f"{frame.height} rows came where {self.rows} were promised")
         return ((name, plain_column(frame.drop_in_place(name))) for name in names)
 
     def _demand_memory(self, bytes_of_row: float) -> None:
