@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.cli.columns import demand_numbers
 from manifuse.cli.config import config_text
@@ -49,11 +50,11 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         read=(request.main, *request.references, request.labels, request.pairs, request.config, request.cache),
         written=(request.out, request.save, request.report, request.record),
     )
-    table, main, references, labels = read_problem(request)
+    ids, main, references, labels = read_problem(request)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
     columns = {
-        "id": table.ids[main.rows],
+        "id": ids,
         "score": np.asarray(result.predictions),
         "original": main.scores,
         "support": result.support,
@@ -71,8 +72,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     return result, summarise(result, seconds=time.perf_counter() - start)
 
 
-def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Observations], RankLabels | None]:
-    """Read what a request names: the main table as it stood in its file, the tables as observations, the labels."""
+def read_problem(request: RefineRequest) -> tuple[NDArray[Any], Observations, list[Observations], RankLabels | None]:
+    """Read what a request names: the ids of main rows as they stood in the file, the tables, the labels."""
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
     if len({other.name for other in others}) < len(set(request.references)):
@@ -81,7 +82,7 @@ def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Obse
     if request.pairs is not None:
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
     main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
-    return table, main, references, None if request.labels is None else read_labels(request.labels)
+    return table.ids[main.rows], main, references, None if request.labels is None else read_labels(request.labels)
 
 
 def read_labels(path: Path) -> RankLabels:
