@@ -430,7 +430,7 @@ def test_each_is_taken_for_what_it_is(name, folder, monkeypatch, capsys):
 
 
 def test_dates_and_truth_values_are_numbers(tmp_path):
-    from manifuse.cli.tables import read_columns
+    from manifuse.cli.formats import read_columns
 
     day, hour = datetime.date(1970, 1, 11), datetime.datetime(1970, 1, 11, 12)
     columns = {"id": ["a"], "day": [day], "hour": [hour], "time": [hour.time()], "lasts": [hour - hour], "yes": [True]}
@@ -540,7 +540,7 @@ def test_content_is_on_the_disk_before_it_takes_its_name(folder, monkeypatch):
 
 
 def test_a_table_replaces_the_old_one_in_one_move(folder):
-    from manifuse.cli.tables import write_table
+    from manifuse.cli.output import write_table
 
     os.link(folder / "main.csv", folder / "kept.csv")
     write_table(folder / "main.csv", {"id": np.array(["a"])})

@@ -16,14 +16,15 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse import files
-from manifuse.cli import app, tables
+from manifuse.cli import app, output
 from manifuse.cli import refine as refine_module
-from manifuse.cli.tables import write_table
+from manifuse.cli.output import write_table
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
+    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
     "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),
@@ -135,6 +136,15 @@ def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, monkeyp
     expect("a table of 10 GB on a machine with 16 GB free", refine(monkeypatch, capsys, main="huge.csv"))
 
 
+def test_parquet_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
+    rows = pl.DataFrame({"id": np.arange(9000), "score": np.arange(9000.0)})
+    rows.with_columns(pl.lit(1.0).alias(f"x{k}") for k in range(500)).write_parquet("packed.parquet")
+    free = 20_000_000
+    assert 4 * os.path.getsize("packed.parquet") < free < 8 * 9000 * 500
+    monkeypatch.setattr(files, "available_memory", lambda: free)
+    expect("a Parquet table that packs more than memory holds", refine(monkeypatch, capsys, main="packed.parquet"))
+
+
 def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
     np.savez_compressed(folder / "packed.npz", ids=np.arange(9), scores=np.zeros(1_250_000))
     monkeypatch.setattr(files, "available_memory", lambda: 1_000_000)
@@ -182,7 +192,7 @@ def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
         path.write_text("half")
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(tables, "_write", write)
+    monkeypatch.setattr(output, "_write", write)
     before = names(folder)
     expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
     assert names(folder) == before

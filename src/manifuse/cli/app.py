@@ -6,18 +6,15 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from typer.core import TyperGroup
 
+from manifuse.cli.console import people, say, show_warning
 from manifuse.cli.datasets import app as datasets_app
-from manifuse.errors import InputError, ManifuseError, ManifuseWarning, require
-
-people = Console(stderr=True)
+from manifuse.cli.options import AsJson, DropInvalid, FeatureNames, Labels, Pairs, References, Task
+from manifuse.errors import InputError, ManifuseError, require
 
 #: What shells say of a program that an interrupt (ctrl-C) ended.
 INTERRUPTED = 130
@@ -31,7 +28,7 @@ class Interruptible(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            people.print("manifuse: Stopped; what was not finished is not written.", style="red")
+            say("manifuse: Stopped; what was not finished is not written.", style="red")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -44,18 +41,6 @@ app = typer.Typer(
 )
 
 app.add_typer(datasets_app, name="datasets", help="What data sets there are, what is missing, and how to get it.")
-
-
-#: Options that several commands have.
-References = Annotated[list[str] | None, typer.Option(help="A table of another predictor; give one or more.")]
-Labels = Annotated[Path | None, typer.Option(help="What is known of the truth: id, label or better, worse.")]
-Pairs = Annotated[Path | None, typer.Option(help="Which ids are the same thing: main, reference (and table).")]
-FeatureNames = Annotated[str | None, typer.Option(help="Expression that feature columns match.")]
-Task = Annotated[str | None, typer.Option(help="What labels measure: ranking (the default) or regression.")]
-DropInvalid = Annotated[
-    bool | None, typer.Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -112,6 +97,7 @@ def refine_command(
     """
     from manifuse.cli.config import read_config, request_of
     from manifuse.cli.refine import run_refine
+    from manifuse.cli.summary import print_summary
 
     options: dict[str, Any] = {
         "main": main,
@@ -137,9 +123,9 @@ def refine_command(
         _, summary = run_refine(request)
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
-    _print_summary(summary, request.out)
+    print_summary(summary, request.out)
     if request.report is not None:
-        people.print(f"The report is {request.report}.", markup=False, highlight=False, soft_wrap=True)
+        say(f"The report is {request.report}.")
 
 
 @app.command("apply")
@@ -160,13 +146,10 @@ def apply_command(
     summary = run_apply(ApplyRequest(model, new, out, features, drop_invalid))
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
-    people.print(
+    say(
         f"{summary['rows']} rows written to {out}: {summary['fitted']} of them were in the fit, "
         f"{summary['little_support']} have hardly any evidence behind them."
-        + ("" if summary["accepted"] else f" They are unchanged: {summary['reason']}"),
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        + ("" if summary["accepted"] else f" They are unchanged: {summary['reason']}")
     )
 
 
@@ -291,61 +274,24 @@ def reproduce_command(
 
     failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1, engine=engine)
     if failed:
-        people.print("manifuse: some methods failed; the rows with status 'failed' say how.", style="red")
+        say("manifuse: some methods failed; the rows with status 'failed' say how.", style="red")
         raise typer.Exit(1)
 
 
 def main() -> None:
     """Run the command line; input that is refused ends in one sentence and exit status 2."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = show_warning
     try:
         app()
     except ManifuseError as error:
-        people.print(f"manifuse: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        say(f"manifuse: {error}", style="red")
         sys.exit(2 if isinstance(error, InputError) else 1)
     except (MemoryError, RuntimeError) as error:
         # A graphics card that is full is a RuntimeError of torch's, which may not be installed.
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
             raise
-        people.print(
+        say(
             "manifuse: The memory ran out and nothing was written; take fewer rows or neighbours, or more memory.",
             style="red",
-            soft_wrap=True,
         )
         sys.exit(1)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    del filename, lineno, file, line
-    if issubclass(category, ManifuseWarning):
-        people.print(f"manifuse: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_summary(summary: dict[str, Any], out: Path) -> None:
-    table = Table(title="References")
-    for heading in ("name", "pairs", "reached", "alignment", "on the pairs", "chance", "fidelity", "weight"):
-        table.add_column(heading, justify="left" if heading == "name" else "right")
-    for entry in summary["references"]:
-        numbers = ("alignment", "held_out_alignment", "chance_alignment", "fidelity", "weight")
-        table.add_row(
-            escape(entry["name"]),
-            str(entry["pairs"]),
-            f"{entry['reached']:.0%}",
-            *(f"{entry[name]:.2f}" for name in numbers),
-        )
-    people.print(table)
-    if summary["accuracy"] is not None:
-        for measure, before in summary["accuracy"]["before"].items():
-            people.print(
-                f"{measure} on the labels: {before:.4f} before, {summary['accuracy']['after'][measure]:.4f} after"
-            )
-    people.print(
-        f"{summary['reason']} {summary['rows']} rows written to {out}.", markup=False, highlight=False, soft_wrap=True
-    )

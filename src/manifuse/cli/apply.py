@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
-from manifuse.cli.tables import check_output, check_paths, observe, read_table, write_table
+from manifuse.cli.output import check_output, write_table
+from manifuse.cli.paths import check_paths
+from manifuse.cli.tables import observe, read_table
 from manifuse.persistence import load
 from manifuse.report.statistics import LITTLE
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from manifuse.cli.console import people
 from manifuse.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def fetch_command(
     from manifuse.datasets.fetch import fetch
 
     folder = data_folder(data)
-    with Console(stderr=True).status(f"Fetching {escape(name)} ..."):
+    with people.status(f"Fetching {escape(name)} ..."):
         dataset = fetch(entry(name), folder)
     console = Console()
     console.print(f"{dataset.title}: {len(dataset):,} rows in {folder}.", markup=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from manifuse import __version__
+from manifuse.cli.console import people
 from manifuse.datasets.dataset import Dataset, data_folder
 from manifuse.datasets.digits import digits
 from manifuse.datasets.hw import hw
@@ -94,7 +95,7 @@ def measure(dataset: Dataset, *, splits: int, seed: int) -> Outcome:
     collected: dict[str, dict[str, list[float]]] = {method: {view: [] for view in views} for method in SHOWN}
     refinements = {}
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=people, transient=True) as progress:
         # Training a ranker takes about as long as running one method.
         work = progress.add_task("", total=splits * len(views) * (1 + len(SHOWN)))
         for split in range(seed, seed + splits):

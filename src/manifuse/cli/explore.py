@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from manifuse.cli.config import config_text
+from manifuse.cli.console import say
+from manifuse.cli.output import WRITTEN
 from manifuse.cli.places import HOST
 from manifuse.cli.refine import read_problem
 from manifuse.cli.request import RefineRequest
-from manifuse.cli.tables import WRITTEN
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.diffusion.labels import RankLabels
@@ -171,20 +171,12 @@ def serve(page: Page, listening: socket.socket, *, host: str) -> None:
     shown = f"[{host}]" if ":" in host else host
     application = page.application(names=(shown, socket.gethostname()), any_address=_is_everywhere(host))
     server = uvicorn.Server(uvicorn.Config(application, log_level="warning", server_header=False))
-    Console(stderr=True).print(
-        f"The page is at http://{shown}:{listening.getsockname()[1]} (ctrl-C ends it).",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"The page is at http://{shown}:{listening.getsockname()[1]} (ctrl-C ends it).")
     if not _is_loopback(listening.getsockname()[0]):
-        Console(stderr=True).print(
+        say(
             f"manifuse: Everyone who can reach {shown} can read the tables on this page; without --host only this "
             "machine can.",
             style="yellow",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
         )
     try:
         server.run(sockets=[listening])

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from manifuse import __version__
+from manifuse.cli.columns import demand_numbers
 from manifuse.cli.config import config_text
+from manifuse.cli.formats import read_columns
+from manifuse.cli.output import check_output, write_table
+from manifuse.cli.paths import check_paths
 from manifuse.cli.places import place_named
 from manifuse.cli.request import RefineRequest
-from manifuse.cli.tables import (
-    Table,
-    check_output,
-    check_paths,
-    demand_numbers,
-    observe,
-    read_columns,
-    read_table,
-    write_table,
-)
+from manifuse.cli.summary import summarise
+from manifuse.cli.tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
@@ -54,11 +50,11 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         read=(request.main, *request.references, request.labels, request.pairs, request.config, request.cache),
         written=(request.out, request.save, request.report, request.record),
     )
-    table, main, references, labels = read_problem(request)
+    ids, main, references, labels = read_problem(request)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
     columns = {
-        "id": table.ids[main.rows],
+        "id": ids,
         "score": np.asarray(result.predictions),
         "original": main.scores,
         "support": result.support,
@@ -76,8 +72,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     return result, summarise(result, seconds=time.perf_counter() - start)
 
 
-def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Observations], RankLabels | None]:
-    """Read what a request names: the main table as it stood in its file, the tables as observations, the labels."""
+def read_problem(request: RefineRequest) -> tuple[NDArray[Any], Observations, list[Observations], RankLabels | None]:
+    """Read what a request names: the ids of main rows as they stood in the file, the tables, the labels."""
     table = read_table(request.main, features=request.features)
     others = [read_table(reference, features=request.features) for reference in request.references]
     if len({other.name for other in others}) < len(set(request.references)):
@@ -86,7 +82,7 @@ def read_problem(request: RefineRequest) -> tuple[Table, Observations, list[Obse
     if request.pairs is not None:
         others = rename_by_pairs(table, others, read_columns(request.pairs), source=request.pairs)
     main, *references = (observe(each, drop=request.drop_invalid) for each in (table, *others))
-    return table, main, references, None if request.labels is None else read_labels(request.labels)
+    return table.ids[main.rows], main, references, None if request.labels is None else read_labels(request.labels)
 
 
 def read_labels(path: Path) -> RankLabels:
@@ -136,30 +132,3 @@ def rename_by_pairs(main: Table, references: Sequence[Table], pairs: dict[str, A
         ours = np.array([names.get(name, f"{reference.name}\x1f{name}") for name in ids])
         renamed.append(replace(reference, ids=ours))
     return renamed
-
-
-def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
-    """Describe the result as plain data, the same for a program and for a person."""
-    choice = result.choice
-    return {
-        "accepted": result.accepted,
-        "reason": str(result.reason),
-        "accuracy": None if result.accuracy is None else dict(result.accuracy),
-        "gain": None if result.gain is None else asdict(result.gain),
-        "references": [asdict(relevance) for relevance in result.relevance],
-        "hyperparameters": {
-            "neighbours": choice.setting.neighbours,
-            "score_scale": choice.setting.score_scale,
-            "standardised": list(choice.standardised),
-            "recall": list(choice.recall),
-            "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
-            "step_size": choice.step_size,
-            "weight_scale": choice.weight_scale,
-            "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
-            "rounds": result.history[-1].round,
-        },
-        "rows": len(result.main),
-        "seconds": round(seconds, 3),
-        "version": __version__,
-        "seed": result.seed,
-    }

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.progress import Progress
 
 from manifuse import __version__
+from manifuse.cli.console import people, say
 from manifuse.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
@@ -111,7 +111,7 @@ def write_report(
         write_whole(rows, lambda temporary: _write_rows(temporary, read))
     if files is not None:
         _write_files(files, summaries, figures)
-    Console(stderr=True).print(f"The report is {out}.", highlight=False, markup=False, soft_wrap=True)
+    say(f"The report is {out}.")
 
 
 def choose_surfaces(rows: Sequence[Row], wanted: Sequence[str]) -> list[Surface]:
@@ -145,7 +145,7 @@ def draw_figures(summaries: Mapping[str, Summary], surfaces: Sequence[Surface]) 
         )
         name = f"surface-{surface.dataset}-{surface.task}"
         drawn.append(Figure(_slug(name), draw_surface_of(surface, title=f"{title}, {surface.task}"), caption))
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=people, transient=True) as progress:
         work = progress.add_task("toy figure", total=TASKS)
         drawing = toy_tasks(np.random.default_rng(TOY_SEED))
         metrics = estimate_metrics(drawing, TOY, TOY_SEED, tick=lambda: progress.advance(work))

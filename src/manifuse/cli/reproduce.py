@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from manifuse import __version__
+from manifuse.cli.console import people, say
 from manifuse.datasets.catalogue import CATALOGUE
 from manifuse.datasets.dataset import data_folder
 from manifuse.errors import InputError, require
@@ -17,8 +17,6 @@ from manifuse.experiments.engine import PROCESSES, check_engine
 from manifuse.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.experiments.runner import Plan, Progress, run
 from manifuse.experiments.store import Store
-
-people = Console(stderr=True)
 
 
 def run_reproduce(
@@ -60,7 +58,7 @@ def run_reproduce(
     )
     with Store(out, version=__version__) as store, Bar(*columns, console=people) as bar:
         if store.was_cut:
-            people.print(f"The last row in {out} was cut short by a run that was killed; its task is run again.")
+            say(f"The last row in {out} was cut short by a run that was killed; its task is run again.")
         before = len(store.keys)
         work = bar.add_task("starting", total=None)
         totals = run(
@@ -71,10 +69,9 @@ def run_reproduce(
                 step=lambda what: bar.update(work, advance=1, description=what),
             ),
         )
-    people.print(
+    say(
         f"{totals.rows} rows written to {out} beside {before} from before, {totals.failed} of them failed; "
-        f"{totals.seconds:.0f} s, at most {totals.peak_gib:.1f} GiB.",
-        highlight=False,
+        f"{totals.seconds:.0f} s, at most {totals.peak_gib:.1f} GiB."
     )
     return totals.failed
 
@@ -90,8 +87,5 @@ def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:
         raise InputError(
             f"The data folder {folder} is not there; name another with --data or MANIFUSE_DATA, or only 'digits'."
         )
-    people.print(
-        f"{experiment.name} is left out: {entry.title} is not in {folder} ('manifuse datasets check' says more).",
-        highlight=False,
-    )
+    say(f"{experiment.name} is left out: {entry.title} is not in {folder} ('manifuse datasets check' says more).")
     return False

@@ -1,0 +1,77 @@
+"""Annotated data (``.h5ad``) as a table."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from manifuse.cli.columns import demand_columns, demand_numbers, demand_visible
+from manifuse.cli.paths import demand_file, reading
+from manifuse.errors import InputError, require
+from manifuse.files import demand_memory
+
+
+def read_annotated(path: Path, entry: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Read annotated data: ids are the ``obs_names``, scores the column ``score`` of ``obs``.
+
+    Parameters
+    ----------
+    path : Path
+    entry : str
+        Of ``obsm``, that holds the features; may be empty where there are none, or only one.
+
+    Returns
+    -------
+    ids : (n,) array
+    scores : (n,) array
+    features : (n, d) array or None
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as that.
+    """
+    anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
+    demand_file(path)
+    with reading(path, "annotated data"):
+        with h5py.File(path, "r") as file:
+            demand_memory(path, _size_of(file, h5py))
+        # Backed: the matrix, which nobody asks for here, stays in the file.
+        cells = anndata.read_h5ad(path, backed="r")
+    with closing(cells.file):
+        columns = {str(name): cells.obs[name].to_numpy() for name in cells.obs.columns}
+        demand_columns(path, columns, "score")
+        demand_numbers(path, {"score": columns["score"]})
+        ids = cells.obs_names.to_numpy()
+        demand_visible(path, "obs_names", ids)
+        entries = list(cells.obsm)
+        if entry not in entries and (entry or len(entries) > 1):
+            there = ", ".join(entries) or "none"
+            raise InputError(f"{path} has in obsm: {there}; name the one that holds the features as {path}::ENTRY.")
+        table = cells.obsm[entry or entries[0]] if entries else None
+        is_sparse = issparse(table)
+        if table is not None:
+            table = np.asarray(table.toarray() if is_sparse else table)
+        return ids, columns["score"], table
+
+
+def _size_of(file: Any, h5py: Any) -> float:
+    """Bytes that all but the matrix come to in memory, by the shapes that the file names; sparse entries in full."""
+    sizes: list[float] = []
+
+    def add(name: str, entry: Any) -> None:
+        if name.partition("/")[0] in ("X", "raw"):
+            return
+        if isinstance(entry, h5py.Dataset):
+            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+        elif name.startswith("obsm/") and "shape" in entry.attrs:
+            sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
+
+    file.visititems(add)
+    return sum(sizes)

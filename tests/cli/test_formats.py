@@ -1,0 +1,149 @@
+"""Parquet and Arrow, column by column: what is read, and how much of it is in memory at once."""
+
+import tracemalloc
+
+import numpy as np
+import polars as pl
+import pytest
+
+from manifuse import InputError, files
+from manifuse.cli import formats
+from manifuse.cli.formats import ColumnFile, open_columns, read_columns
+from manifuse.cli.tables import read_table
+
+WRITERS = {"parquet": "write_parquet", "arrow": "write_ipc", "csv": "write_csv", "jsonl": "write_ndjson"}
+READERS = {"parquet": "read_parquet", "arrow": "read_ipc"}
+
+
+def wide(rows, columns, dtype):
+    """Whole numbers as ids, scores, and as many features."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((rows, columns)).astype(dtype)
+    named = {f"x{k}": features[:, k] for k in range(columns)}
+    return features, pl.DataFrame({"id": np.arange(rows), "score": rng.standard_normal(rows), **named})
+
+
+def store(frame, path, **options):
+    getattr(frame, WRITERS[path.suffix[1:]])(path, **options)
+    return path
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Shapes of what polars reads of Parquet and Arrow."""
+    shapes = []
+
+    def recorded(read):
+        def inner(*given, **options):
+            frame = read(*given, **options)
+            shapes.append(frame.shape)
+            return frame
+
+        return inner
+
+    for name in READERS.values():
+        monkeypatch.setattr(pl, name, recorded(getattr(pl, name)))
+    return shapes
+
+
+@pytest.mark.parametrize("ending", READERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_are_in_memory_once(ending, dtype, tmp_path, monkeypatch, reads):
+    rows, columns = 20_000, 40
+    features, frame = wide(rows, columns, dtype)
+    # Arrow has a batch for every piece.
+    pieces = pl.concat(list(frame.iter_slices(3000)), rechunk=False)
+    path = store(pieces, tmp_path / f"a.{ending}", **({"row_group_size": 3000} if ending == "parquet" else {}))
+    del frame, pieces
+    monkeypatch.setattr(formats, "PART", 3 * rows)
+    read_table(str(path))  # which imports what it needs
+    reads.clear()
+    tracemalloc.start()
+    table = read_table(str(path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(table.features, features)
+    assert table.features.dtype == dtype
+    # What polars holds: never more than three columns. What NumPy holds: the array, and some columns.
+    assert max(width for _, width in reads) == 3
+    assert sum(width for _, width in reads) == columns + 2
+    assert {length for length, _ in reads} == {rows}
+    assert peak <= features.nbytes * (1 + 6 / columns)
+
+
+def test_features_are_of_single_precision_where_all_are(tmp_path):
+    _, frame = wide(9, 3, np.float32)
+    assert read_table(str(store(frame, tmp_path / "a.parquet"))).features.dtype == np.float32
+    mixed = frame.with_columns(pl.col("x1").cast(pl.Float64))
+    assert read_table(str(store(mixed, tmp_path / "b.parquet"))).features.dtype == np.float64
+    assert read_table(str(tmp_path / "b.parquet"), features="x[02]").features.dtype == np.float32
+    whole = frame.with_columns(pl.col("x1").cast(pl.Int8))
+    assert read_table(str(store(whole, tmp_path / "c.arrow"))).features.dtype == np.float64
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
+    dates = [f"2024-02-{day + 1:02}" for day in range(9)]
+    _, frame = wide(9, 2, np.float32)
+    frame = frame.with_columns(
+        pl.when(pl.col("id") == 3).then(None).otherwise(pl.col("x1")).alias("x1"),
+        pl.int_range(9).cast(pl.Int16).alias("whole"),
+        pl.lit(None, dtype=pl.String).alias("nothing"),
+        (pl.int_range(9) > 4).alias("truth"),
+        pl.Series("text", [f" {k}.5" for k in range(9)]),
+        pl.Series("day", dates),
+    )
+    if ending == "parquet":
+        frame = frame.with_columns(pl.col("x0").cast(pl.Decimal(20, 10)).alias("decimal"))
+    path = store(frame, tmp_path / f"a.{ending}")
+    columns = read_columns(path)
+    names = [name for name in columns if name not in ("id", "score")]
+    expected = np.column_stack([columns[name].astype(np.float64) for name in names])
+    for part in (1, 20, 10_000):
+        monkeypatch.setattr(formats, "PART", part)
+        np.testing.assert_array_equal(read_table(str(path)).features, expected)
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_only_columns_that_are_asked_for_are_read(ending, tmp_path, reads):
+    _, frame = wide(9, 5, np.float64)
+    path = store(frame, tmp_path / f"a.{ending}")
+    assert read_table(str(path), features="x[13]").features.shape == (9, 2)
+    np.save(tmp_path / "f.npy", np.ones((9, 4)))
+    assert read_table(f"{path}::{tmp_path / 'f.npy'}").features.shape == (9, 4)
+    assert reads == [(9, 2), (9, 2), (9, 2)]
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_names_of_columns_are_names_and_no_patterns(ending, tmp_path):
+    features, frame = wide(9, 4, np.float64)
+    frame = frame.rename({"x0": "*", "x1": "^x.*$", "x2": "^", "x3": "a b"})
+    path = store(frame, tmp_path / f"a.{ending}")
+    np.testing.assert_array_equal(read_table(str(path)).features, features)
+    np.testing.assert_array_equal(open_columns(path).take_matrix(["a b", "^x.*$"]), features[:, [3, 1]])
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_a_table_is_refused_by_what_its_columns_come_to(ending, tmp_path, monkeypatch):
+    rows, columns = 4000, 50
+    _, frame = wide(rows, columns, np.float32)
+    path = store(frame, tmp_path / f"a.{ending}")
+    # Little over the array, and less than the four times of its file that text would be asked for.
+    free = 4 * rows * (columns + 2 * formats.HELD)
+    assert free < formats.GROWTH * path.stat().st_size
+    monkeypatch.setattr(formats, "PART", 2 * rows)
+    monkeypatch.setattr(files, "available_memory", lambda: free)
+    monkeypatch.setattr(formats, "ENTRY", 8)
+    assert read_table(str(path)).features.shape == (rows, columns)
+    monkeypatch.setattr(files, "available_memory", lambda: free - 1)
+    with pytest.raises(InputError, match="take a part of it"):
+        read_table(str(path))
+    assert read_table(str(path), features="x1").features.shape == (rows, 11)
+
+
+@pytest.mark.parametrize("rows", [8, 10])
+def test_a_column_of_another_length_than_was_promised_is_refused(rows, tmp_path):
+    _, frame = wide(9, 2, np.float64)
+    file = ColumnFile(tmp_path / "a.parquet", frame.schema, rows, lambda _: frame, is_read=False)
+    with pytest.raises(InputError, match=f"cannot be read as parquet .9 rows came where {rows} were promised"):
+        file.take_matrix(["x0", "x1"])
