@@ -8,6 +8,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse.diffusion import footprint, joint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
 
@@ -73,6 +74,29 @@ def test_a_run_that_does_not_fit_is_refused_with_the_number(monkeypatch):
         mf.refine(case.main, case.references, method=METHOD, rng=0)
     monkeypatch.setattr(mf.Host, "free_memory", lambda self: needed)
     assert np.isfinite(mf.refine(case.main, case.references, method=METHOD, rng=0).predictions).all()
+
+
+def test_rounds_that_do_not_fit_are_not_made_anew(monkeypatch):
+    case = draw(0)
+    monkeypatch.setattr(joint, "LARGE_ROWS", 10)
+    result = mf.refine(case.main, case.references, method=METHOD, rng=0)
+    monkeypatch.setattr(footprint, "available_memory", lambda: 1000)
+    with pytest.raises(mf.InputError, match=r"To apply or save what \d+ rounds did to 160 rows needs about .* GiB"):
+        result.apply(case.main)
+
+
+def test_memory_of_large_tables_is_not_kept_by_the_result(monkeypatch):
+    case = draw(0, rows=6000, pairs=200, features=False)
+    kept = []
+    for rows in (6000, 6001):
+        monkeypatch.setattr(joint, "LARGE_ROWS", rows)
+        tracemalloc.start()
+        result = mf.refine(case.main, case.references, rng=0)
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    vectors = np.array(kept) / (8 * 6000)
+    assert vectors[0] < 15 < 30 < vectors[1]
+    assert result.history[-1].round > 3
 
 
 def test_every_place_says_what_it_has(tmp_path):

@@ -58,6 +58,14 @@ def test_single_precision_of_edges_hardly_tells(case, later, monkeypatch):
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
 
 
+def test_one_reference_after_the_other_comes_out_as_all_at_once(case, monkeypatch):
+    plain = refined(case, bridge=mf.ImplicitEuler(steps=2))
+    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
+    compiled = refined(case, bridge=mf.ImplicitEuler(steps=2))
+    np.testing.assert_allclose(compiled.predictions, plain.predictions, atol=1e-9)
+    np.testing.assert_allclose(compiled.support, plain.support, atol=1e-9)
+
+
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
 def test_rounds_that_were_not_kept_are_made_anew(case, later, method, monkeypatch, tmp_path):
     plain = refined(case, **method)
