@@ -29,7 +29,7 @@ results: $(VENV)/.dev
 	scripts/reproduce
 
 package: $(VENV)/.dev
-	scripts/package
+	scripts/package --extras
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) tables,report,page

@@ -43,6 +43,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "strict.warnings_are_errors"),
+    "reset_modules_order": "both",
     "download_all_examples": False,
     "notebook_extensions": set(),
     "show_signature": False,

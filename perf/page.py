@@ -10,8 +10,6 @@ surface, which fills between frames.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import shutil
 import socket
 import sys
@@ -20,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import uvicorn
+from machine import describe
 from playwright.sync_api import sync_playwright
 
 import manifuse as mf
@@ -81,8 +80,8 @@ def main() -> None:
         finally:
             server.should_exit = True
             thread.join()
-    machine = {"machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load()}"}
-    rows = [{**summary(control, taken), **machine, **provenance()} for control, taken in measured.items()]
+    about = {"machine": describe(), **provenance()}
+    rows = [{**summary(control, taken), **about} for control, taken in measured.items()]
     write_rows(HERE / "page.csv", rows)
     for row in rows:
         print(" | ".join(str(value) for value in row.values()))
@@ -143,11 +142,6 @@ def summary(control: str, taken: list[float]) -> dict[str, object]:
         "target": TARGET if timed else "",
         "reached": bool(high <= 100) if timed else "",
     }
-
-
-def load() -> str:
-    """Processes that waited for a core in the last minute."""
-    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 
 if __name__ == "__main__":

@@ -33,11 +33,12 @@ NETWORK, WORKERS, ROWS = 1.25e9, 100, 1e8
 
 def main() -> None:
     """Write the tables between their marks, and the picture."""
-    works, growth = read("results"), read("growth")
+    works, growth, page = read("results"), read("growth"), read("page")
     text = PAGE.read_text(encoding="utf-8")
     text = replaced(text, "works", table_of_works(works))
     text = replaced(text, "growth", table_of_growth(growth))
     text = replaced(text, "model", table_of_model(growth))
+    text = replaced(text, "page", table_of_page(page))
     PAGE.write_text(text, encoding="utf-8")
     draw(growth)
 
@@ -76,8 +77,25 @@ def table_of_works(works: list[Row]) -> list[str]:
         )
         for work in works
     ]
-    made = f"Made on {works[0]['machine']}, by commit {works[0]['commit']}."
-    return [*markdown(("work", "against", "ours", "theirs", "ratio", "at least", "and"), lines), "", made]
+    return [*markdown(("work", "against", "ours", "theirs", "ratio", "at least", "and"), lines), "", made(works[0])]
+
+
+def made(row: Row) -> str:
+    """Where the rows of a table are from."""
+    return f"Made on {row['machine']}, by commit {row['commit']}."
+
+
+def table_of_page(page: list[Row]) -> list[str]:
+    """From slider to picture, by control."""
+    lines: list[tuple[object, ...]] = [
+        (row["control"], row["moves"], row["p50_ms"], row["p95_ms"], row["max_ms"]) for row in page
+    ]
+    first = page[0]
+    said = (
+        f"Milliseconds, at {int(first['rows']):,} rows, {first['references']} references and {first['labelled']} "
+        f"labelled rows. {made(first)}"
+    )
+    return [*markdown(("control", "moves", "median", "95th percentile", "largest"), lines), "", said]
 
 
 def table_of_growth(growth: list[Row]) -> list[str]:

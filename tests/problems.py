@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 import manifuse as mf
 
@@ -54,6 +53,9 @@ def draw(
 
 def write_tables(case: Latent) -> None:
     """Write the main table and the first reference to main.csv and theirs.csv, where the test stands."""
+    # Here, because tests of the extras draw problems where there is none.
+    import polars as pl
+
     for name, table in (("main", case.main), ("theirs", case.references[0])):
         features = {f"x{k}": column for k, column in enumerate(table.table.T)}
         pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_csv(f"{name}.csv")

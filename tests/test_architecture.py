@@ -92,10 +92,13 @@ def test_every_room_is_on_the_plan():
     assert all(f"`{room}" in plan for room in rooms)
 
 
-@pytest.mark.parametrize("module", ["torch", "matplotlib", "polars", "faiss", "typer"])
-def test_the_core_does_not_import(module):
-    code = f"import sys, manifuse; manifuse.refine; sys.exit('{module}' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_the_core_imports_nothing_heavy():
+    code = "import sys, manifuse; manifuse.refine; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "manifuse.diffusion.refine" in loaded
+    # Where pandas is installed, scikit-learn imports it.
+    assert not loaded & {"torch", "matplotlib", "polars", "faiss", "typer"}
 
 
 def test_where_numbers_are_made_nothing_touches_files_or_the_clock():

@@ -5,14 +5,12 @@ import doctest
 import importlib
 import pkgutil
 import re
-import runpy
 import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib import pyplot
 from typer.main import get_command
 
 import manifuse
@@ -62,16 +60,13 @@ def test_the_pages_python_runs_from_top_to_bottom(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_the_scripts_of_the_gallery_run(path):
-    """Each ends with a check of what it claims, and says in its title what its data are."""
-    pyplot.switch_backend("agg")
+def test_scripts_of_the_gallery_say_what_their_data_are_and_check_what_they_claim(path):
+    """They run when the site is built, in building/test_site_and_packages.py."""
     source = path.read_text()
     title = ast.get_docstring(ast.parse(source)).splitlines()[0]
     assert title.endswith(("(real data)", "(simulated data)")), title
     assert "\nassert " in source
     assert ("default_rng" in source and "load_" not in source and "digits" not in source) == ("simulated" in title)
-    runpy.run_path(str(path), run_name="__main__")
-    pyplot.close("all")
 
 
 def test_every_public_name_is_in_the_reference():

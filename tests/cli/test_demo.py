@@ -1,10 +1,13 @@
 """The demo, as the README's first command runs it."""
 
+import re
 import sys
 
 import pytest
 
+import manifuse as mf
 from manifuse.cli import app
+from manifuse.cli.demo import HEADINGS
 
 
 def demo(monkeypatch, capsys, *arguments):
@@ -17,8 +20,16 @@ def demo(monkeypatch, capsys, *arguments):
 def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monkeypatch, capsys):
     status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
     assert status == 0
-    for word in ("fourier", "self-smoothed", "oracle", "mean", "fidelity", "best single predictor"):
+    for word in (*HEADINGS, "fidelity", "best single predictor"):
         assert word in output.out
+    lines = re.findall(r"^│ (\w+) +│" + r" +(0\.\d{3}) │" * len(HEADINGS), output.out, re.MULTILINE)
+    accuracies = {name: dict(zip(HEADINGS, map(float, numbers), strict=True)) for name, *numbers in lines}
+    mean = accuracies.pop("mean")
+    assert len(accuracies) == 6
+    # References on other rows make every ranker better, and more so than its own graph does.
+    assert all(of["refined"] > of["alone"] for of in accuracies.values())
+    assert mean["refined"] > mean["self-smoothed"] > mean["alone"]
+    assert mean["refined, no labels"] > mean["alone"] + 0.03
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 3
     assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
@@ -29,10 +40,15 @@ def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monke
 
 
 def test_hw_is_read_from_the_data_folder(data, tmp_path, monkeypatch, capsys):
+    def seen(dataset, **options):
+        raise mf.InputError(f"{dataset.title} with {options} came.")
+
+    monkeypatch.setattr("manifuse.cli.demo.measure", seen)
     monkeypatch.setenv("MANIFUSE_DATA", str(data))
-    status, output = demo(monkeypatch, capsys, "--dataset", "hw", "--out", tmp_path / "page.html")
-    assert status == 0
-    assert "UCI handwritten digits" in output.out
+    _, output = demo(monkeypatch, capsys, "--dataset", "hw", "--out", tmp_path / "page.html")
+    said = " ".join(output.err.split())
+    assert "UCI handwritten digits" in said
+    assert "{'splits': 1, 'seed': 0} came" in said
 
 
 @pytest.mark.parametrize(

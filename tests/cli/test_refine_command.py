@@ -1,9 +1,9 @@
 """``manifuse refine`` as a user runs it: files in, files out, an exit status."""
 
 import json
-import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,18 +11,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-
-
-def run(*arguments, cwd, **variables):
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "manifuse.cli", "refine", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | variables,
-        check=False,
-    )
+from manifuse.cli import app
 
 
 def frame(table):
@@ -36,8 +25,9 @@ def case():
 
 
 @pytest.fixture
-def folder(case, tmp_path):
-    """Main table, two references and labels, as CSV."""
+def folder(case, tmp_path, monkeypatch):
+    """Main table, two references and labels, as CSV, where the command is run."""
+    monkeypatch.chdir(tmp_path)
     frame(case.main).write_csv(tmp_path / "main.csv")
     for k, reference in enumerate(case.references):
         frame(reference).write_csv(tmp_path / f"reference{k}.csv")
@@ -46,11 +36,33 @@ def folder(case, tmp_path):
     return tmp_path
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a command leaves behind beside its files."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Runs the command line, without a process of its own."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["manifuse", "refine", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            app.main()
+        return Done(int(left.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
 FILES = ("main.csv", "--reference", "reference0.csv", "--reference", "reference1.csv")
 
 
-def test_the_output_is_the_librarys(case, folder):
-    done = run(*FILES, "--labels", "labels.csv", "--out", "out.csv", "--json", cwd=folder)
+def test_the_output_is_the_librarys(case, folder, run):
+    done = run(*FILES, "--labels", "labels.csv", "--out", "out.csv", "--json")
     assert done.returncode == 0, done.stderr
     out = pl.read_csv(folder / "out.csv")
     assert out.columns == ["id", "score", "original", "support"]
@@ -70,8 +82,8 @@ def test_the_output_is_the_librarys(case, folder):
     assert {"reason", "hyperparameters", "rows", "seconds", "version", "seed"} <= set(summary)
 
 
-def test_without_json_standard_output_stays_clean(folder):
-    done = run(*FILES, "--out", "out.parquet", cwd=folder)
+def test_without_json_standard_output_stays_clean(folder, run):
+    done = run(*FILES, "--out", "out.parquet")
     assert done.returncode == 0
     assert done.stdout == ""
     assert "160 rows written to out.parquet" in done.stderr
@@ -79,7 +91,7 @@ def test_without_json_standard_output_stays_clean(folder):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "npz"])
-def test_every_format_gives_the_same_result(case, folder, ending):
+def test_every_format_gives_the_same_result(case, folder, ending, run):
     def write(table, stem):
         path = folder / f"{stem}.{ending}"
         if ending == "npz":
@@ -93,8 +105,8 @@ def test_every_format_gives_the_same_result(case, folder, ending):
         write(t, s) for t, s in zip((case.main, *case.references), ("main", "reference0", "reference1"), strict=True)
     )
     options = [option for other in others for option in ("--reference", other)]
-    assert run(main, *options, "--out", f"out.{ending}", cwd=folder).returncode == 0
-    assert run(*FILES, "--out", "plain.csv", cwd=folder).returncode == 0
+    assert run(main, *options, "--out", f"out.{ending}").returncode == 0
+    assert run(*FILES, "--out", "plain.csv").returncode == 0
     expected = pl.read_csv(folder / "plain.csv")["score"]
     if ending == "npz":
         with np.load(folder / "out.npz", allow_pickle=False) as archive:
@@ -106,35 +118,35 @@ def test_every_format_gives_the_same_result(case, folder, ending):
     np.testing.assert_allclose(score, expected, atol=1e-9)
 
 
-def test_features_may_come_from_a_file_of_their_own(case, folder):
+def test_features_may_come_from_a_file_of_their_own(case, folder, run):
     frame(case.main).select("id", "score").write_csv(folder / "bare.csv")
     np.save(folder / "bare.npy", case.main.table)
-    done = run("bare.csv::bare.npy", *FILES[1:], "--out", "out.csv", cwd=folder)
+    done = run("bare.csv::bare.npy", *FILES[1:], "--out", "out.csv")
     assert done.returncode == 0, done.stderr
-    assert run(*FILES, "--out", "plain.csv", cwd=folder).returncode == 0
+    assert run(*FILES, "--out", "plain.csv").returncode == 0
     np.testing.assert_allclose(pl.read_csv(folder / "out.csv")["score"], pl.read_csv(folder / "plain.csv")["score"])
 
 
-def test_feature_columns_can_be_chosen(case, folder):
+def test_feature_columns_can_be_chosen(case, folder, run):
     for name in ("main", "reference0", "reference1"):
         table = pl.read_csv(folder / f"{name}.csv", schema_overrides={"id": pl.String})
         table.with_columns(pl.lit("somewhere").alias("city")).write_csv(folder / f"{name}.csv")
-    refused = run(*FILES, "--out", "out.csv", cwd=folder)
+    refused = run(*FILES, "--out", "out.csv")
     assert refused.returncode == 2
     assert "'city'" in refused.stderr
-    assert run(*FILES, "--features", "x[0-9]", "--out", "out.csv", cwd=folder).returncode == 0
+    assert run(*FILES, "--features", "x[0-9]", "--out", "out.csv").returncode == 0
 
 
-def test_ids_keep_their_zeros(folder):
+def test_ids_keep_their_zeros(folder, run):
     for name in ("main", "reference0", "reference1"):
         table = pl.read_csv(folder / f"{name}.csv")
         ids = pl.Series("id", [key.replace("m", "00").replace("r", "11") for key in table["id"]])
         table.with_columns(ids).write_csv(folder / f"{name}.csv")
-    assert run(*FILES, "--out", "out.csv", cwd=folder).returncode == 0
+    assert run(*FILES, "--out", "out.csv").returncode == 0
     assert (folder / "out.csv").read_text().splitlines()[1].startswith("000,")
 
 
-def test_tables_whose_ids_differ_are_paired_by_a_file(case, folder):
+def test_tables_whose_ids_differ_are_paired_by_a_file(case, folder, run):
     lines = []
     for k, reference in enumerate(case.references):
         renamed = [f"theirs {row}" for row in range(160)]
@@ -145,53 +157,55 @@ def test_tables_whose_ids_differ_are_paired_by_a_file(case, folder):
             if key.startswith("m")
         ]
     pl.DataFrame(lines).write_csv(folder / "pairs.csv")
-    assert run(*FILES, "--out", "out.csv", cwd=folder).returncode == 2
-    done = run(*FILES, "--pairs", "pairs.csv", "--out", "out.csv", cwd=folder)
+    assert run(*FILES, "--out", "out.csv").returncode == 2
+    done = run(*FILES, "--pairs", "pairs.csv", "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     expected = mf.refine(case.main, case.references, rng=0).predictions
     np.testing.assert_allclose(pl.read_csv(folder / "out.csv")["score"], expected, atol=1e-9)
 
 
-def test_regression_labels_and_ordered_pairs(case, folder):
-    done = run(*FILES, "--labels", "labels.csv", "--task", "regression", "--out", "out.csv", "--json", cwd=folder)
+def test_regression_labels_and_ordered_pairs(case, folder, run):
+    done = run(*FILES, "--labels", "labels.csv", "--task", "regression", "--out", "out.csv", "--json")
     assert set(json.loads(done.stdout)["accuracy"]["after"]) == {"rmse", "mae"}
     order = np.argsort(case.truth[case.labelled])
     rows = case.labelled[order]
     pairs = {"better": case.main.keys[rows[30:]], "worse": case.main.keys[rows[:30]]}
     pl.DataFrame(pairs).write_csv(folder / "ordered.csv")
-    done = run(*FILES, "--labels", "ordered.csv", "--out", "out.csv", "--json", cwd=folder)
+    done = run(*FILES, "--labels", "ordered.csv", "--out", "out.csv", "--json")
     assert done.returncode == 0, done.stderr
     assert "accuracy" in json.loads(done.stdout)["accuracy"]["after"]
 
 
-def test_invalid_rows_can_be_dropped(case, folder):
+def test_invalid_rows_can_be_dropped(case, folder, run):
     table = frame(case.main).with_columns(
         pl.when(pl.int_range(160) == 3).then(None).otherwise(pl.col("x1")).alias("x1")
     )
     table.write_csv(folder / "main.csv")
-    refused = run(*FILES, "--out", "out.csv", cwd=folder)
+    refused = run(*FILES, "--out", "out.csv")
     assert refused.returncode == 2
     assert "row 3" in refused.stderr
-    assert run(*FILES, "--drop-invalid", "--out", "out.csv", cwd=folder).returncode == 0
+    assert run(*FILES, "--drop-invalid", "--out", "out.csv").returncode == 0
     assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
 
 
-def test_the_same_seed_writes_the_same_bytes(folder):
-    for name in ("one.csv", "two.csv"):
-        assert run(*FILES, "--labels", "labels.csv", "--seed", 5, "--out", name, cwd=folder).returncode == 0
+def test_the_same_seed_writes_the_same_bytes(folder, run):
+    arguments = (*FILES, "--labels", "labels.csv", "--seed", "5", "--out")
+    assert run(*arguments, "one.csv").returncode == 0
+    # Also in a process of its own, as a user runs it.
+    subprocess.run([sys.executable, "-m", "manifuse.cli", "refine", *arguments, "two.csv"], check=True)
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
 
 
-def test_an_earlier_output_survives_a_refusal(folder):
+def test_an_earlier_output_survives_a_refusal(folder, run):
     (folder / "out.csv").write_text("precious")
-    assert run("missing.csv", *FILES[1:], "--out", "out.csv", cwd=folder).returncode == 2
+    assert run("missing.csv", *FILES[1:], "--out", "out.csv").returncode == 2
     assert (folder / "out.csv").read_text() == "precious"
 
 
-def test_names_are_names_and_no_patterns(case, folder):
+def test_names_are_names_and_no_patterns(case, folder, run):
     (folder / "reference0.csv").rename(folder / "reference[01].csv")
     (folder / "out[x]").mkdir()
-    done = run("main.csv", "--reference", "reference[01].csv", "--out", "out[x]/out.NPZ", cwd=folder)
+    done = run("main.csv", "--reference", "reference[01].csv", "--out", "out[x]/out.NPZ")
     assert done.returncode == 0, done.stderr
     assert "out[x]/out.NPZ" in done.stderr.replace("\n", "")
     assert {path.name for path in (folder / "out[x]").iterdir()} == {"out.NPZ", "out.run.toml"}
@@ -200,16 +214,16 @@ def test_names_are_names_and_no_patterns(case, folder):
         np.testing.assert_allclose(archive["score"], expected, atol=1e-9)
 
 
-def test_files_of_one_name_go_by_their_paths(folder):
+def test_files_of_one_name_go_by_their_paths(folder, run):
     for k in range(2):
         (folder / str(k)).mkdir()
         (folder / f"reference{k}.csv").rename(folder / str(k) / "scores.csv")
     files = ("main.csv", "--reference", "0/scores.csv", "--reference", "1/scores.csv")
-    done = run(*files, "--out", "out.csv", "--json", cwd=folder)
+    done = run(*files, "--out", "out.csv", "--json")
     assert [entry["name"] for entry in json.loads(done.stdout)["references"]] == ["0/scores.csv", "1/scores.csv"]
 
 
-def test_ids_of_bytes_and_numbers_with_blanks_or_decimals_are_read(case, folder):
+def test_ids_of_bytes_and_numbers_with_blanks_or_decimals_are_read(case, folder, run):
     np.savez(folder / "main.npz", ids=case.main.keys.astype("S"), scores=case.main.scores, features=case.main.table)
     table = frame(case.references[0])
     table.with_columns(pl.col("x0").cast(pl.Decimal(20, 12)), pl.lit(True).alias("x5")).write_parquet(
@@ -217,6 +231,6 @@ def test_ids_of_bytes_and_numbers_with_blanks_or_decimals_are_read(case, folder)
     )
     blanks = [line.replace(",", ", ") for line in frame(case.references[1]).write_csv().splitlines()]
     (folder / "blank.csv").write_text("\n".join([blanks[0].replace(", ", ","), *blanks[1:]]))
-    done = run("main.npz", "--reference", "r.parquet", "--reference", "blank.csv", "--out", "out.jsonl", cwd=folder)
+    done = run("main.npz", "--reference", "r.parquet", "--reference", "blank.csv", "--out", "out.jsonl")
     assert done.returncode == 0, done.stderr
     assert pl.read_ndjson(folder / "out.jsonl")["id"].to_list() == case.main.keys.tolist()

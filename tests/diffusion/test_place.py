@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import graph, joint
+from manifuse.diffusion import graph, joint, presmoothing
 from manifuse.diffusion.containers import device_of
 from manifuse.diffusion.neighbours import Query
 from manifuse.diffusion.place import Place
@@ -35,6 +35,9 @@ def refined(case, place=None, **options):
 
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
 def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
+    # Few settings to choose from: every product of so small a table starts its threads anew.
+    for name, values in {"NEIGHBOURS": (5,), "STEPS": (1.0, 3.0), "SCALES": (0.3,)}.items():
+        monkeypatch.setattr(presmoothing, name, values)
     plain = refined(case, **method)
     monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
     monkeypatch.setattr(blocks, "ROWS", 17)

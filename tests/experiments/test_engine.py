@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import manifuse as mf
+from manifuse import cluster
 from manifuse.errors import MissingExtraError
 from manifuse.experiments.engine import workers
 
@@ -33,35 +34,54 @@ def work(job, offset):
     return job(offset)
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_results_come_in_the_order_of_the_jobs_from_other_processes(engine):
+@pytest.fixture(scope="module")
+def dask_workers():
+    """Two workers of Dask, which give a job up that has taken both down."""
     pytest.importorskip("distributed")
-    with workers(engine, 2) as each:
-        found = list(each(work, [Job(number) for number in range(6)], 10))
+    import dask
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}), workers("dask", 2) as each:
+        yield each
+
+
+@pytest.fixture(params=["processes", "dask"])
+def each(request):
+    if request.param == "dask":
+        yield request.getfixturevalue("dask_workers")
+    else:
+        with workers("processes", 2) as each:
+            yield each
+
+
+def test_results_come_in_the_order_of_the_jobs_from_other_processes(each):
+    found = list(each(work, [Job(number) for number in range(6)], 10))
     assert [value for value, _ in found] == [10, 11, 12, 13, 14, 15]
     assert os.getpid() not in {process for _, process in found}
 
 
-def test_the_jobs_of_a_worker_that_dies_are_done_by_others(tmp_path):
-    pytest.importorskip("distributed")
+def test_the_jobs_of_a_worker_that_dies_are_done_by_others(dask_workers, tmp_path):
     jobs = [Job(number, tmp_path / "died" if number == 2 else None) for number in range(8)]
-    with workers("dask", 2) as each:
-        assert [value for value, _ in each(work, jobs, 1)] == list(range(1, 9))
+    assert [value for value, _ in dask_workers(work, jobs, 1)] == list(range(1, 9))
     assert (tmp_path / "died").exists()
 
 
-def test_a_job_that_takes_every_worker_down_ends_in_one_sentence(tmp_path):
+def test_a_job_that_takes_every_worker_down_ends_in_one_sentence(dask_workers, tmp_path):
+    with pytest.raises(mf.ManifuseError, match="took every worker down"):
+        list(dask_workers(work, [Job(0, tmp_path / "marker", leaves_marker=False)], 0))
+
+
+@pytest.mark.usefixtures("dask_workers")
+def test_a_scheduler_elsewhere_is_connected_to():
+    from distributed import default_client
+
+    address = default_client().scheduler.address.removeprefix("tcp://")
+    with workers(f"dask://{address}", -1) as each:
+        assert [value for value, _ in each(work, [Job(4)], 1)] == [5]
+
+
+def test_a_scheduler_that_is_not_there_is_refused(monkeypatch):
     pytest.importorskip("distributed")
-    with workers("dask", 2) as each, pytest.raises(mf.ManifuseError, match="took every worker down"):
-        list(each(work, [Job(0, tmp_path / "marker", leaves_marker=False)], 0))
-
-
-def test_a_scheduler_elsewhere_is_connected_to_and_one_that_is_not_there_refused():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        address = cluster.scheduler_address.removeprefix("tcp://")
-        with workers(f"dask://{address}", -1) as each:
-            assert [value for value, _ in each(work, [Job(4)], 1)] == [5]
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
     with (
         pytest.raises(mf.InputError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"),
         workers("dask://127.0.0.1:9", 1),

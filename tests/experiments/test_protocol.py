@@ -18,11 +18,6 @@ from manifuse.ranking.accuracy import ranking_accuracy
 from manifuse.report.drawing import as_svg
 
 
-@pytest.fixture(scope="module")
-def optical():
-    return digits()
-
-
 def attributes(rows, tasks, rng):
     """Some attributes of the same rows."""
     features = rng.standard_normal((rows, 6))
@@ -34,7 +29,8 @@ def attributes(rows, tasks, rng):
     )
 
 
-def test_no_row_is_used_twice_where_rows_are_decoupled(optical):
+def test_no_row_is_used_twice_where_rows_are_decoupled():
+    optical = digits()
     roles = Roles.draw(optical, Protocol("decoupled"), 0)
     pairs = set(roles.main_rows) & set(roles.reference_rows)
     assert len(pairs) == 200
@@ -79,39 +75,25 @@ def test_too_few_rows_to_test_on_are_refused(protocol, rng):
 
 
 @pytest.fixture(scope="module")
-def trial(optical):
-    return Trial.prepare(optical, Protocol("decoupled"), 0)
+def trial():
+    dataset = attributes(500, 3, np.random.default_rng(0))
+    return Trial.prepare(dataset, Protocol("decoupled", pairs=100, training=60, validation=60), 0)
 
 
 def test_a_method_sees_only_its_tables(trial):
-    main = trial.main_table("zernike")
+    main = trial.main_table("a1")
     assert set(main.keys) == {str(row) for row in trial.roles.main_rows}
-    for reference in trial.references("zernike"):
+    for reference in trial.references("a1"):
         assert set(reference.keys) == {str(row) for row in trial.roles.reference_rows}
-        assert reference.name != "zernike"
+        assert reference.name != "a1"
     tested = {str(row) for row in trial.roles.test}
-    assert not tested & set(trial.labels("zernike").keys)
+    assert not tested & set(trial.labels("a1").keys)
 
 
 def test_accuracy_is_of_the_test_rows(trial):
-    test, labels = trial.roles.test, trial.dataset.tasks["zernike"].labels
-    expected = ranking_accuracy(labels[test], trial.main["zernike"].scores[test])
-    assert trial.test_accuracy("zernike", trial.main_table("zernike").scores) == expected
-
-
-def test_references_on_other_rows_make_every_digit_ranker_better(trial):
-    shown = ("Ind", "self-smoothing", "JMD, no labels", "JMD")
-    accuracies = {
-        method: {
-            task: trial.test_accuracy(task, METHODS[method].measure(Case(trial, task)).predictions)
-            for task in trial.dataset.tasks
-        }
-        for method in shown
-    }
-    means = {method: np.mean(list(by_task.values())) for method, by_task in accuracies.items()}
-    assert all(accuracies["JMD"][task] > accuracies["Ind"][task] for task in trial.dataset.tasks)
-    assert means["JMD"] > means["self-smoothing"] > means["Ind"]
-    assert means["JMD, no labels"] > means["Ind"] + 0.03
+    test, labels = trial.roles.test, trial.dataset.tasks["a1"].labels
+    expected = ranking_accuracy(labels[test], trial.main["a1"].scores[test])
+    assert trial.test_accuracy("a1", trial.main_table("a1").scores) == expected
 
 
 def test_on_hw_the_papers_claims_hold_on_one_split(data):
@@ -123,9 +105,9 @@ def test_on_hw_the_papers_claims_hold_on_one_split(data):
         assert trial.test_accuracy(task, refined) > trial.test_accuracy(task, trial.main_table(task).scores) + 0.03
 
 
-def test_the_same_seed_prepares_the_same_trial(trial, optical):
-    task = "zernike"
-    main, reference = train_rankers(optical, Roles.draw(optical, trial.protocol, 0), task, deep=False)
+def test_the_same_seed_prepares_the_same_trial(trial):
+    task, roles = "a1", Roles.draw(trial.dataset, trial.protocol, 0)
+    main, reference = train_rankers(trial.dataset, roles, task, deep=False)
     np.testing.assert_array_equal(main.scores, trial.main[task].scores)
     np.testing.assert_array_equal(reference.scores, trial.reference[task].scores)
 

@@ -4,12 +4,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.cli import app
 from manifuse.datasets.dataset import Dataset
 from manifuse.experiments import runner
 from manifuse.experiments.methods import METHODS, Case, Method
@@ -21,7 +23,7 @@ from manifuse.experiments.store import Store, read_rows
 pytest.importorskip("torch")
 
 
-def attributes(rng, rows=700):
+def attributes(rng, rows=400):
     features = rng.standard_normal((rows, 6))
     return Dataset.of_attributes(
         "attributes",
@@ -31,11 +33,18 @@ def attributes(rng, rows=700):
     )
 
 
-@pytest.fixture
-def plan(monkeypatch, tmp_path):
+def run_on_attributes(monkeypatch):
+    """Let all experiments load this small data set, and the digits be under its protocol."""
     dataset = attributes(np.random.default_rng(0))
     monkeypatch.setattr(runner, "_load", lambda name, folder: dataset)
-    experiment = Experiment("attributes", "attributes", Protocol("coupled", validation=150, region=300))
+    experiment = Experiment("digits", "digits", Protocol("coupled", training=60, validation=60, region=90))
+    monkeypatch.setitem(EXPERIMENTS, "digits", experiment)
+    return experiment
+
+
+@pytest.fixture
+def plan(monkeypatch, tmp_path):
+    experiment = run_on_attributes(monkeypatch)
     return Plan([experiment], ("Ind", "mean", "impute and stack"), 1, tmp_path, 1)
 
 
@@ -94,7 +103,7 @@ def test_a_method_that_fails_is_a_row_and_the_run_goes_on(plan, tmp_path, monkey
 
 
 def test_rankers_that_cannot_be_trained_fail_their_trial(plan, tmp_path):
-    few = Experiment("attributes", "attributes", Protocol("coupled", validation=400, region=300))
+    few = Experiment("attributes", "attributes", Protocol("coupled", training=60, validation=300, region=90))
     with Store(tmp_path / "out", version="1") as store:
         run(Plan([few], ("Ind",), 1, tmp_path, 1), store)
     assert all("to test on" in row.reason for row in read_rows(tmp_path / "out"))
@@ -109,26 +118,51 @@ def test_a_row_alone_gives_its_trial_again(plan, tmp_path):
     assert trial.test_accuracy(row.task, outcome.predictions) == pytest.approx(row.accuracy, abs=1e-12)
 
 
-COMMAND = [sys.executable, "-m", "manifuse.cli", "reproduce", "digits", "--trials", "1", "--method", "Ind"]
+#: The command line in a process that is killed as soon as it has stored rows of one task.
+KILLED = """
+import os, signal
+import pytest
+from manifuse.cli.app import main
+from manifuse.experiments.store import Store
+from tests.experiments.test_runner import run_on_attributes
+
+append = Store.append
+
+def append_and_die(store, rows):
+    append(store, rows)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Store.append = append_and_die
+run_on_attributes(pytest.MonkeyPatch())
+main()
+"""
 
 
-def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path):
+@pytest.fixture
+def processes_run_on_attributes(plan):
+    """Let the processes of a run see what is patched here."""
+    cloudpickle.register_pickle_by_value(runner)
+    yield
+    cloudpickle.unregister_pickle_by_value(runner)
+
+
+@pytest.mark.usefixtures("processes_run_on_attributes")
+def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path, monkeypatch, capsys):
+    def arguments(folder, jobs):
+        words = ("reproduce", "digits", "--trials", "1", "--method", "Ind", "--method", "mean")
+        return [*words, "--jobs", str(jobs), "--out", str(folder)]
+
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    process = subprocess.Popen(
-        [*COMMAND, "--method", "mean", "--jobs", "1", "--out", str(killed)], stderr=subprocess.DEVNULL
-    )
-    started = time.monotonic()
-    while process.poll() is None and not ((killed / "rows.jsonl").exists() and (killed / "rows.jsonl").stat().st_size):
-        assert time.monotonic() - started < 200
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for folder in (killed, whole):
-        done = subprocess.run(
-            [*COMMAND, "--method", "mean", "--jobs", "2", "--out", str(folder)], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-    assert len(read_rows(whole)) == 12
+    command = [sys.executable, "-c", KILLED, *arguments(killed, 1)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(read_rows(killed)) == 2
+    for folder, jobs in ((killed, 2), (whole, 1)):
+        monkeypatch.setattr(sys, "argv", ["manifuse", *arguments(folder, jobs)])
+        with pytest.raises(SystemExit) as left:
+            app.main()
+        assert left.value.code == 0, capsys.readouterr().err
+    assert len(read_rows(whole)) == 4
     assert without_seconds(killed) == without_seconds(whole)
     assert json.loads((whole / "run.json").read_text())["manifuse"] == mf.__version__
 

@@ -27,7 +27,7 @@ class Reason(StrEnum):
     ROUNDS_USED_UP = "All rounds were used; raise 'rounds' to go on."
     NO_REFERENCE = (
         "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
-        "give more pairs or other references, or set ignore_chance=False."
+        "give more pairs or other references, or set the method's 'ignore_chance' to false."
     )
     NOTHING_BETTER = (
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
@@ -37,7 +37,7 @@ class Reason(StrEnum):
     )
     GAIN_UNCERTAIN = (
         "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
-        "the main predictor comes back unchanged; give more labels, or set safeguarded=False to take the "
+        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to take the "
         "refinement all the same."
     )
 

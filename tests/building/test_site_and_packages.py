@@ -1,0 +1,53 @@
+"""What is handed out: the site, the wheel and the sdist, built from a copy of the tree, in which nothing is left over.
+
+This takes longest, and stands early in the alphabet so that nothing has to wait for it at the end.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import manifuse as mf
+
+ROOT = Path(__file__).parents[2]
+
+#: What is made, or belongs to this machine; the environment is linked to.
+LEFT_OUT = (".venv", ".git", ".hypothesis", "__pycache__", "_build", "generated", "dist", ".*_cache")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    if not (ROOT / ".venv" / "bin" / "uv").exists():
+        pytest.skip("there is no .venv/bin/uv, which the scripts run by; 'make test' installs it")
+    copy = tmp_path / "manifuse"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+    return copy
+
+
+def run(script):
+    """What a script says; it fails with all that it said."""
+    one = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([script], env=one, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_the_site_is_built_without_a_warning_and_the_scripts_of_the_gallery_run(tree):
+    pytest.importorskip("sphinx")
+    run(tree / "scripts" / "docs")
+    site = tree / "docs" / "_build" / "html"
+    for page in (tree / "docs").glob("*.md"):
+        assert (site / page.name).with_suffix(".html").is_file()
+    for script in (tree / "examples").glob("*.py"):
+        page = (site / "generated" / "gallery" / script.name).with_suffix(".html").read_text()
+        assert "sphx-glr-single-img" in page or "sphx-glr-multi-img" in page, script.name
+
+
+def test_wheel_and_sdist_are_whole_and_work_in_clean_environments(tree):
+    said = run(tree / "scripts" / "package")
+    assert f"manifuse {mf.__version__}" in said
+    assert {path.suffix for path in (tree / "dist").iterdir() if path.name != ".gitignore"} == {".whl", ".gz"}
