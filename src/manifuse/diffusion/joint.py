@@ -37,8 +37,8 @@ class Reason(StrEnum):
     )
     GAIN_UNCERTAIN = (
         "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
-        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to take the "
-        "refinement all the same."
+        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to "
+        "take the refinement all the same."
     )
 
 
