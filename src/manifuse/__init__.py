@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from manifuse.cache import Cached
-    from manifuse.cluster import Cluster
+    from manifuse.cluster.place import Cluster
     from manifuse.combiner import PredictorCombiner
     from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
     from manifuse.diffusion.labels import RankLabels
@@ -53,7 +53,7 @@ __all__ = [
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
     "Cached": "cache",
-    "Cluster": "cluster",
+    "Cluster": "cluster.place",
     "ExplicitEuler": "diffusion.bridge",
     "Host": "diffusion.place",
     "ImplicitEuler": "diffusion.bridge",

@@ -53,7 +53,7 @@ class Affinity(ABC):
 
     @abstractmethod
     def take(self, block: Block, rows: IndexArray) -> FloatArray:
-        """Copy ``rows`` (p,) of the table out of a block, shape (p, c)."""
+        """Copy ``rows`` (p,) of the table out of a block, shape (p, c), to what is an array when looked at."""
 
     @abstractmethod
     def recur(self, current: Block, previous: Block, factor: float) -> Block:

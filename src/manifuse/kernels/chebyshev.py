@@ -95,15 +95,15 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
 
 def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
     """``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
-    gathered = np.empty((count, len(rows), block.shape[1]))
     previous = affinity.enter(block)
-    gathered[0] = affinity.take(previous, rows)
+    taken = [affinity.take(previous, rows)]
     current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0) if count > 1 else previous
     for order in range(1, count):
-        gathered[order] = affinity.take(current, rows)
+        taken.append(affinity.take(current, rows))
         if order + 1 < count:
             previous, current = current, affinity.recur(current, previous, -2.0)
-    return gathered
+    # Looked at in the end, so that nothing waits for what is not there yet.
+    return np.stack(taken)
 
 
 def spread(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 
 import distributed
 import numpy as np
 import pytest
-
-import manifuse as mf
-from manifuse import cluster as cluster_module
-from manifuse.diffusion import graph
-from manifuse.diffusion.neighbours import Query
 from tests.problems import draw
 
+import manifuse as mf
+from manifuse.cluster import connection as connection_module
+from manifuse.cluster.connection import Tasks
+from manifuse.cluster.stored import OnDisk, loaded, stored
+from manifuse.diffusion import graph
+from manifuse.diffusion.neighbours import Query
+
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Sending large graph")
-
-
-@pytest.fixture(scope="module")
-def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +32,11 @@ def refined(case, place=None, **options):
     return mf.refine(case.main, case.references, case.labels(), method, rng=0, place=place)
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_the_cluster_finds_what_one_machine_finds(client, case, ordered, monkeypatch):
-    if ordered:
+@pytest.mark.parametrize("large", [False, True])
+def test_the_cluster_finds_what_one_machine_finds(client, case, large, monkeypatch):
+    if large:
         monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
+        monkeypatch.setattr(graph, "LARGE_ROWS", 10)
     here, there = refined(case), refined(case, mf.Cluster(client))
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-8)
     np.testing.assert_allclose(there.support, here.support, atol=1e-8)
@@ -60,11 +54,11 @@ def test_features_on_disk_are_read_by_the_workers(client, case, tmp_path):
     np.save(tmp_path / "main.npy", case.main.table)
     on_disk = np.load(tmp_path / "main.npy", mmap_mode="r")
     table = mf.Observations(case.main.scores, on_disk, ids=case.main.keys).table
-    stored = cluster_module._stored(table, slice(3, 9))
-    assert isinstance(stored, cluster_module._OnDisk)
-    np.testing.assert_array_equal(stored.load(), case.main.table[3:9])
+    some = stored(table, slice(3, 9))
+    assert isinstance(some, OnDisk)
+    np.testing.assert_array_equal(some.load(), case.main.table[3:9])
     # A part of a file is not the file.
-    assert isinstance(cluster_module._stored(on_disk[2:], slice(0, 3)), np.ndarray)
+    assert isinstance(stored(on_disk[2:], slice(0, 3)), np.ndarray)
     found, expected = (
         mf.Cluster(client).search(features, Query(5, True), None) for features in (table, case.main.table)
     )
@@ -91,28 +85,27 @@ def test_equal_rows_are_refused_by_the_sentence_of_one_machine(client):
         mf.Cluster(client).search(np.ones((9, 2)), Query(3, True, "it"), None)
 
 
-def test_a_worker_that_is_killed_is_survived(case):
-    """The second product of a recurrence finds one of its two workers gone, with the blocks that it held."""
+def test_a_worker_that_is_killed_is_survived(case, monkeypatch):
+    """In the middle of a recurrence one of the two workers goes, with its matrix and its rows of every block."""
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     expected = refined(case).predictions
+    start, calls = Tasks.start, []
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        place = mf.Cluster(client)
-        killed = threading.Event()
-        gather, calls = place.gather, []
 
-        def deadly(futures):
-            calls.append(len(futures))
-            if len(calls) == 12:
+        def deadly(tasks, wanted):
+            calls.append(len(wanted))
+            if len(calls) == 40:
+                # What it is to lose is there.
+                distributed.wait(held)
                 victims = client.run(os.getpid)
                 os.kill(next(iter(victims.values())), signal.SIGKILL)
-                killed.set()
-                time.sleep(0.1)
-            return gather(futures)
+            held[:] = start(tasks, wanted)
+            return list(held)
 
-        place.gather = deadly
-        found = refined(case, place).predictions
-        assert killed.is_set()
-        assert len(calls) > 24
+        held = []
+        monkeypatch.setattr(Tasks, "start", deadly)
+        found = refined(case, mf.Cluster(client)).predictions
+        assert len(calls) > 60
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
@@ -120,7 +113,7 @@ def test_a_file_that_was_changed_in_memory_is_not_read_from_disk(client, case, t
     np.save(tmp_path / "main.npy", case.main.table)
     changed = np.load(tmp_path / "main.npy", mmap_mode="c")
     changed -= 5
-    np.testing.assert_array_equal(cluster_module._loaded(cluster_module._stored(changed)), case.main.table - 5)
+    np.testing.assert_array_equal(loaded(stored(changed)), case.main.table - 5)
 
 
 def test_a_file_that_no_worker_sees_is_said(client, case, tmp_path):
@@ -132,7 +125,7 @@ def test_a_file_that_no_worker_sees_is_said(client, case, tmp_path):
 
 
 def test_a_scheduler_without_workers_is_refused(monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(connection_module, "PATIENCE", 0.2)
     options = {"n_workers": 0, "dashboard_address": ":0"}
     refused = pytest.raises(mf.InputError, match="has no workers")
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client, refused:
