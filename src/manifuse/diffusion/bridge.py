@@ -179,6 +179,8 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     def carry(self, main: Affinity, anchors: Sequence[ImplicitAnchor], towards: FloatArray) -> list[FloatArray]:
         """Solve for all anchors as columns of one block; see `BridgeScheme.carry`."""
         best = self._solve(main, anchors, power=1)
+        if self.steps == 1:
+            return best
         heights = [_height(towards, block) for block in best]
         for power in range(2, self.steps + 1):
             further = self._solve(main, anchors, power=power)

@@ -29,6 +29,8 @@ def pair_step(numba: ModuleType) -> PairStep:
 
     def step(matrix: SparseMatrix, current: FloatArray, previous: FloatArray, factor: float, threads: int) -> None:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-        loop(matrix.indptr, matrix.indices, matrix.data, current, previous, factor)
+        # Of whole numbers without a sign numba need not ask whether they count from the end: half of the time.
+        starts, stop = (whole.view(f"u{whole.itemsize}") for whole in (matrix.indptr, matrix.indices))
+        loop(starts, stop, matrix.data, current, previous, factor)
 
     return step
