@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 
 from manifuse.diffusion.bridge import ImplicitEuler
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS
+from manifuse.diffusion.graph import COMPILED_ROWS, LARGE_ROWS
 from manifuse.kernels.chebyshev import smoothing_coefficients
 
 HERE = Path(__file__).parent
@@ -133,14 +134,16 @@ def moved(row: Row) -> float:
     """Bytes that the products of a run read and write, by the model."""
     rows, references, edges = float(row["rows"]), int(row["references"]), float(row["edges"])
     products = ImplicitEuler(float(row["step"])).depth - 1
-    rounds = int(row["rounds"])
+    rounds, tasks = int(row["rounds"]), FOLDS * references
+    # Compiled steps read the matrix for every two columns, others for all of them.
+    compiled = rows >= COMPILED_ROWS
+    turns = tasks if compiled else np.ceil(tasks / max(1, HELD_OUT_NUMBERS // (2 * int(rows))))
+    matrix = (8 if rows >= LARGE_ROWS else 12) * edges
     # The last transport tells how much evidence arrives where.
-    carried = products * (12 * edges + 24 * 2 * references) * (rounds + 1)
-    smoothed = SMOOTHING * (12 * edges + 24 * 2) * rounds
-    moments = products * references * (12 * edges + 24 * 2)
-    tasks = FOLDS * references
-    turns = np.ceil(tasks / max(1, HELD_OUT_NUMBERS // (2 * int(rows))))
-    asked = products * (12 * edges * turns + 24 * 2 * tasks)
+    carried = products * (matrix * (references if compiled else 1) + 24 * 2 * references) * (rounds + 1)
+    smoothed = SMOOTHING * (matrix + 24 * 2) * rounds
+    moments = products * references * (matrix + 24 * 2)
+    asked = products * (matrix * turns + 24 * 2 * tasks)
     return rows * float(carried + smoothed + asked + moments)
 
 
@@ -183,7 +186,7 @@ def table_of_model(growth: list[Row], overlap: list[Row]) -> list[str]:
     largest = some[-1]
     references, edges = int(largest["references"]), float(largest["edges"])
     products = ImplicitEuler(10.0).depth - 1
-    work = pace * ROWS / WORKERS * (products * (12 * edges + 48 * references) + SMOOTHING * (12 * edges + 48))
+    work = pace * ROWS / WORKERS * (products * (8 * edges + 48 * references) + SMOOTHING * (8 * edges + 48))
     # What a block of rows asks of its neighbours in a round, and the columns that enter and leave.
     needed, asked = border(overlap, ROWS, WORKERS)
     exchanged = 8 * needed * ROWS / WORKERS * 2 * (products * references + SMOOTHING)
@@ -212,6 +215,8 @@ def slope(rows: list[Row], name: str, *, each: str | None = None) -> float:
 
 def draw(growth: list[Row]) -> None:
     """Draw time and memory against what varies."""
+    # The same picture of the same rows, to the byte.
+    plt.rcParams["svg.hashsalt"] = "scaling"
     figure, panels = plt.subplots(2, 2, figsize=(7.5, 6), layout="constrained")
     some = [row for row in growth if row["vary"] == "rows"]
     sizes = [float(row["rows"]) for row in some]

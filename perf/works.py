@@ -190,7 +190,8 @@ def large_bridge() -> Work:
     block = np.column_stack([rng.standard_normal(n), np.ones(n)])
     rows = [rng.permutation(n)[:pairs] for _ in range(2 * m)]
     scheme = ImplicitEuler(10.0)
-    edges = affinity.matrix().nnz
+    matrix = affinity.matrix()
+    edges, weight = matrix.nnz, matrix.dtype.itemsize
 
     def ours() -> list[FloatArray]:
         anchors = [scheme.anchor(affinity, block, *pair) for pair in zip(rows[:m], rows[m:], strict=True)]
@@ -198,7 +199,7 @@ def large_bridge() -> Work:
 
     # A product reads the matrix and two blocks of columns, and writes one.
     def moved(columns: int) -> int:
-        return edges * (8 + 4) + (n + 1) * 4 + 3 * 8 * n * columns
+        return edges * (weight + 4) + (n + 1) * 4 + 3 * 8 * n * columns
 
     total = (scheme.depth - 1) * moved(2 * m) + m * (scheme.depth - 1) * moved(2)
 

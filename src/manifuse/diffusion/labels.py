@@ -77,7 +77,7 @@ class RankLabels:
         if len(above) != len(below) or not above:
             raise InputError(f"{len(above)} better and {len(below)} worse ids came; give one pair or more, one each.")
         pairs = set(zip(above, below, strict=True))
-        clash = next((pair for pair in pairs if pair[::-1] in pairs), None)
+        clash = next((pair for pair in zip(above, below, strict=True) if pair[::-1] in pairs), None)
         if clash is not None and clash[0] == clash[1]:
             raise InputError(f"The labels put {clash[0]!r} above itself; leave that pair out.")
         if clash is not None:
