@@ -9,6 +9,8 @@ with ``--features`` one more run searches them too, from raw features of the lar
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import resource
 import subprocess
@@ -143,6 +145,10 @@ class Timed(Place):
         """As many as the host needs."""
         return self.host.search_bytes(features)
 
+    def edge_bytes(self, rows):
+        """As many as the host needs."""
+        return self.host.edge_bytes(rows)
+
     def free_memory(self):
         """As much as the host has."""
         return self.host.free_memory()
@@ -156,6 +162,9 @@ def peak() -> Iterator[list[float]]:
     def used() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * size
 
+    # What was freed before but is still held would hide what is taken now.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     before, most, done = used(), [0.0], threading.Event()
 
     def watch() -> None:

@@ -79,6 +79,10 @@ class Cached(Place):
         """Memory of a search where it is made; see `Place.search_bytes`."""
         return self.place.search_bytes(features)
 
+    def edge_bytes(self, rows: int) -> int:
+        """Memory of an edge where graphs are kept; see `Place.edge_bytes`."""
+        return self.place.edge_bytes(rows)
+
     def free_memory(self) -> int | None:
         """Bytes that are free where the work is done; see `Place.free_memory`."""
         return self.place.free_memory()

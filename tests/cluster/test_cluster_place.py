@@ -14,7 +14,7 @@ import manifuse as mf
 from manifuse.cluster import connection as connection_module
 from manifuse.cluster.connection import Tasks
 from manifuse.cluster.stored import OnDisk, loaded, stored
-from manifuse.diffusion import graph
+from manifuse.diffusion import graph, joint
 from manifuse.diffusion.neighbours import Query
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Sending large graph")
@@ -37,6 +37,7 @@ def test_the_cluster_finds_what_one_machine_finds(client, case, large, monkeypat
     if large:
         monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
         monkeypatch.setattr(graph, "LARGE_ROWS", 10)
+        monkeypatch.setattr(joint, "LARGE_ROWS", 10)
     here, there = refined(case), refined(case, mf.Cluster(client))
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-8)
     np.testing.assert_allclose(there.support, here.support, atol=1e-8)

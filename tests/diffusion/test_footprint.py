@@ -1,6 +1,8 @@
 """The memory that a run is said to take, against what it takes, and what happens where there is less."""
 
+import gc
 import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.diffusion import footprint, joint
+from manifuse.diffusion import footprint, graph, joint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
 
@@ -78,25 +80,58 @@ def test_a_run_that_does_not_fit_is_refused_with_the_number(monkeypatch):
 
 def test_rounds_that_do_not_fit_are_not_made_anew(monkeypatch):
     case = draw(0)
-    monkeypatch.setattr(joint, "LARGE_ROWS", 10)
+    for module in (joint, footprint):
+        monkeypatch.setattr(module, "LARGE_ROWS", 10)
     result = mf.refine(case.main, case.references, method=METHOD, rng=0)
     monkeypatch.setattr(footprint, "available_memory", lambda: 1000)
-    with pytest.raises(mf.InputError, match=r"To apply or save what \d+ rounds did to 160 rows needs about .* GiB"):
+    with pytest.raises(mf.InputError, match=r"What rounds did, made anew for .*, needs about .* GiB of memory, but"):
         result.apply(case.main)
 
 
-def test_memory_of_large_tables_is_not_kept_by_the_result(monkeypatch):
-    case = draw(0, rows=6000, pairs=200, features=False)
+@pytest.mark.parametrize("features", [True, False])
+def test_memory_of_large_tables_is_not_kept_by_the_result(features, monkeypatch):
+    case = draw(0, rows=6000, pairs=200, features=features)
     kept = []
     for rows in (6000, 6001):
         monkeypatch.setattr(joint, "LARGE_ROWS", rows)
         tracemalloc.start()
-        result = mf.refine(case.main, case.references, rng=0)
+        result = mf.refine(case.main, case.references, method=METHOD, rng=0)
         kept.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
     vectors = np.array(kept) / (8 * 6000)
-    assert vectors[0] < 20 < 30 < vectors[1]
-    assert result.history[-1].round > 3
+    rounds = result.history[-1].round
+    assert rounds > 3
+    # Of a round the values and the row sums of every reference, at the least.
+    assert vectors[1] - vectors[0] > rounds * 2 * len(case.references)
+    assert vectors[0] < (45 if features else 20)
+
+
+def test_references_that_are_let_go_take_their_features_with_them():
+    case = draw(0)
+    reference = mf.Observations(
+        case.references[0].scores.copy(), case.references[0].table.copy(), ids=case.references[0].keys, name="it"
+    )
+    table = weakref.ref(reference)
+    result = mf.refine(case.main, [reference], method=METHOD, rng=0)
+    del reference
+    gc.collect()
+    assert table() is None
+    assert len(result.apply(case.main)) == len(case.main)
+
+
+@pytest.mark.parametrize("bridge", [mf.ImplicitEuler(), mf.ExplicitEuler(step=0.3, steps=2)])
+def test_rounds_made_anew_take_about_what_is_predicted(bridge, monkeypatch):
+    for module in (joint, footprint, graph):
+        monkeypatch.setattr(module, "LARGE_ROWS", 10)
+    case, method = draw(0, rows=6000, pairs=200), replace(METHOD, bridge=bridge)
+    result = mf.refine(case.main, case.references, method=method, rng=0)
+    rounds = result.history[-1].round
+    tracemalloc.start()
+    assert result._fitted().end is not None
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = footprint.bytes_to_replay(Problem.of(case.main, case.references), method, rounds)
+    assert 0.15 * needed < taken < 1.2 * needed
 
 
 def test_every_place_says_what_it_has(tmp_path):

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import graph, joint, presmoothing
+from manifuse.diffusion import footprint, graph, joint, presmoothing
 from manifuse.diffusion.containers import device_of
 from manifuse.diffusion.neighbours import Query
 from manifuse.diffusion.place import Place
@@ -76,6 +76,20 @@ def test_rounds_that_were_not_kept_are_made_anew(case, later, method, monkeypatc
     large = refined(case, **method)
     np.testing.assert_array_equal(large.predictions, plain.predictions)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-12)
+    mf.save(large, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
+
+
+@pytest.mark.parametrize("place", [None, mf.Torch("cpu")], ids=["host", "torch"])
+def test_all_that_large_tables_get_at_once_comes_out_as_a_small_one(case, later, place, monkeypatch, tmp_path):
+    plain = refined(case, place)
+    for module in (graph, joint, footprint):
+        monkeypatch.setattr(module, "LARGE_ROWS", 10)
+    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
+    large, spread = refined(case, place), plain.predictions.std()
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
     mf.save(large, tmp_path / "model.npz")
     np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
 
@@ -186,6 +200,9 @@ def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
 
         def search_bytes(self, features):
             return 0
+
+        def edge_bytes(self, rows):
+            return 12
 
         def free_memory(self):
             return None

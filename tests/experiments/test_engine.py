@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import manifuse as mf
-from manifuse import cluster
+from manifuse.cluster import connection
 from manifuse.errors import MissingExtraError
 from manifuse.experiments.engine import workers
 
@@ -81,7 +81,7 @@ def test_a_scheduler_elsewhere_is_connected_to():
 
 def test_a_scheduler_that_is_not_there_is_refused(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(connection, "PATIENCE", 1)
     with (
         pytest.raises(mf.InputError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"),
         workers("dask://127.0.0.1:9", 1),

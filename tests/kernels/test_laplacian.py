@@ -127,7 +127,7 @@ def test_some_rows_are_weighed_as_they_are_among_all(pattern, rng):
     np.testing.assert_array_equal(part.toarray(), whole.toarray()[some])
 
 
-def test_weights_below_single_precision_do_not_cut_rows_off():
+def test_joint_weights_below_single_precision_do_not_cut_rows_off():
     # Two rows far in scores from all others and from each other: their joint weights have no single precision.
     weights = sparse.csr_array(np.ones((4, 4), dtype=np.float32) - np.eye(4, dtype=np.float32))
     predictions = np.array([0.0, 0.1, 30.0, 45.0])
@@ -161,7 +161,7 @@ def test_an_edge_has_what_its_ends_say_of_it(rng, monkeypatch):
     neighbours, values = exact_neighbours(rng.standard_normal((60, 2)), 4), rng.random((60, 4))
     said = np.zeros((60, 60))
     said[np.arange(60)[:, None], neighbours] = values
-    matrix = joined(neighbours, values)
+    matrix = joined(neighbours, values.copy())
     np.testing.assert_array_equal(matrix.toarray(), np.maximum(said, said.T))
     assert matrix.has_canonical_format
 

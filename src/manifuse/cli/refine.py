@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,14 @@ from manifuse.cli.request import RefineRequest
 from manifuse.cli.summary import summarise
 from manifuse.cli.tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.refine import refine
 from manifuse.diffusion.refinement import Refinement
-from manifuse.errors import InputError
+from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import shorten
 from manifuse.persistence import check_model, save
 from manifuse.report.page import check_report, page_of, write_page
@@ -51,6 +55,8 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
         written=(request.out, request.save, request.report, request.record),
     )
     ids, main, references, labels = read_problem(request)
+    if request.save is not None or request.report is not None:
+        _demand_memory_to_replay(main, references, request.method)
     with place_named(request.place, request.cache) as place:
         result = refine(main, references, labels, request.method, request.seed, place=place)
     columns = {
@@ -70,6 +76,14 @@ def run_refine(request: RefineRequest) -> tuple[Refinement, dict[str, Any]]:
     record = {} if request.record is None else {request.record: config_text(request)}
     write_table(request.out, columns, beside=record)
     return result, summarise(result, seconds=time.perf_counter() - start)
+
+
+def _demand_memory_to_replay(main: Observations, references: Sequence[Observations], method: JointDiffusion) -> None:
+    """Refuse a model or a report that there is no memory for before the run, and not after it."""
+    with warnings.catch_warnings():
+        # The run itself warns.
+        warnings.simplefilter("ignore", ManifuseWarning)
+        demand_memory_to_replay(Problem.of(main, references), method)
 
 
 def read_problem(request: RefineRequest) -> tuple[NDArray[Any], Observations, list[Observations], RankLabels | None]:

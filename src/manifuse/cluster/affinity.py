@@ -53,7 +53,7 @@ class ClusterAffinity(Affinity):
         """Add to rows; see `Affinity.add`."""
         block.add(self._places(rows), values)
 
-    def take(self, block: ClusterBlock, rows: IndexArray) -> Any:
+    def take(self, block: ClusterBlock, rows: IndexArray) -> Taken:
         """Ask for rows, and return what waits for them where it is looked at; see `Affinity.take`."""
         places = self._places(rows)
         owners = self._parts.owners(places)

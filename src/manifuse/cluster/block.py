@@ -10,7 +10,7 @@ from manifuse.cluster.connection import Held
 from manifuse.cluster.parts import Parts
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 
-#: Multiples of other blocks that one is the sum of before it is added up, and the others can be forgotten.
+#: A block that is the sum of more multiples of others than this is added up, so that the others can be forgotten.
 TERMS = 8
 
 

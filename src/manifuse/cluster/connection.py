@@ -80,12 +80,22 @@ class Connection:
     """
 
     def __init__(self, client: Any) -> None:
+        self._client = client
+        self.demand_workers()
+
+    def demand_workers(self) -> None:
+        """Wait for a worker, but not for long.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
         distributed = require("distributed", extra="dask", purpose="A cluster")
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
         except (distributed.TimeoutError, TimeoutError):
             raise InputError("The Dask scheduler has no workers; start some with 'dask worker'.") from None
-        self._client = client
 
     def threads(self) -> list[str]:
         """Address of the worker of every thread; those of a worker, and of a machine, stand together."""
@@ -119,7 +129,9 @@ class Connection:
 
 
 class Tasks:
-    """Tasks that the scheduler is told of at once; what none of them is asked for but others need is soon forgotten.
+    """Tasks that the scheduler is told of at once.
+
+    What they come to is kept as long as somebody holds a future of it or another task needs it.
 
     A task goes to the worker that is named with it, and to another only where that one is busy or gone.
 

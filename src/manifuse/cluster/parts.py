@@ -63,6 +63,7 @@ class Parts:
 
         More blocks would have more borders, and be no more even: in a recurrence each waits for the others.
         """
+        connection.demand_workers()
         threads = connection.threads()
         count = max(1, min(len(threads), matrix.shape[0] // ROWS))
         bounds = np.linspace(0, matrix.shape[0], count + 1).astype(int)
@@ -72,8 +73,8 @@ class Parts:
         wanted: list[Held] = []
         for number, (first, last) in enumerate(pairwise(bounds.tolist())):
             block = row_block(matrix, slice(first, last))
-            columns = np.union1d(block.indices, np.arange(first, last))
-            triple = (block.data, np.searchsorted(columns, block.indices), block.indptr)
+            columns = np.union1d(block.indices, np.arange(first, last, dtype=block.indices.dtype))
+            triple = (block.data, np.searchsorted(columns, block.indices).astype(columns.dtype), block.indptr)
             local = sparse.csr_array(triple, shape=(last - first, len(columns)))
             # As the result of a task it is made anew should the workers that hold it die.
             wanted += [tasks.add(homes[number], _itself, local), tasks.add(homes[number], _itself, columns)]

@@ -13,7 +13,7 @@ from manifuse.cluster.parts import Parts
 from manifuse.cluster.stored import scaled, scaling_of, stored
 from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.neighbours import Neighbours, Query
-from manifuse.diffusion.place import Place
+from manifuse.diffusion.place import Host, Place
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.neighbours import merge_nearest, nearest_between
 from manifuse.machine import available_memory
@@ -79,6 +79,10 @@ class Cluster(Place):
         """Nothing here: the workers search; see `Place.search_bytes`."""
         del features
         return 0
+
+    def edge_bytes(self, rows: int) -> int:
+        """As on one machine, where graphs are built before the workers get them; see `Place.edge_bytes`."""
+        return Host().edge_bytes(rows)
 
     def free_memory(self) -> int | None:
         """Bytes that are free here, where vectors are kept and graphs are built; see `Place.free_memory`."""

@@ -146,9 +146,11 @@ class Bridges:
             for setting in settings
         ]
 
-    def on_host(self) -> Bridges:
-        """Return the same bridges, their graph in this machine's memory."""
-        return self if self.graph is None else replace(self, graph=self.graph.on_host())
+    def to_keep(self) -> Bridges:
+        """Return the same bridges, their graph in this machine's memory, without the references' features."""
+        references = tuple(reference.without_features() for reference in self.problem.references)
+        graph = None if self.graph is None else self.graph.on_host()
+        return replace(self, problem=replace(self.problem, references=references), graph=graph)
 
     def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> tuple[Transport, Transport | None]:
         """Bring every reference to the main rows over the graph that ``predictions`` (n,) weigh.
@@ -224,11 +226,11 @@ def _anchors(
     reference: Reference, table: Neighbours, settings: Sequence[Setting], place: Place
 ) -> dict[Setting, Anchor]:
     """The reference's side of the bridge under every setting; what settings have in common is made once."""
-    scores = reference.scores
-    block = np.column_stack([scores, np.ones(len(scores))])
     made: dict[Setting, Anchor] = {}
     for count, alike in _by(lambda setting: setting.neighbours, settings).items():
         graph = place.graph(table, count)
+        scores = reference.scores
+        block = np.column_stack([scores, np.ones(len(scores))])
         for scale, same in _by(lambda setting: setting.score_scale, alike).items():
             affinity = graph.affinity(scores, scale)
             schemes = [setting.bridge for setting in same]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS
 from manifuse.diffusion.graph import LARGE_ROWS
 from manifuse.diffusion.method import JointDiffusion, choices
-from manifuse.diffusion.place import Place
+from manifuse.diffusion.place import Host, Place
 from manifuse.diffusion.presmoothing import NEIGHBOURS
-from manifuse.diffusion.problem import Problem, Reference
+from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.tuning import LARGE
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
@@ -17,7 +15,7 @@ from manifuse.machine import available_memory
 #: Edges of a row for every neighbour asked for: where neither end always names the other, they are more than N.
 EDGES = 1.6
 
-#: Rounds that few runs exceed; what each did is kept for rows that come later.
+#: Rounds that few runs exceed.
 ROUNDS = 12
 
 
@@ -28,52 +26,62 @@ def predicted_bytes(problem: Problem, method: JointDiffusion, place: Place, *, l
     the largest of the search of a table, the building of its graph, the held-out pairs, and the rounds.
     """
     presmoothed = labelled and method.presmoothed and problem.main.has_graph
+    coupled = all(reference.is_coupled for reference in problem.references)
+    rows, references = len(problem.main), len(problem.references)
+    rounds = 0 if rows >= LARGE_ROWS else min(method.rounds, ROUNDS)
+    if coupled and not presmoothed:
+        return _of_rounds(rows, references, rounds)
     count = max([*choices(method.neighbours), *(NEIGHBOURS if presmoothed else ())])
-    decoupled = [reference for reference in problem.references if not reference.is_coupled]
-    references, rows = len(problem.references), len(problem.main)
-    kept = 0 if rows >= LARGE_ROWS else min(method.rounds, ROUNDS)
-    vectors = 7 * references + 14 + kept * _of_a_round(references)
-    if not decoupled and not presmoothed:
-        return int(8 * rows * vectors)
     searched = problem.with_graphs()
     scalings = 1 if any(len(table) >= LARGE for table in searched) else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
-    graphs = (4 + _precision(rows)) * EDGES * rows * sum(choices(method.neighbours))
+    edge = place.edge_bytes(rows)
+    graphs = edge * EDGES * rows * sum(choices(method.neighbours))
     search = max(0 if table.table is None else place.search_bytes(table.table) for table in searched)
     # Edges as either end names them, then joined.
-    building = max((4 + _precision(len(table))) * (2 + EDGES) * len(table) * count for table in searched)
-    sides, asked = _of_bridges(decoupled, method)
-    running = 8 * rows * vectors + _precision(rows) * EDGES * rows * count
+    building = max(place.edge_bytes(len(table)) * (2 + EDGES) * len(table) * count for table in searched)
+    sides, asked = _of_bridges(problem, method, place)
+    running = _of_rounds(rows, references, rounds) + edge * EDGES * rows * count + asked
     held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + asked
-    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + asked))
+    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running))
 
 
-def _precision(rows: int) -> int:
-    """Bytes of an edge's weight."""
-    return 4 if rows >= LARGE_ROWS else 8
+def bytes_to_replay(problem: Problem, method: JointDiffusion, rounds: int) -> int:
+    """Predict the memory that it takes to make anew what so many rounds did, beside the graph and the bridges."""
+    rows, references, place = len(problem.main), len(problem.references), Host()
+    coupled = all(reference.is_coupled for reference in problem.references)
+    affinity = place.edge_bytes(rows) * EDGES * rows * max(choices(method.neighbours)) * (not coupled)
+    asked = _of_bridges(problem, method, place)[1]
+    return int(_of_rounds(rows, references, rounds + 1) + affinity + asked)
 
 
-def _of_a_round(references: int) -> float:
-    """Vectors that are kept of a round."""
-    return 2.2 * references + 4
+def _of_rounds(rows: int, references: int, kept: int) -> int:
+    """Bytes of the columns of a round, and of what is kept of so many of them."""
+    return int(8 * rows * (7 * references + 14 + kept * (2.2 * references + 4)))
 
 
-def _of_bridges(references: Sequence[Reference], method: JointDiffusion) -> tuple[float, float]:
+def _of_bridges(problem: Problem, method: JointDiffusion, place: Place) -> tuple[float, float]:
     """Bytes of all reference sides, and of the pairs' part while bridges are asked."""
     settings = len(choices(method.neighbours)) * len(choices(method.score_scale))
+
+    def affinity(rows: int) -> float:
+        return place.edge_bytes(rows) * EDGES * rows * max(choices(method.neighbours))
+
     sides = asked = 0.0
     for kind in {type(scheme) for scheme in choices(method.bridge)}:
         depth = max(scheme.depth for scheme in choices(method.bridge) if isinstance(scheme, kind))
-        for reference in references:
-            pairs, rows = len(reference.main_rows), len(reference.table)
+        for reference in problem.references:
+            if reference.is_coupled:
+                continue
             if depth:
                 # The moments of scores and ones at the pairs; for every fold a copy less its pairs, and sources.
-                held = 16.0 * depth * pairs
+                held = 16.0 * depth * len(reference.main_rows)
                 asked += 3 * method.folds * held
             else:
                 # The reference's whole affinity, and a bridge before all but the largest of its entries are dropped.
-                held = (4 + _precision(rows)) * EDGES * rows * max(choices(method.neighbours))
-                asked += held * max(scheme.parameters()["keep"] for scheme in choices(method.bridge))
+                held = affinity(len(reference.table))
+                keep = max(scheme.parameters().get("keep", 1) for scheme in choices(method.bridge))
+                asked += 12 * EDGES * len(problem.main) * max(choices(method.neighbours)) * keep
             sides += settings * held
     return sides, asked
 
@@ -90,12 +98,20 @@ def demand_memory(problem: Problem, method: JointDiffusion, place: Place, *, lab
     _demand("This run", needed, place.free_memory(), "take fewer neighbours, fewer rows, or a machine with more")
 
 
-def demand_memory_to_replay(problem: Problem, rounds: int) -> None:
-    """Refuse to repeat rounds that would not fit; see `demand_memory`."""
-    references, rows = len(problem.references), len(problem.main)
-    needed = int(8 * rows * (7 * references + 14 + (1 + rounds) * _of_a_round(references)))
-    what = f"To apply or save what {rounds} round{'' if rounds == 1 else 's'} did to {rows:,} rows"
-    _demand(what, needed, available_memory(), "set fewer rounds, or take a machine with more")
+def demand_memory_to_replay(problem: Problem, method: JointDiffusion, rounds: int | None = None) -> None:
+    """Refuse to make rounds anew that would not fit; see `demand_memory`.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : JointDiffusion
+    rounds : int, optional
+        As many as few runs exceed if not given.
+    """
+    if len(problem.main) >= LARGE_ROWS:
+        needed = bytes_to_replay(problem, method, min(method.rounds, ROUNDS) if rounds is None else rounds)
+        what = "What rounds did, made anew for a saved refinement, a report or rows that come later,"
+        _demand(what, needed, available_memory(), "take a machine with more, or do without")
 
 
 def _demand(what: str, needed: int, free: int | None, remedy: str) -> None:

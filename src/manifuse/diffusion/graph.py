@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,11 @@ LARGE_ROWS = 100_000
 
 #: Rows from which compiled steps are worth their compilation, where numba is installed.
 COMPILED_ROWS = 300_000
+
+
+def precision_of(rows: int) -> type[np.floating[Any]]:
+    """Precision in which the edges of a graph of so many rows are kept."""
+    return np.float32 if rows >= LARGE_ROWS else np.float64
 
 
 class FeatureGraph(ABC):
@@ -96,8 +102,7 @@ class HostGraph(FeatureGraph):
         """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
         indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
         scales, rows = local_scales(distances), len(indices)
-        precision = np.float32 if rows >= LARGE_ROWS else np.float64
-        weights = weigh_by_features(indices, distances, scales, precision=precision, threads=threads())
+        weights = weigh_by_features(indices, distances, scales, precision=precision_of(rows), threads=threads())
         order = locality_order(weights) if rows >= ORDERED_ROWS else None
         weights = weights if order is None else in_order(weights, order)
         return cls(weights, scales, indices.shape[1], neighbours.standardised, order)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from manifuse.diffusion.graph import FeatureGraph, HostGraph
+from manifuse.diffusion.graph import FeatureGraph, HostGraph, precision_of
 from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.kernels.arrays import FloatArray
 from manifuse.machine import available_memory
@@ -26,6 +26,10 @@ class Place(ABC):
     @abstractmethod
     def search_bytes(self, features: FloatArray) -> int:
         """Memory that a search of a table takes where `free_memory` is counted, beside the table."""
+
+    @abstractmethod
+    def edge_bytes(self, rows: int) -> int:
+        """Memory that an edge of a graph of so many rows takes where `free_memory` is counted."""
 
     @abstractmethod
     def free_memory(self) -> int | None:
@@ -53,6 +57,10 @@ class Host(Place):
     def search_bytes(self, features: FloatArray) -> int:
         """Memory of a search: the scaled table, and the index over it; see `Place.search_bytes`."""
         return 12 * features.size
+
+    def edge_bytes(self, rows: int) -> int:
+        """Memory of an edge: its column, and its weight; see `Place.edge_bytes`."""
+        return 4 + np.dtype(precision_of(rows)).itemsize
 
     def free_memory(self) -> int | None:
         """Bytes that are free on this machine; see `Place.free_memory`."""

@@ -55,6 +55,14 @@ class Reference:
         """Its standardised scores, shape (n_k,); made anew every time."""
         return standardise(self.table.scores)
 
+    def without_features(self) -> Reference:
+        """Return the same reference with as much of its table as is needed once its bridge stands."""
+        rows, table = self.reference_rows, self.table
+        if self.is_coupled:
+            return replace(self, table=table.without_features())
+        pairs = Observations(table.scores[rows], ids=table.keys[rows], name=self.name)
+        return replace(self, table=pairs, reference_rows=np.arange(len(rows)))
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:

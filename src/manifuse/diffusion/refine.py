@@ -8,7 +8,8 @@ from numbers import Integral
 
 import numpy as np
 
-from manifuse.diffusion.bridges import neighbours_of
+from manifuse.diffusion.bridges import Bridges, neighbours_of
+from manifuse.diffusion.extension import Extension, Lookup
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, Reason, diffuse
@@ -115,7 +116,8 @@ def refine(
     evidence = weigh_pairs(bridges, folds, seed)
     gates = _gates(problem, evidence, method)
     path = diffuse(bridges, method, gates, score)
-    fit = Fit.of(bridges, references, path, presmoothing, method)
+    # What is kept needs no device and no cluster any more.
+    presmoothing = None if presmoothing is None else presmoothing.on_host()
     refined = problem.restore(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
     reason = path.reason
@@ -147,7 +149,7 @@ def refine(
             weight_scales=weight_scales,
             surface=path.surface,
             trials=trials,
-            presmoothing=fit.presmoothing,
+            presmoothing=presmoothing,
         ),
         accuracy=None if score is None else _accuracy(score, main.scores, refined),
         gain=gain,
@@ -156,8 +158,26 @@ def refine(
         main=main,
         _refined=refined,
         _typical=typical,
-        _extension=fit,
+        _extension=_extension_of(bridges, references, path, presmoothing, method),
     )
+
+
+def _extension_of(
+    bridges: Bridges,
+    references: Sequence[Observations],
+    path: Path,
+    presmoothing: Presmoothing | None,
+    method: JointDiffusion,
+) -> Extension | Fit:
+    """What rows that come later go by, or what makes it should they come."""
+    lookups = tuple(
+        Lookup(table.keys, reference.scores) if reference.is_coupled else None
+        for table, reference in zip(references, bridges.problem.references, strict=True)
+    )
+    kept = bridges.to_keep()
+    if path.rounds is None:
+        return Fit(kept, lookups, path.coefficients, presmoothing, method)
+    return Extension.of(kept, lookups, path.rounds, presmoothing, method)
 
 
 def _seed_of(rng: np.random.Generator | int | None) -> int:

@@ -175,7 +175,8 @@ class Refinement:
 
 def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
     """Average over references, by weight, of row sums against those at a typical pair; shape (n,), in [0, 1]."""
-    shares = np.clip(row_sums / typical, 0.0, 1.0)
     # Where all references are ignored no weight tells them apart.
     weights = weights if weights.sum() > 0 else np.ones(len(weights))
+    shares = row_sums / typical
+    np.clip(shares, 0.0, 1.0, out=shares)
     return np.asarray(shares @ (weights / weights.sum()))

@@ -84,6 +84,11 @@ class Torch(Place):
         """Memory of a search: the table in both precisions and a block of distances; see `Place.search_bytes`."""
         return 12 * features.size + 8 * tensors.DISTANCES
 
+    def edge_bytes(self, rows: int) -> int:
+        """Memory of an edge: both of its ends, and its weight; see `Place.edge_bytes`."""
+        del rows
+        return 24
+
     def free_memory(self) -> int | None:
         """Bytes that are free on the device; see `Place.free_memory`."""
         if self.device.type == "cuda":

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks
@@ -29,7 +30,7 @@ class Affinity(ABC):
     ----------
     shape : (n, n)
     pairwise : bool
-        Whether two columns at a time cost no more than many at once, so that room is better saved.
+        Whether two columns at a time are as fast as many at once; they take less memory.
     """
 
     shape: tuple[int, int]
@@ -52,7 +53,7 @@ class Affinity(ABC):
         """Add ``values`` (p, c) to distinct ``rows`` (p,) of the table."""
 
     @abstractmethod
-    def take(self, block: Block, rows: IndexArray) -> FloatArray:
+    def take(self, block: Block, rows: IndexArray) -> ArrayLike:
         """Copy ``rows`` (p,) of the table out of a block, shape (p, c), to what is an array when looked at."""
 
     @abstractmethod
@@ -64,19 +65,35 @@ class Affinity(ABC):
         """Return all entries, in the order of the table."""
 
 
-class HostAffinity(Affinity):
-    """An affinity whose blocks of columns are arrays in this machine's memory, wherever its entries are.
+class SparseAffinity(Affinity):
+    """An affinity in this machine's memory.
 
     Parameters
     ----------
-    rows : int
-    order : (n,) array of int or None
-        The table's row of each row of a block; None for the table's own order.
+    matrix : (n, n) CSR array
+        In the order of ``order``.
+    order : (n,) array of int, optional
+        The table's row of each row of ``matrix``; the table's own order if not given.
+    threads : int
+        That share the rows of a product.
+    pair_step : callable, optional
+        Does the work of blocks of two columns.
     """
 
-    def __init__(self, rows: int, order: IndexArray | None) -> None:
-        self.shape = (rows, rows)
+    def __init__(
+        self,
+        matrix: SparseMatrix,
+        order: IndexArray | None = None,
+        *,
+        threads: int = 1,
+        pair_step: PairStep | None = None,
+    ) -> None:
+        self.shape = (matrix.shape[0], matrix.shape[0])
+        self._matrix = matrix
         self._order = order
+        self._threads = threads
+        self._pair_step = pair_step
+        self.pairwise = pair_step is not None
 
     @cached_property
     def inverse(self) -> IndexArray | None:
@@ -105,39 +122,6 @@ class HostAffinity(Affinity):
         """Copy rows; see `Affinity.take`."""
         return np.asarray(block[self._places(rows)])
 
-    def _places(self, rows: IndexArray) -> IndexArray:
-        return rows if self.inverse is None else np.asarray(self.inverse[rows])
-
-
-class SparseAffinity(HostAffinity):
-    """An affinity in this machine's memory.
-
-    Parameters
-    ----------
-    matrix : (n, n) CSR array
-        In the order of ``order``.
-    order : (n,) array of int, optional
-        The table's row of each row of ``matrix``; the table's own order if not given.
-    threads : int
-        That share the rows of a product.
-    pair_step : callable, optional
-        Does the work of blocks of two columns.
-    """
-
-    def __init__(
-        self,
-        matrix: SparseMatrix,
-        order: IndexArray | None = None,
-        *,
-        threads: int = 1,
-        pair_step: PairStep | None = None,
-    ) -> None:
-        super().__init__(matrix.shape[0], order)
-        self._matrix = matrix
-        self._threads = threads
-        self._pair_step = pair_step
-        self.pairwise = pair_step is not None
-
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
         if self._pair_step is not None and current.shape[1] == 2:
@@ -155,3 +139,6 @@ class SparseAffinity(HostAffinity):
     def matrix(self) -> SparseMatrix:
         """Return all entries; see `Affinity.matrix`."""
         return self._matrix if self.inverse is None else in_order(self._matrix, self.inverse)
+
+    def _places(self, rows: IndexArray) -> IndexArray:
+        return rows if self.inverse is None else np.asarray(self.inverse[rows])

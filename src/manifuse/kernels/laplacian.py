@@ -24,7 +24,7 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     ----------
     neighbours : (n, N) array of int
     values : (n, N) array
-        Not negative, of any precision; where they are 0 there is no entry.
+        Not negative, of any precision; where they are 0 there is no entry. Their memory is used up.
 
     Returns
     -------

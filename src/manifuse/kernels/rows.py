@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.blocks import row_blocks
 
 
 def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
@@ -30,8 +31,9 @@ def from_order(values: FloatArray, order: IndexArray) -> FloatArray:
 
 def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
     """Return the square matrix whose rows and columns are those of ``matrix`` in another order."""
-    moved = matrix[order]
-    moved.indices = inverse_order(order).astype(moved.indices.dtype)[moved.indices]
+    moved, inverse = matrix[order], inverse_order(order)
+    for entries in row_blocks(moved.nnz):
+        moved.indices[entries] = inverse[moved.indices[entries]]
     moved.has_sorted_indices = False
     moved.sort_indices()
     return moved
