@@ -83,12 +83,13 @@ def table_of_works(works: list[Row]) -> list[str]:
         )
         for work in works
     ]
-    return [*markdown(("work", "against", "ours", "theirs", "ratio", "at least", "and"), lines), "", made(works[0])]
+    return [*markdown(("work", "against", "ours", "theirs", "ratio", "at least", "and"), lines), "", made(works)]
 
 
-def made(row: Row) -> str:
+def made(rows: list[Row]) -> str:
     """Where the rows of a table are from."""
-    return f"Made on {row['machine']}, by commit {row['commit']}."
+    machines, commits = (sorted({row[name] for row in rows}) for name in ("machine", "commit"))
+    return f"Made on {' and '.join(machines)}, by commit {' and '.join(commits)}."
 
 
 def table_of_page(page: list[Row]) -> list[str]:
@@ -99,7 +100,7 @@ def table_of_page(page: list[Row]) -> list[str]:
     first = page[0]
     said = (
         f"Milliseconds, at {int(first['rows']):,} rows, {first['references']} references and {first['labelled']} "
-        f"labelled rows. {made(first)}"
+        f"labelled rows. {made(page)}"
     )
     return [*markdown(("control", "moves", "median", "95th percentile", "largest"), lines), "", said]
 

@@ -144,7 +144,8 @@ class Refinement:
 
         Notes
         -----
-        From 100,000 rows on, a refinement does not keep what its rounds did; the first call, or `save`, repeats them.
+        From 100,000 rows on, a refinement does not keep what its rounds did; the first call, `save` or report repeats
+        them, on this machine, and is refused (InputError) where there is no memory for it.
         """
         return self.apply_with_support(new)[0]
 
