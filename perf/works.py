@@ -207,7 +207,8 @@ def large_bridge() -> Work:
         stream(total)
 
     def differ() -> str:
-        return f"the bytes of {scheme.depth - 1} products of {m} x 2 columns and as many of {2 * m}, {total / 2**30:.0f} GiB"
+        products = f"{scheme.depth - 1} products of {m} x 2 columns and as many of {2 * m}"
+        return f"the bytes of {products}, {total / 2**30:.0f} GiB"
 
     return Work("implicit bridge, 1,000,000 rows a side, m = 5", "streaming its bytes", ours, theirs, 0.25, 2, differ)
 

@@ -25,6 +25,9 @@ class Counting(Place):
     def search_bytes(self, features):
         return 0
 
+    def edge_bytes(self, rows):
+        return 0
+
     def free_memory(self):
         return None
 

@@ -19,6 +19,7 @@ from manifuse import files
 from manifuse.cli import app, output
 from manifuse.cli import refine as refine_module
 from manifuse.cli.output import write_table
+from manifuse.diffusion import footprint
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {
@@ -26,6 +27,7 @@ TROUBLE = {
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
     "a Parquet table that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
     "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
+    "a model or a report of a large table that there is no memory for": (2, "What rounds did, made anew for a saved"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),
     "an output folder that may not be written": (2, "cannot be written (Permission denied)"),
@@ -143,6 +145,17 @@ def test_parquet_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys
     assert 4 * os.path.getsize("packed.parquet") < free < 8 * 9000 * 500
     monkeypatch.setattr(files, "available_memory", lambda: free)
     expect("a Parquet table that packs more than memory holds", refine(monkeypatch, capsys, main="packed.parquet"))
+
+
+@pytest.mark.parametrize("wanted", [("--save", "model.npz"), ("--report", "report.html")])
+def test_a_model_or_report_without_room_is_refused_before_the_run(wanted, folder, monkeypatch, capsys):
+    monkeypatch.setattr(footprint, "LARGE_ROWS", 10)
+    monkeypatch.setattr(footprint, "available_memory", lambda: 1000)
+    monkeypatch.setattr(refine_module, "refine", lambda *_, **__: pytest.fail("it was run"))
+    before = names(folder)
+    answer = refine(monkeypatch, capsys, *wanted)
+    expect("a model or a report of a large table that there is no memory for", answer)
+    assert names(folder) == before
 
 
 def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
