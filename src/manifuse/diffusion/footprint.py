@@ -26,22 +26,20 @@ def predicted_bytes(problem: Problem, method: JointDiffusion, place: Place, *, l
     the largest of the search of a table, the building of its graph, the held-out pairs, and the rounds.
     """
     presmoothed = labelled and method.presmoothed and problem.main.has_graph
-    coupled = all(reference.is_coupled for reference in problem.references)
     rows, references = len(problem.main), len(problem.references)
     rounds = 0 if rows >= LARGE_ROWS else min(method.rounds, ROUNDS)
-    if coupled and not presmoothed:
+    if problem.is_coupled and not presmoothed:
         return _of_rounds(rows, references, rounds)
     count = max([*choices(method.neighbours), *(NEIGHBOURS if presmoothed else ())])
     searched = problem.with_graphs()
     scalings = 1 if any(len(table) >= LARGE for table in searched) else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
-    edge = place.edge_bytes(rows)
-    graphs = edge * EDGES * rows * sum(choices(method.neighbours))
+    graphs = _of_edges(place, rows, sum(choices(method.neighbours)))
     search = max(0 if table.table is None else place.search_bytes(table.table) for table in searched)
     # Edges as either end names them, then joined.
     building = max(place.edge_bytes(len(table)) * (2 + EDGES) * len(table) * count for table in searched)
     sides, asked = _of_bridges(problem, method, place)
-    running = _of_rounds(rows, references, rounds) + edge * EDGES * rows * count + asked
+    running = _of_rounds(rows, references, rounds) + _of_edges(place, rows, count) + asked
     held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + asked
     return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running))
 
@@ -49,8 +47,7 @@ def predicted_bytes(problem: Problem, method: JointDiffusion, place: Place, *, l
 def bytes_to_replay(problem: Problem, method: JointDiffusion, rounds: int) -> int:
     """Predict the memory that it takes to make anew what so many rounds did, beside the graph and the bridges."""
     rows, references, place = len(problem.main), len(problem.references), Host()
-    coupled = all(reference.is_coupled for reference in problem.references)
-    affinity = place.edge_bytes(rows) * EDGES * rows * max(choices(method.neighbours)) * (not coupled)
+    affinity = 0.0 if problem.is_coupled else _of_edges(place, rows, max(choices(method.neighbours)))
     asked = _of_bridges(problem, method, place)[1]
     return int(_of_rounds(rows, references, rounds + 1) + affinity + asked)
 
@@ -60,13 +57,15 @@ def _of_rounds(rows: int, references: int, kept: int) -> int:
     return int(8 * rows * (7 * references + 14 + kept * (2.2 * references + 4)))
 
 
+def _of_edges(place: Place, rows: int, count: int) -> float:
+    """Bytes of the edges of a graph of ``count`` neighbours."""
+    return place.edge_bytes(rows) * EDGES * rows * count
+
+
 def _of_bridges(problem: Problem, method: JointDiffusion, place: Place) -> tuple[float, float]:
     """Bytes of all reference sides, and of the pairs' part while bridges are asked."""
     settings = len(choices(method.neighbours)) * len(choices(method.score_scale))
-
-    def affinity(rows: int) -> float:
-        return place.edge_bytes(rows) * EDGES * rows * max(choices(method.neighbours))
-
+    count = max(choices(method.neighbours))
     sides = asked = 0.0
     for kind in {type(scheme) for scheme in choices(method.bridge)}:
         depth = max(scheme.depth for scheme in choices(method.bridge) if isinstance(scheme, kind))
@@ -79,9 +78,9 @@ def _of_bridges(problem: Problem, method: JointDiffusion, place: Place) -> tuple
                 asked += 3 * method.folds * held
             else:
                 # The reference's whole affinity, and a bridge before all but the largest of its entries are dropped.
-                held = affinity(len(reference.table))
+                held = _of_edges(place, len(reference.table), count)
                 keep = max(scheme.parameters().get("keep", 1) for scheme in choices(method.bridge))
-                asked += 12 * EDGES * len(problem.main) * max(choices(method.neighbours)) * keep
+                asked += 12 * EDGES * len(problem.main) * count * keep
             sides += settings * held
     return sides, asked
 

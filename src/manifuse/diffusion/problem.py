@@ -117,6 +117,11 @@ class Problem:
             scale=scale,
         )
 
+    @property
+    def is_coupled(self) -> bool:
+        """Whether every reference is, so that no bridge is needed."""
+        return all(reference.is_coupled for reference in self.references)
+
     def with_graphs(self) -> list[Observations]:
         """The main table and the references that a bridge carries: those that graphs are made of."""
         return [self.main, *(reference.table for reference in self.references if not reference.is_coupled)]

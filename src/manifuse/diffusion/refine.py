@@ -217,7 +217,7 @@ def presmooth(
     main = problem.main
     if score is None or not method.presmoothed or not main.has_graph:
         return None, []
-    coupled = all(reference.is_coupled for reference in problem.references)
+    coupled = problem.is_coupled
     if coupled and main.table is not None and not means_and_deviations(main.table)[1].any():
         return None, []
     count = max(*choices(method.neighbours), *NEIGHBOURS)

@@ -109,21 +109,18 @@ def _mattered(result: Refinement) -> list[str]:
         )
         reverse = [f"“{entries[place].name}”" for place in taken if entries[place].alignment < 0]
         if reverse:
-            named = [*reverse[:NAMED], *([f"{len(reverse) - NAMED} more"] if len(reverse) > NAMED else [])]
             sentences.append(
-                f"{_listed(named)} {'speaks' if len(reverse) == 1 else 'speak'} in reverse, high where ours is low, "
-                "and that is how it was read."
+                f"{_first_of(reverse)} {'speaks' if len(reverse) == 1 else 'speak'} in reverse, high where ours is "
+                "low, and that is how it was read."
             )
     # With no reference better than chance the reason says so of all of them.
     if result.reason is not Reason.NO_REFERENCE:
         ignored = [f"“{entry.name}”" for entry, part in zip(entries, parts, strict=True) if _is_ignored(part)]
         if ignored:
-            named = [*ignored[:NAMED], *([f"{len(ignored) - NAMED} more"] if len(ignored) > NAMED else [])]
-            sentences.append(f"Ignored, for they tell no more than chance or nothing new: {_listed(named)}.")
+            sentences.append(f"Ignored, for they tell no more than chance or nothing new: {_first_of(ignored)}.")
     left = [f"“{entry.name}”" for entry, part in zip(entries, parts, strict=True) if part is Standing.LEFT_OUT]
     if left:
-        named = [*left[:NAMED], *([f"{len(left) - NAMED} more"] if len(left) > NAMED else [])]
-        sentences.append(f"Left out, as the method says: {_listed(named)}.")
+        sentences.append(f"Left out, as the method says: {_first_of(left)}.")
     return sentences
 
 
@@ -151,6 +148,12 @@ def _is_ignored(part: Standing) -> bool:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return _listed([*names[:NAMED], *more])
 
 
 def _many(count: int, noun: str) -> str:
