@@ -18,9 +18,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import manifuse as mf
-from manifuse.datasets.digits import digits
-from manifuse.ranking.accuracy import ranking_accuracy
-from manifuse.ranking.ranksvm import RankSVM
+from manifuse.study.datasets.digits import digits
+from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.study.ranking.ranksvm import RankSVM
 
 archive = digits()
 counts = (5, 10, 20, 30, 50, 100, 200)

@@ -24,8 +24,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
-from manifuse.datasets.digits import digits
-from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.study.datasets.digits import digits
+from manifuse.study.ranking.accuracy import ranking_accuracy
 
 numerals = digits()
 order = np.random.default_rng(0).permutation(len(numerals))

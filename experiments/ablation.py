@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from manifuse.datasets.dataset import Dataset, data_folder
-from manifuse.datasets.digits import digits
-from manifuse.datasets.hw import hw
-from manifuse.diffusion.bridge import ImplicitEuler
+from manifuse.study.datasets.dataset import Dataset, data_folder
+from manifuse.study.datasets.digits import digits
+from manifuse.study.datasets.hw import hw
+from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.refine import refine
-from manifuse.experiments.protocol import Protocol, Trial
-from manifuse.experiments.provenance import provenance, write_rows
+from manifuse.run import refine
+from manifuse.study.experiments.protocol import Protocol, Trial
+from manifuse.study.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
 SEEDS = range(5)

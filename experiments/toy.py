@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.datasets.synthetic import toy_tasks
-from manifuse.diffusion.bridge import ImplicitEuler
+from manifuse.study.datasets.synthetic import toy_tasks
+from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.experiments.figures import draw_toy
-from manifuse.experiments.provenance import provenance, write_rows
-from manifuse.experiments.toy import Metrics, estimate_metrics, merit
+from manifuse.study.experiments.result_figures import draw_toy
+from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit
 
 HERE = Path(__file__).parent
 SEEDS = range(10)

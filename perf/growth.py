@@ -27,10 +27,10 @@ from machine import describe
 from scipy.spatial import cKDTree
 
 import manifuse as mf
-from manifuse.diffusion.footprint import predicted_bytes
-from manifuse.diffusion.place import Place
+from manifuse.footprint import predicted_bytes
+from manifuse.backends.backend import Place
 from manifuse.diffusion.problem import Problem
-from manifuse.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
 PAIRS = 200
@@ -94,7 +94,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
 
 def warm_up() -> None:
     """Load and compile what large tables take: neither grows with the rows."""
-    with patch.multiple("manifuse.diffusion.graph", COMPILED_ROWS=0, LARGE_ROWS=0):
+    with patch.multiple("manifuse.backends.host", COMPILED_ROWS=0, LARGE_ROWS=0):
         mf.refine(*problem(1_000, 1, 0), rng=0)
 
 

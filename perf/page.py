@@ -22,7 +22,7 @@ from machine import describe
 from playwright.sync_api import sync_playwright
 
 import manifuse as mf
-from manifuse.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, write_rows
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
 

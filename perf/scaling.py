@@ -12,9 +12,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import nnls
 
-from manifuse.diffusion.bridge import ImplicitEuler
+from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS
-from manifuse.diffusion.graph import COMPILED_ROWS, LARGE_ROWS
+from manifuse.backends.host import COMPILED_ROWS, LARGE_ROWS
 from manifuse.kernels.chebyshev import smoothing_coefficients
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from typing import Any
 
 from machine import describe
 
-from manifuse.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.experiments.store import FORMAT, Row
+from manifuse.study.experiments.store import FORMAT, Row
 
 PUBFIG = (
     *("Masculine-looking", "White", "Young", "Smiling", "Chubby", "Visible-forehead", "Bushy-eyebrows"),

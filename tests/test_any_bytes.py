@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import manifuse as mf
 from manifuse.cli.config import read_config, request_of
-from manifuse.cli.refine import read_labels
-from manifuse.cli.tables import observe, read_features, read_table
+from manifuse.cli.refine_command import read_labels
+from manifuse.cli.score_tables import observe, read_features, read_table
 from tests.problems import draw
 
 ANY = settings(

@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, estimator_html_repr
 
 import manifuse as mf
-from manifuse.datasets.digits import digits
-from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.study.datasets.digits import digits
+from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw
 
 

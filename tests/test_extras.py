@@ -13,15 +13,15 @@ from manifuse.errors import MissingExtraError, find
 
 
 def read_a_table(folder):
-    from manifuse.cli.tables import read_table
+    from manifuse.cli.score_tables import read_table
 
     (folder / "a.csv").write_text("id,score,x\na,1,2\nb,2,3\n")
     assert read_table(str(folder / "a.csv")).scores.tolist() == [1, 2]
 
 
 def draw_a_figure(folder):
-    from manifuse.experiments.figures import draw_toy
-    from manifuse.experiments.toy import Metrics
+    from manifuse.study.experiments.result_figures import draw_toy
+    from manifuse.study.experiments.toy import Metrics
     from manifuse.report.drawing import as_svg
 
     (folder / "a.svg").write_text(as_svg(draw_toy(Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12))))))
@@ -41,7 +41,7 @@ def name_a_device(folder):
 
 
 def write_a_report(folder):
-    from manifuse.cli.report import write_report
+    from manifuse.cli.report_command import write_report
     from tests.result_rows import draw_rows, write_folder
 
     rows = [row for row in draw_rows(("hw",), trials=1) if row.method == "Ind"]
@@ -49,8 +49,8 @@ def write_a_report(folder):
 
 
 def fetch_a_data_set(folder):
-    from manifuse.datasets.catalogue import CATALOGUE
-    from manifuse.datasets.fetch import fetch
+    from manifuse.study.datasets.catalogue import CATALOGUE
+    from manifuse.study.datasets.fetch import fetch
 
     def offline(url, file, pooch):
         del url, file, pooch
@@ -75,7 +75,7 @@ def connect_to_a_cluster(folder):
 def read_annotated_data(folder):
     import anndata
 
-    from manifuse.cli.tables import read_table
+    from manifuse.cli.score_tables import read_table
 
     cells = anndata.AnnData(X=np.zeros((2, 1), dtype=np.float32))
     cells.obs["score"] = [1.0, 2.0]
@@ -141,7 +141,7 @@ def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_pa
     if extra == "anndata":
 
         def use(folder):
-            from manifuse.cli.tables import read_table
+            from manifuse.cli.score_tables import read_table
 
             read_table(str(folder / "a.h5ad"))
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
 import manifuse as mf
-from manifuse.datasets.digits import digits
+from manifuse.study.datasets.digits import digits
 from manifuse.files import write_whole
-from manifuse.ranking.ranksvm import RankSVM
+from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"

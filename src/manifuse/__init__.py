@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['Cached', 'Cluster', 'ExplicitEuler']
+['Cached', 'ExplicitEuler', 'Host']
 """
 
 from importlib import import_module
@@ -10,26 +10,24 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from manifuse.cache import Cached
-    from manifuse.cluster.place import Cluster
+    from manifuse.backends.cached import Cached
+    from manifuse.backends.host import Host
+    from manifuse.backends.torch import Torch
     from manifuse.combiner import PredictorCombiner
-    from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler
     from manifuse.diffusion.labels import RankLabels
     from manifuse.diffusion.method import JointDiffusion
     from manifuse.diffusion.observations import Observations
-    from manifuse.diffusion.place import Host
-    from manifuse.diffusion.refine import refine
-    from manifuse.diffusion.refinement import Refinement
-    from manifuse.diffusion.tensors import Torch
+    from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler
     from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
     from manifuse.persistence import load, save
-    from manifuse.report.page import write_report
+    from manifuse.refinement import Refinement
+    from manifuse.report.refinement_page import write_report
+    from manifuse.run import refine
 
 __version__ = version("manifuse")
 
 __all__ = [
     "Cached",
-    "Cluster",
     "ExplicitEuler",
     "Host",
     "ImplicitEuler",
@@ -52,11 +50,10 @@ __all__ = [
 
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
-    "Cached": "cache",
-    "Cluster": "cluster.place",
-    "ExplicitEuler": "diffusion.bridge",
-    "Host": "diffusion.place",
-    "ImplicitEuler": "diffusion.bridge",
+    "Cached": "backends.cached",
+    "ExplicitEuler": "diffusion.schemes",
+    "Host": "backends.host",
+    "ImplicitEuler": "diffusion.schemes",
     "InputError": "errors",
     "JointDiffusion": "diffusion.method",
     "ManifuseError": "errors",
@@ -65,12 +62,12 @@ _HOMES = {
     "Observations": "diffusion.observations",
     "PredictorCombiner": "combiner",
     "RankLabels": "diffusion.labels",
-    "Refinement": "diffusion.refinement",
-    "Torch": "diffusion.tensors",
+    "Refinement": "refinement",
+    "Torch": "backends.torch",
     "load": "persistence",
-    "refine": "diffusion.refine",
+    "refine": "run",
     "save": "persistence",
-    "write_report": "report.page",
+    "write_report": "report.refinement_page",
 }
 
 

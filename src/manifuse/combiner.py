@@ -19,11 +19,11 @@ from manifuse.diffusion.containers import to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.refine import refine
-from manifuse.diffusion.score import GradedRanking
 from manifuse.errors import InputError, demand
+from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.persistence import load, save
+from manifuse.run import refine
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -14,20 +14,20 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
-from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport
+from manifuse.backends.host import HostGraph
 from manifuse.diffusion.extension import Extension, Lookup
 from manifuse.diffusion.fit import Fit
-from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Reason, Round, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.presmoothing import ROUNDS, Presmoothing
-from manifuse.diffusion.refinement import Choice, Refinement
-from manifuse.diffusion.relevance import Relevance
-from manifuse.diffusion.score import Gain
-from manifuse.diffusion.tuning import Trial
+from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler, Transport
 from manifuse.errors import InputError, demand
+from manifuse.evidence.relevance import Relevance
+from manifuse.evidence.score import Gain
+from manifuse.evidence.tuning import Trial
 from manifuse.files import check_writable, read_archive, write_whole
+from manifuse.refinement import Choice, Refinement
 
 #: Of the layout; raised when older versions could no longer read what is written.
 FORMAT = 2

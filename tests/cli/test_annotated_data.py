@@ -15,7 +15,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app
-from manifuse.cli.tables import read_table
+from manifuse.cli.score_tables import read_table
 from manifuse.errors import MissingExtraError
 
 

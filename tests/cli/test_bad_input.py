@@ -347,7 +347,7 @@ CASES = {
         ["--labels", "l.csv", "--task", "regression"],
         "Ordered pairs came as labels of a regression",
     ),
-    "an unknown place": ({}, ["--place", "moon"], "place='moon' came, but host, cuda"),
+    "an unknown place": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
     "a cache that is a file": ({"c": text("")}, ["--cache", "c"], "The folder c cannot be used"),
 }
 

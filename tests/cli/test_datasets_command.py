@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.datasets.published import release, write_matlab, write_mfeat
+from tests.study.datasets.published import release, write_matlab, write_mfeat
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.cli.datasets import app
-from manifuse.datasets.catalogue import CATALOGUE
+from manifuse.cli.datasets_command import app
+from manifuse.study.datasets.catalogue import CATALOGUE
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_fetch_prints_what_came(tmp_path, rng, monkeypatch):
         write_mfeat(folder, rng)
         return entry.loader(folder)
 
-    monkeypatch.setattr("manifuse.datasets.fetch.fetch", local)
+    monkeypatch.setattr("manifuse.study.datasets.fetch.fetch", local)
     result = run("fetch", "hw", "--data", tmp_path)
     assert result.exit_code == 0
     assert "2,000 rows" in result.output

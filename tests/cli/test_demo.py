@@ -7,7 +7,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.demo import HEADINGS
+from manifuse.cli.demo_command import HEADINGS
 
 
 def demo(monkeypatch, capsys, *arguments):
@@ -43,7 +43,7 @@ def test_hw_is_read_from_the_data_folder(data, tmp_path, monkeypatch, capsys):
     def seen(dataset, **options):
         raise mf.InputError(f"{dataset.title} with {options} came.")
 
-    monkeypatch.setattr("manifuse.cli.demo.measure", seen)
+    monkeypatch.setattr("manifuse.cli.demo_command.measure", seen)
     monkeypatch.setenv("MANIFUSE_DATA", str(data))
     _, output = demo(monkeypatch, capsys, "--dataset", "hw", "--out", tmp_path / "page.html")
     said = " ".join(output.err.split())

@@ -21,10 +21,10 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.config import request_of
-from manifuse.cli.explore import explore_dataset, explore_files, request_of_files, serve
+from manifuse.cli.explore_command import explore_dataset, explore_files, request_of_files, serve
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
-from manifuse.ranking import selection
+from manifuse.study.ranking import selection
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from manifuse import InputError, files
 from manifuse.cli import formats
 from manifuse.cli.formats import ColumnFile, open_columns, read_columns
-from manifuse.cli.tables import read_table
+from manifuse.cli.score_tables import read_table
 
 WRITERS = {"parquet": "write_parquet", "arrow": "write_ipc", "csv": "write_csv", "jsonl": "write_ndjson"}
 READERS = {"parquet": "read_parquet", "arrow": "read_ipc"}

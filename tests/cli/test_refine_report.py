@@ -9,7 +9,7 @@ from tests.problems import draw, write_tables
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.report.page import page_of
+from manifuse.report.refinement_page import page_of
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_config_says_where_the_page_goes(folder, capsys, monkeypatch):
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
 def test_without_the_extra_nothing_is_read_or_written(module, folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("manifuse.cli.refine.read_table", None)
+    monkeypatch.setattr("manifuse.cli.refine_command.read_table", None)
     done, said = run(capsys, monkeypatch, *TABLES, "--report", "page.html")
     assert done == 2
     assert "pip install 'manifuse[report]'" in " ".join(said.err.split())
@@ -79,7 +79,7 @@ def test_a_page_that_cannot_be_made_leaves_nothing(folder, capsys, monkeypatch):
     def broken(*arguments, **options):
         raise mf.InputError("The page cannot be made.")
 
-    monkeypatch.setattr("manifuse.cli.refine.page_of", broken)
+    monkeypatch.setattr("manifuse.cli.refine_command.page_of", broken)
     done, _ = run(capsys, monkeypatch, *TABLES, "--report", "page.html", "--save", "model.npz")
     assert done == 2
     assert sorted(path.name for path in folder.iterdir()) == ["main.csv", "theirs.csv"]

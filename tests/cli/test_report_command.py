@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows, write_folder
 
-from manifuse.cli import report
-from manifuse.cli.report import choose_surfaces, write_report
+from manifuse.cli import report_command as report
+from manifuse.cli.report_command import choose_surfaces, write_report
 from manifuse.errors import InputError, MissingExtraError
-from manifuse.experiments.toy import Metrics
+from manifuse.study.experiments.toy import Metrics
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,9 +17,9 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app, output
-from manifuse.cli import refine as refine_module
+from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
-from manifuse.diffusion import footprint
+from manifuse import footprint
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {

@@ -6,10 +6,10 @@ import scipy.sparse as sparse
 from scipy.linalg import cho_factor, cho_solve, solve_sylvester
 
 import manifuse as mf
-from manifuse.diffusion.bridge import ExplicitEuler, ImplicitEuler, Transport, transport
-from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Query
-from manifuse.kernels.affinity import SparseAffinity
+from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler, Transport, transport
+from manifuse.backends.host import HostGraph
+from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.backends.host import SparseAffinity
 from manifuse.kernels.sphere import standardise
 
 

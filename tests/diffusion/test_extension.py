@@ -6,7 +6,7 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.study.ranking.accuracy import ranking_accuracy
 
 
 def parted(case, rows):

@@ -5,14 +5,14 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import neighbours as neighbours_module
-from manifuse.diffusion.graph import HostGraph
+from manifuse.backends import neighbours as neighbours_module
+from manifuse.backends.host import HostGraph
 from manifuse.diffusion.joint import Reason
-from manifuse.diffusion.neighbours import Neighbours, Query
+from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.presmoothing import Presmoothing, choose_presmoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.sphere import standardise
-from manifuse.ranking.accuracy import ranking_accuracy
+from manifuse.study.ranking.accuracy import ranking_accuracy
 
 
 def searched(main, count=20):

@@ -6,16 +6,16 @@ import pytest
 import scipy.sparse as sparse
 import torch
 
-from manifuse.diffusion import graph as graph_module
-from manifuse.diffusion.graph import HostGraph
-from manifuse.diffusion.neighbours import Neighbours, Query
-from manifuse.diffusion.tensors import TensorGraph
+from manifuse.backends import host as graph_module
+from manifuse.backends.host import HostGraph
+from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.backends.torch import TensorGraph
 from manifuse.kernels import blocks
-from manifuse.kernels.affinity import SparseAffinity
+from manifuse.backends.host import SparseAffinity
 from manifuse.kernels.chebyshev import moments, smooth, spread
-from manifuse.kernels.compiled import pair_step
+from manifuse.backends.compiled import pair_step
 from manifuse.kernels.rows import from_order, in_order, inverse_order
-from manifuse.kernels.tensors import TensorAffinity
+from manifuse.backends.torch import TensorAffinity
 
 ROWS = 90
 

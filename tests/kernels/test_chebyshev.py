@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy.linalg import solve_sylvester
 
-from manifuse.kernels.affinity import SparseAffinity
+from manifuse.backends.host import SparseAffinity
 from manifuse.kernels.chebyshev import moments, resolvent_coefficients, smooth, smoothing_coefficients, spread
 from manifuse.kernels.laplacian import joined, normalised_affinity
-from manifuse.kernels.neighbours import exact_neighbours
+from manifuse.kernels.nearest import exact_neighbours
 
 
 def affinity_of(rng, rows):

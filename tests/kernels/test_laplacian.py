@@ -14,7 +14,7 @@ from manifuse.kernels.laplacian import (
     squared_distances,
     weigh_by_features,
 )
-from manifuse.kernels.neighbours import exact_neighbours
+from manifuse.kernels.nearest import exact_neighbours
 from manifuse.kernels.rows import row_block
 
 

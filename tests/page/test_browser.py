@@ -16,9 +16,9 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli.config import read_config, request_of
-from manifuse.cli.explore import ShownTables
-from manifuse.cli.refine import run_refine
-from manifuse.diffusion.score import GradedRanking, PairedRanking, SquaredError
+from manifuse.cli.explore_command import ShownTables
+from manifuse.cli.refine_command import run_refine
+from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
 

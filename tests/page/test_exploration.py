@@ -11,7 +11,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.diffusion.prediction import diffuse_prediction
 from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown
-from manifuse.page.wishes import bridges_wished
+from manifuse.page.requests import bridges_wished
 
 
 def explored(case, *, labels=True, method=None, held_back=False):

@@ -11,9 +11,9 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.report import page
-from manifuse.report.page import page_of
-from manifuse.report.statistics import LITTLE, Shift
+from manifuse.report import refinement_page as page
+from manifuse.report.refinement_page import page_of
+from manifuse.report.refinement_statistics import LITTLE, Shift
 
 VOID = {"meta", "br"}
 

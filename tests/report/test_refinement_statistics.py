@@ -7,7 +7,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.report.sentences import lead
-from manifuse.report.statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
+from manifuse.report.refinement_statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
 
 
 @pytest.fixture(scope="module")

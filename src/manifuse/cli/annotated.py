@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from manifuse.cli.columns import demand_columns, demand_numbers, demand_visible
+from manifuse.cli.column_checks import demand_columns, demand_numbers, demand_visible
 from manifuse.cli.paths import demand_file, reading
 from manifuse.errors import InputError, require
 from manifuse.files import demand_memory

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from manifuse.cli.console import people, say, show_warning
-from manifuse.cli.datasets import app as datasets_app
+from manifuse.cli.datasets_command import app as datasets_app
 from manifuse.cli.options import AsJson, DropInvalid, FeatureNames, Labels, Pairs, References, Task
 from manifuse.errors import InputError, ManifuseError, require
 
@@ -51,7 +51,7 @@ def version_option(
 ) -> None:
     """Improve a predictor by the scores of others, even when they were computed on other rows."""
     if version:
-        from manifuse.experiments.provenance import versions
+        from manifuse.study.experiments.provenance import versions
 
         typer.echo("\n".join(f"{name} {found}" for name, found in versions().items()))
         raise typer.Exit
@@ -74,11 +74,9 @@ def refine_command(
         bool | None, typer.Option(help="Keep the scores unless the gain is certain (the default).")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Where to keep the refinement (.npz), for manifuse apply.")] = None,
-    place: Annotated[
+    backend: Annotated[
         str | None,
-        typer.Option(
-            help="Where the work is done: host (the default), cuda, cpu (by torch), dask or dask://HOST:PORT."
-        ),
+        typer.Option(help="Where the work is done: host (the default), cuda, or cpu (by torch)."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="A folder that keeps neighbour searches for later runs.")] = None,
     report: Annotated[
@@ -96,7 +94,7 @@ def refine_command(
     used is written beside OUT, as a config that gives the same result again.
     """
     from manifuse.cli.config import read_config, request_of
-    from manifuse.cli.refine import run_refine
+    from manifuse.cli.refine_command import run_refine
     from manifuse.cli.summary import print_summary
 
     options: dict[str, Any] = {
@@ -107,7 +105,7 @@ def refine_command(
         "pairs": pairs,
         "features": features,
         "save": save,
-        "place": place,
+        "backend": backend,
         "cache": cache,
         "report": report,
         "config": config,
@@ -141,7 +139,7 @@ def apply_command(
 
     Rows that were in the fit get their fitted scores.
     """
-    from manifuse.cli.apply import ApplyRequest, run_apply
+    from manifuse.cli.apply_command import ApplyRequest, run_apply
 
     summary = run_apply(ApplyRequest(model, new, out, features, drop_invalid))
     if as_json:
@@ -162,7 +160,7 @@ def demo_command(
     seed: Annotated[int, typer.Option(help="The first split's seed.", min=0)] = 0,
 ) -> None:
     """Refine rankers of handwritten digits by rankers of other features on other digits."""
-    from manifuse.cli.demo import run_demo
+    from manifuse.cli.demo_command import run_demo
 
     run_demo(dataset, data, out, splits=splits, seed=seed)
 
@@ -198,7 +196,7 @@ def explore_command(
     for module in ("starlette", "uvicorn"):
         require(module, extra="page", purpose="manifuse explore")
     from manifuse.cli.config import read_config, request_of
-    from manifuse.cli.explore import explore_dataset, explore_files, listen, request_of_files, serve
+    from manifuse.cli.explore_command import explore_dataset, explore_files, listen, request_of_files, serve
 
     options: dict[str, Any] = {
         "main": main,
@@ -246,8 +244,8 @@ def report_command(
     data: Annotated[Path | None, typer.Option(help="The data folder, for what data sets say of themselves.")] = None,
 ) -> None:
     """Make one page of figures and tables from stored rows."""
-    from manifuse.cli.report import write_report
-    from manifuse.datasets.dataset import data_folder
+    from manifuse.cli.report_command import write_report
+    from manifuse.study.datasets.dataset import data_folder
 
     write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data_folder(data))
 
@@ -270,7 +268,7 @@ def reproduce_command(
 
     A run may be stopped at any time; the same command goes on from where it was.
     """
-    from manifuse.cli.reproduce import run_reproduce
+    from manifuse.cli.reproduce_command import run_reproduce
 
     failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1, engine=engine)
     if failed:

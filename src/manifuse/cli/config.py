@@ -10,10 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from manifuse.cli.places import HOST
+from manifuse.cli.backend_names import HOST
 from manifuse.cli.request import RefineRequest
-from manifuse.diffusion.bridge import BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, choices
+from manifuse.diffusion.schemes import BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.errors import InputError, look_up
 from manifuse.files import check_size
 
@@ -26,7 +26,7 @@ KEYS: Mapping[str, type] = {
     "pairs": str,
     "features": str,
     "save": str,
-    "place": str,
+    "backend": str,
     "cache": str,
     "report": str,
     "seed": int,
@@ -103,7 +103,7 @@ def request_of(
         method=method,
         seed=given.get("seed", 0),
         drop_invalid=given.get("drop_invalid", False),
-        place=given.get("place", HOST),
+        backend=given.get("backend", HOST),
         **paths,
     )
 
@@ -118,7 +118,7 @@ def config_text(request: RefineRequest) -> str:
         "pairs": request.pairs,
         "features": request.features,
         "save": request.save,
-        "place": request.place,
+        "backend": request.backend,
         "cache": request.cache,
         "report": request.report,
         "seed": request.seed,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.columns import TEXT_COLUMNS, Columns, demand_numbers, demand_visible, plain_column
+from manifuse.cli.column_checks import TEXT_COLUMNS, Columns, demand_numbers, demand_visible, plain_column
 from manifuse.cli.paths import demand_file, reading
 from manifuse.errors import InputError, require
 from manifuse.files import check_size, demand_memory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 
-from manifuse.cli.places import HOST
+from manifuse.cli.backend_names import HOST
 from manifuse.diffusion.method import JointDiffusion
 
 
@@ -27,8 +27,8 @@ class RefineRequest:
     drop_invalid : bool
     save : Path or None
         Where the refinement is kept, for ``manifuse apply``.
-    place : str
-        Where neighbours are searched and graphs are kept; see `place_named`.
+    backend : str
+        Where neighbours are searched and graphs are kept; see `backend_named`.
     cache : Path or None
         Folder where neighbour searches are kept.
     report : Path or None
@@ -47,7 +47,7 @@ class RefineRequest:
     seed: int
     drop_invalid: bool
     save: Path | None = None
-    place: str = HOST
+    backend: str = HOST
     cache: Path | None = None
     report: Path | None = None
     config: Path | None = None

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from manifuse import __version__
 from manifuse.cli.console import people, say
-from manifuse.diffusion.refinement import Refinement
+from manifuse.refinement import Refinement
 
 
 def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:

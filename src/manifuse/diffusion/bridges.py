@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from manifuse.diffusion.bridge import Anchor, Transport, anchors_of, transport
-from manifuse.diffusion.graph import FeatureGraph
+from manifuse.backends.backend import Backend, FeatureGraph
+from manifuse.backends.host import Host
+from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.method import JointDiffusion, Setting, choices
-from manifuse.diffusion.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.place import Place
 from manifuse.diffusion.problem import Problem, Reference
+from manifuse.diffusion.schemes import Anchor, Transport, anchors_of, transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
@@ -30,7 +30,7 @@ def neighbours_of(
     table: Observations,
     count: int,
     method: JointDiffusion,
-    place: Place,
+    backend: Backend,
     *,
     standardised: bool,
     rng: np.random.Generator,
@@ -39,7 +39,7 @@ def neighbours_of(
     if table.neighbours is not None:
         return table.neighbours
     assert table.table is not None, "a table without any graph is refused before"
-    return place.search(table.table, Query(count, standardised, table.name, method.search), rng)
+    return backend.search(table.table, Query(count, standardised, table.name, method.search), rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class NeighbourTables:
         cls,
         problem: Problem,
         method: JointDiffusion,
-        place: Place,
+        backend: Backend,
         *,
         main: Neighbours | None = None,
         standardised: Sequence[bool],
@@ -83,7 +83,7 @@ class NeighbourTables:
         count = max(choices(method.neighbours))
 
         def search(table: Observations, flag: bool) -> Neighbours:
-            return neighbours_of(table, count, method, place, standardised=flag, rng=rng)
+            return neighbours_of(table, count, method, backend, standardised=flag, rng=rng)
 
         references = tuple(
             None if reference.is_coupled else search(reference.table, flag)
@@ -106,7 +106,7 @@ class Bridges:
     graph : FeatureGraph or None
         The main table's; None where every reference is coupled.
     anchors : tuple of (int, Anchor)
-        Place among the references and reference side, for those that are not coupled.
+        Backend among the references and reference side, for those that are not coupled.
     standardised : tuple of bool or None
         As `NeighbourTables.standardised` has it.
     recall : tuple of float or None
@@ -122,16 +122,16 @@ class Bridges:
 
     @classmethod
     def build(
-        cls, problem: Problem, settings: Sequence[Setting], tables: NeighbourTables, place: Place
+        cls, problem: Problem, settings: Sequence[Setting], tables: NeighbourTables, backend: Backend
     ) -> list[Bridges]:
         """Build the bridges of every setting; graphs and reference sides that settings have in common are shared."""
         sides: dict[Setting, list[tuple[int, Anchor]]] = {setting: [] for setting in settings}
         for number, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
             if table is not None:
-                for setting, anchor in _anchors(reference, table, settings, place).items():
+                for setting, anchor in _anchors(reference, table, settings, backend).items():
                     sides[setting].append((number, anchor))
         graphs = {
-            count: None if tables.main is None else place.graph(tables.main, count)
+            count: None if tables.main is None else backend.graph(tables.main, count)
             for count in {setting.neighbours for setting in settings}
         }
         return [
@@ -149,7 +149,7 @@ class Bridges:
     def to_keep(self) -> Bridges:
         """Return the same bridges, their graph in this machine's memory, without the references' features."""
         references = tuple(reference.without_features() for reference in self.problem.references)
-        graph = None if self.graph is None else self.graph.on_host()
+        graph = None if self.graph is None else Host().restore(self.graph.stored())
         return replace(self, problem=replace(self.problem, references=references), graph=graph)
 
     def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> tuple[Transport, Transport | None]:
@@ -223,12 +223,12 @@ class Bridges:
 
 
 def _anchors(
-    reference: Reference, table: Neighbours, settings: Sequence[Setting], place: Place
+    reference: Reference, table: Neighbours, settings: Sequence[Setting], backend: Backend
 ) -> dict[Setting, Anchor]:
     """The reference's side of the bridge under every setting; what settings have in common is made once."""
     made: dict[Setting, Anchor] = {}
     for count, alike in _by(lambda setting: setting.neighbours, settings).items():
-        graph = place.graph(table, count)
+        graph = backend.graph(table, count)
         scores = reference.scores
         block = np.column_stack([scores, np.ones(len(scores))])
         for scale, same in _by(lambda setting: setting.score_scale, alike).items():

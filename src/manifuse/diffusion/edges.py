@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from manifuse.diffusion.graph import FeatureGraph
-from manifuse.diffusion.neighbours import Scaling
+from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.neighbours import Scaling
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray

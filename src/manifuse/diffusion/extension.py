@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.bridge import REACHED, Transport
+from manifuse.backends.host import Host, HostGraph
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.graph import HostGraph
 from manifuse.diffusion.joint import Round
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import locate
+from manifuse.diffusion.schemes import REACHED, Transport
 from manifuse.kernels.arrays import FloatArray
 
 
@@ -90,7 +90,7 @@ class Extension:
         problem = bridges.problem
         return cls(
             main=problem.main,
-            graph=None if bridges.graph is None else bridges.graph.on_host(),
+            graph=None if bridges.graph is None else Host().restore(bridges.graph.stored()),
             score_scale=bridges.setting.score_scale,
             offset=problem.offset,
             scale=problem.scale,

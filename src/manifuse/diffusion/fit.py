@@ -7,10 +7,10 @@ from functools import cached_property
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.extension import Extension, Lookup
-from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import replay
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.footprint import demand_memory_to_replay
 from manifuse.kernels.arrays import FloatArray
 
 

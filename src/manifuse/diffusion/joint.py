@@ -8,12 +8,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from manifuse.diffusion.bridge import Transport
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.graph import LARGE_ROWS
+from manifuse.diffusion.schemes import Transport
+
+LARGE_ROWS = 100_000
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.prediction import PredictionRun, diffuse_prediction
-from manifuse.diffusion.score import Score
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from manifuse.diffusion.bridge import MOST_COUNTED, BridgeScheme, ExplicitEuler, ImplicitEuler
-from manifuse.diffusion.neighbours import Search
+from manifuse.backends.neighbours import Search
+from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, ExplicitEuler, ImplicitEuler
 from manifuse.errors import InputError
 
 Value = TypeVar("Value")

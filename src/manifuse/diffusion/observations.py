@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.diffusion.containers import Origin, device_of, name_rows, to_floats, to_keys
-from manifuse.diffusion.neighbours import given_neighbours
+from manifuse.diffusion.given import given_neighbours
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite

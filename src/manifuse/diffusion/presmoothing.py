@@ -9,12 +9,12 @@ from itertools import product
 
 import numpy as np
 
+from manifuse.backends.backend import Backend, FeatureGraph
+from manifuse.backends.host import Host, HostGraph
+from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.graph import FeatureGraph, HostGraph
-from manifuse.diffusion.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.place import Place
-from manifuse.diffusion.score import Score
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import spread, standardise
@@ -49,7 +49,7 @@ class Presmoothing:
 
     def on_host(self) -> Presmoothing:
         """Return the same smoothing, its graph in this machine's memory."""
-        return self if isinstance(self.graph, HostGraph) else replace(self, graph=self.graph.on_host())
+        return self if isinstance(self.graph, HostGraph) else replace(self, graph=Host().restore(self.graph.stored()))
 
     def stages(self) -> list[FloatArray]:
         """Standardised scores after no round, one, and so on, shape (n,) each."""
@@ -105,7 +105,7 @@ class Presmoothing:
 
 
 def choose_presmoothing(
-    main: Observations, searched: Sequence[Neighbours], score: Score, place: Place
+    main: Observations, searched: Sequence[Neighbours], score: Score, backend: Backend
 ) -> Presmoothing | None:
     """Choose by the labels among 3 x 4 x 3 settings with one to three rounds on each of the tables searched.
 
@@ -116,7 +116,7 @@ def choose_presmoothing(
     searched : sequence of Neighbours
         Of its features, for the largest of ``NEIGHBOURS``; one for each way to scale them.
     score : Score
-    place : Place
+    backend : Backend
         Keeps the graphs.
 
     Returns
@@ -131,7 +131,7 @@ def choose_presmoothing(
 
     best, highest = None, height(start)
     for table, count in product(searched, NEIGHBOURS):
-        graph = place.graph(table, count)
+        graph = backend.graph(table, count)
         for scale in SCALES:
             # All steps begin on the same graph, and share its products.
             for step, smoothed in zip(STEPS, _smooth(graph, start, scale, STEPS), strict=True):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.errors import InputError, ManifuseWarning
+from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.sphere import is_constant, spread, standardise, unit
 
@@ -250,7 +250,7 @@ def _pair(main: Observations, reference: Observations) -> Reference:
 
 
 def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
-    """Place of every key in ``among`` and whether it is there at all."""
+    """Backend of every key in ``among`` and whether it is there at all."""
     order = np.argsort(among)
     places = np.searchsorted(among, keys, sorter=order)
     rows = order[np.minimum(places, len(among) - 1)]

@@ -102,7 +102,6 @@ def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int)
         taken.append(affinity.take(current, rows))
         if order + 1 < count:
             previous, current = current, affinity.recur(current, previous, -2.0)
-    # Looked at in the end, so that nothing waits for what is not there yet.
     return np.stack(taken)
 
 

@@ -16,7 +16,7 @@ def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
 
 
 def inverse_order(order: IndexArray) -> IndexArray:
-    """Place of every row in an order, shape (n,)."""
+    """Backend of every row in an order, shape (n,)."""
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return inverse

@@ -1,34 +1,28 @@
-"""The kernels of graphs on torch tensors, on whatever device these are: search, edges, weights, affinity.
+"""The kernels of graphs on torch tensors, on any device: search, edges and weights.
 
-They compute what `neighbours`, `laplacian` and `affinity` compute, and are tested to be equal to them. The module
-``torch`` is an argument, so that nothing here loads it.
+They compute what `nearest` and `laplacian` compute on arrays, and tests hold them equal. The module ``torch`` is an
+argument, so that nothing here imports it.
 """
 
-import warnings
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 
-from manifuse.kernels.affinity import Affinity
-from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.kernels.arrays import IndexArray
 
 Tensor = Any
 
-#: Distances held at once while neighbours are searched, and numbers held at once while edges are measured.
-DISTANCES, NUMBERS = 1 << 28, 1 << 26
 
-
-def nearest_rows(torch: ModuleType, table: Tensor, count: int) -> Tensor:
+def nearest_rows(torch: ModuleType, table: Tensor, count: int, *, at_once: int) -> Tensor:
     """Find the ``count`` nearest other rows of every row of ``table`` (n, d), nearest first, shape (n, count).
 
-    By matrix products in the precision of ``table``, a block of rows at a time.
+    By matrix products in the precision of ``table``, ``at_once`` distances at a time.
     """
     rows = len(table)
     squares = (table * table).sum(dim=1)
     found = torch.empty((rows, count), dtype=torch.int64, device=table.device)
-    size = max(1, DISTANCES // rows)
+    size = max(1, at_once // rows)
     for first in range(0, rows, size):
         part = slice(first, min(first + size, rows))
         # Less the row's own square, which all of its distances share.
@@ -39,9 +33,11 @@ def nearest_rows(torch: ModuleType, table: Tensor, count: int) -> Tensor:
     return found
 
 
-def sort_by_distance(torch: ModuleType, table: Tensor, candidates: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def sort_by_distance(
+    torch: ModuleType, table: Tensor, candidates: Tensor, count: int, *, at_once: int
+) -> tuple[Tensor, Tensor]:
     """Keep the ``count`` nearest of the ``candidates`` (n, more) of every row, and their squared distances."""
-    distances = squared_distances(torch, table, candidates)
+    distances = squared_distances(torch, table, candidates, at_once=at_once)
     distances, order = torch.sort(distances, dim=1, stable=True)
     return candidates.gather(1, order)[:, :count], distances[:, :count]
 
@@ -53,15 +49,15 @@ def recall_of(torch: ModuleType, table: Tensor, neighbours: Tensor, rows: IndexA
         distances = ((table - table[row]) ** 2).sum(dim=1)
         distances[row] = torch.inf
         farthest = torch.topk(distances, neighbours.shape[1], largest=False).values[-1]
-        # As near as the last of the true ones is as good: copies are told apart by nothing.
+        # Rows at the same distance as the last true neighbour count as found: exact copies cannot be told apart.
         shares.append(float((distances[neighbours[row]] <= farthest).double().mean()))
     return float(np.mean(shares))
 
 
-def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor) -> Tensor:
-    """Squared distances of every row of ``table`` to its ``neighbours`` (n, N), by differences."""
+def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor, *, at_once: int) -> Tensor:
+    """Squared distances of every row of ``table`` to its ``neighbours`` (n, N), by ``at_once`` differences at a time."""
     distances = torch.empty(neighbours.shape, dtype=table.dtype, device=table.device)
-    size = max(1, NUMBERS // (table.shape[1] * neighbours.shape[1]))
+    size = max(1, at_once // (table.shape[1] * neighbours.shape[1]))
     for first in range(0, len(table), size):
         part = slice(first, min(first + size, len(table)))
         difference = table[part, None] - table[neighbours[part]]
@@ -104,56 +100,3 @@ def normalise(torch: ModuleType, weights: Tensor, degrees: Tensor, start: Tensor
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     inverse_root = torch.where(isolated, 0.0, torch.where(isolated, 1.0, degrees).rsqrt())
     return weights * (inverse_root[start] * inverse_root[stop])
-
-
-class TensorAffinity(Affinity):
-    """An affinity on a torch device.
-
-    Parameters
-    ----------
-    torch : module
-    starts : (n + 1,) tensor
-        Where each row's entries begin.
-    stop : (edges,) tensor
-        Their columns.
-    values : (edges,) tensor
-    """
-
-    def __init__(self, torch: ModuleType, starts: Tensor, stop: Tensor, values: Tensor) -> None:
-        self.shape = (len(starts) - 1, len(starts) - 1)
-        self._torch = torch
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            self._matrix = torch.sparse_csr_tensor(starts, stop, values, self.shape, check_invariants=False)
-
-    def enter(self, values: FloatArray) -> Tensor:
-        """Copy to a block; see `Affinity.enter`."""
-        return self._torch.tensor(values, dtype=self._matrix.dtype, device=self._matrix.device)
-
-    def leave(self, block: Tensor) -> FloatArray:
-        """Copy back; see `Affinity.leave`."""
-        return np.asarray(block.cpu().numpy())
-
-    def zeros(self, columns: int) -> Tensor:
-        """Return a block of zeros; see `Affinity.zeros`."""
-        return self._torch.zeros((self.shape[0], columns), dtype=self._matrix.dtype, device=self._matrix.device)
-
-    def add(self, block: Tensor, rows: IndexArray, values: FloatArray) -> None:
-        """Add to rows; see `Affinity.add`."""
-        block[self._rows(rows)] += self.enter(values)
-
-    def take(self, block: Tensor, rows: IndexArray) -> FloatArray:
-        """Copy rows; see `Affinity.take`."""
-        return np.asarray(block[self._rows(rows)].cpu().numpy())
-
-    def recur(self, current: Tensor, previous: Tensor, factor: float) -> Tensor:
-        """Take one step of a three-term recurrence; see `Affinity.recur`."""
-        return previous.neg_().add_(self._matrix @ current, alpha=factor)
-
-    def matrix(self) -> SparseMatrix:
-        """Return all entries; see `Affinity.matrix`."""
-        parts = (self._matrix.values(), self._matrix.col_indices(), self._matrix.crow_indices())
-        return sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
-
-    def _rows(self, rows: IndexArray) -> Tensor:
-        return self._torch.as_tensor(np.asarray(rows), device=self._matrix.device)

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.bridge import BridgeScheme
+from manifuse.backends.host import Host
 from manifuse.diffusion.joint import mixture
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.place import Host
 from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.refine import presmooth, refine, takes_part
-from manifuse.diffusion.relevance import align_pairs, weigh_pairs
-from manifuse.diffusion.score import GradedRanking, PairedRanking, Score, SquaredError
-from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
-from manifuse.page.blocks import pack
+from manifuse.diffusion.schemes import BridgeScheme
+from manifuse.evidence.relevance import align_pairs, weigh_pairs
+from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
+from manifuse.evidence.tuning import choose_bridges, scalings_to_try
+from manifuse.page.packing import pack
+from manifuse.run import presmooth, refine, takes_part
 
 #: Says what is being done, for whoever waits.
 Tell = Callable[[str], None]
@@ -94,7 +94,7 @@ def describe(exploration: Exploration) -> bytes:
 
 
 def _candidate(method: JointDiffusion, scheme: BridgeScheme[Any]) -> int:
-    """Place, among the bridges that a method has to choose from, of that which a scheme is but for its step."""
+    """Backend, among the bridges that a method has to choose from, of that which a scheme is but for its step."""
 
     def but_for_step(each: BridgeScheme[Any]) -> tuple[type, dict[str, float]]:
         return type(each), {**each.parameters(), "step": 0.0}
@@ -115,13 +115,13 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
     problem = exploration.problem()
     score = exploration.score(problem)
     tell("Searching neighbours of the main rows")
-    place, seed = Host(), exploration.seed
-    scalings = scalings_to_try(problem, method, seed, place)
-    presmoothing, mains = presmooth(problem, method, score, seed, place, scalings)
+    backend, seed = Host(), exploration.seed
+    scalings = scalings_to_try(problem, method, seed, backend)
+    presmoothing, mains = presmooth(problem, method, score, seed, backend, scalings)
     if presmoothing is not None:
         problem = problem.starting_from(presmoothing.stages()[-1])
     tell("Choosing graphs and building bridges")
-    bridges, folds, _ = choose_bridges(problem, method, seed, place, scalings, mains)
+    bridges, folds, _ = choose_bridges(problem, method, seed, backend, scalings, mains)
     tell("Asking the held-out pairs")
     evidence = weigh_pairs(bridges, folds, seed)
     tell("Carrying the references over")

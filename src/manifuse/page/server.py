@@ -22,7 +22,7 @@ from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError
 from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown
 from manifuse.page.guard import Guard
-from manifuse.page.wishes import DiffusionWish, bridges_wished, read_wish
+from manifuse.page.requests import DiffusionWish, bridges_wished, read_wish
 from manifuse.page.worker import Job, Worker
 
 #: Every file that is served, by its address; there are no others.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.diffusion.joint import Reason
-from manifuse.diffusion.refinement import Refinement
-from manifuse.report.statistics import LITTLE, Shift, Standing, by_weight, standings
+from manifuse.refinement import Refinement
+from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
 
 #: References that the summary names, and that it counts beyond.
 NAMED = 3

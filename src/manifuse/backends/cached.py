@@ -1,0 +1,134 @@
+"""Cached: a backend that keeps its neighbour searches in a folder, for later runs."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from manifuse.backends.backend import Backend, FeatureGraph
+from manifuse.backends.neighbours import Neighbours, Query, warn_of_recall
+from manifuse.errors import InputError, ManifuseWarning
+from manifuse.files import read_archive, write_whole
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.columns import blocks_of
+
+#: The layout of the files; files of another layout are not used.
+FORMAT = 1
+
+
+class Cached(Backend):
+    """A backend that keeps its neighbour searches in a folder, for later runs.
+
+    A kept search is used again if the features are the same to the last bit, and if the standardising, the kind of
+    search and the backend are the same. A search for more neighbours also serves runs that ask for fewer.
+
+    Parameters
+    ----------
+    backend : Backend
+        Does the searches and keeps the graphs.
+    folder : path-like
+        Made if it does not exist. Its files can be deleted at any time.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made or read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import manifuse as mf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     backend = mf.Cached(mf.Host(), folder)
+    ...     # mf.refine(..., backend=backend)
+    """
+
+    def __init__(self, backend: Backend, folder: Path | str) -> None:
+        self.backend = backend
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            next(self.folder.iterdir(), None)
+        except OSError as error:
+            raise InputError(f"The folder {folder} cannot be used ({error.strerror}); name another.") from None
+
+    def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
+        """Return the search that the folder keeps, or search; see `Backend.search`."""
+        count = min(query.count, len(features) - 1)
+        path = self.folder / f"neighbours-{self._key(features, query)}.npz"
+        known = _read(path, len(features), query.standardised) if path.exists() else None
+        if known is not None and known.count >= count:
+            warn_of_recall(known.recall, query.name)
+            return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, query.standardised)
+        found = self.backend.search(features, query, rng)
+        try:
+            _write(path, found)
+        except InputError as error:
+            warnings.warn(f"The search over {query.name} is not kept: {error}", ManifuseWarning, stacklevel=4)
+        return found
+
+    def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
+        """Build the graph by the wrapped backend; see `Backend.graph`."""
+        return self.backend.graph(neighbours, count)
+
+    def search_bytes(self, features: FloatArray) -> int:
+        """Memory of a search by the wrapped backend; see `Backend.search_bytes`."""
+        return self.backend.search_bytes(features)
+
+    def edge_bytes(self, rows: int) -> int:
+        """Memory of an edge of the wrapped backend; see `Backend.edge_bytes`."""
+        return self.backend.edge_bytes(rows)
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free for the wrapped backend; see `Backend.free_memory`."""
+        return self.backend.free_memory()
+
+    def _key(self, features: FloatArray, query: Query) -> str:
+        what = (
+            FORMAT,
+            type(self.backend).__name__,
+            features.shape,
+            features.dtype.str,
+            query.standardised,
+            query.search,
+        )
+        digest = hashlib.blake2b(repr(what).encode(), digest_size=16)
+        for rows in blocks_of(features):
+            digest.update(np.ascontiguousarray(features[rows]).data)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Cached({self.backend!r}, {str(self.folder)!r})"
+
+
+def _write(path: Path, found: Neighbours) -> None:
+    """Keep a search; row numbers that fit are kept in four bytes."""
+    short = np.int32 if len(found.indices) < np.iinfo(np.int32).max else np.int64
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, indices=found.indices.astype(short), distances=found.distances, recall=found.recall)
+
+    write_whole(path, write)
+
+
+def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
+    """Return a search that was kept; None, with a warning, if its file cannot be used."""
+    try:
+        arrays = read_archive(path)
+        indices, distances, recall = arrays["indices"], arrays["distances"], float(arrays["recall"])
+        fits = (
+            indices.ndim == 2
+            and indices.shape == distances.shape
+            and len(indices) == rows
+            and indices.dtype.kind == "i"
+        )
+        if not fits or not 0 <= indices.min() <= indices.max() < rows or not np.all(np.isfinite(distances)):
+            raise ValueError("its parts do not fit together")
+    except (InputError, KeyError, ValueError, TypeError) as error:
+        warnings.warn(f"{path} cannot be used ({error}) and is made anew.", ManifuseWarning, stacklevel=5)
+        return None
+    return Neighbours(indices.astype(np.intp), distances, recall, standardised)

@@ -1,0 +1,112 @@
+"""Tables of scores, from whatever file they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.cli.annotated import read_annotated
+from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
+from manifuse.cli.formats import open_columns
+from manifuse.cli.paths import demand_file, reading
+from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError
+from manifuse.files import check_size, read_archive
+
+#: Ids, scores and features of a table.
+Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table of scores as it stood in a file.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without its ending.
+    ids : (n,) array
+    scores : (n,) array
+    features : (n, d) array or None
+    """
+
+    name: str
+    ids: NDArray[Any]
+    scores: NDArray[Any]
+    features: NDArray[Any] | None
+
+
+def read_table(given: str, *, features: str | None = None) -> Table:
+    """Read a table of ids, scores and features.
+
+    Parameters
+    ----------
+    given : str
+        A file with columns ``id`` and ``score``, every other column a feature; or an archive (``.npz``) of
+        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from a file
+        of their own, in the same row order. Of annotated data (``.h5ad``), ids are the ``obs_names``, the score
+        a column of ``obs``, features an entry of ``obsm``, which ``FILE::ENTRY`` names where there are several.
+    features : str, optional
+        A regular expression that the names of feature columns match from the start.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as that.
+    """
+    file, _, entry = given.partition("::")
+    path = Path(file)
+    if path.suffix.lower() == ".h5ad":
+        if features is not None:
+            raise InputError(f"--features chooses among columns, but {path} has entries; write {path}::ENTRY.")
+        return Table(path.stem, *read_annotated(path, entry))
+    if path.suffix.lower() == ".npz":
+        if features is not None:
+            raise InputError(f"--features chooses among columns, but {path} is an archive; leave it out.")
+        ids, scores, table = _from_archive(path)
+    else:
+        ids, scores, table = _from_columns(path, features, bare=bool(entry))
+    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else table)
+
+
+def _from_archive(path: Path) -> Parts:
+    demand_file(path)
+    arrays = read_archive(path)
+    demand_columns(path, arrays, "ids", "scores")
+    ids = to_text(arrays["ids"], what=f"The id column of {path}")
+    demand_visible(path, "ids", ids)
+    return ids, arrays["scores"], arrays.get("features")
+
+
+def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
+    """With ``bare``, features stand elsewhere."""
+    file = open_columns(path)
+    demand_columns(path, file.types, "id", "score")
+    columns = file.take(["id", "score"])
+    demand_numbers(path, {"score": columns["score"]})
+    names = [] if bare else [name for name in file.types if name not in columns]
+    if pattern is not None and not bare:
+        names = choose_columns(path, names, pattern)
+    return columns["id"], columns["score"], file.take_matrix(names) if names else None
+
+
+def read_features(path: Path) -> NDArray[Any]:
+    """Read a feature matrix from a ``.npy`` file."""
+    if path.suffix.lower() != ".npy":
+        raise InputError(f"{path} ends in {path.suffix!r}, but features of their own come as .npy; save them so.")
+    demand_file(path)
+    check_size(path)
+    with reading(path, "a NumPy array"), path.open("rb") as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def observe(table: Table, *, drop: bool) -> Observations:
+    """Check a table; rows with values that are not finite are dropped or refused."""
+    return Observations(
+        table.scores, table.features, ids=table.ids, name=table.name, invalid="drop" if drop else "refuse"
+    )

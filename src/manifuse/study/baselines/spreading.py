@@ -1,0 +1,95 @@
+"""Label spreading: the labels alone, spread over one's own graph; neither predictor nor references.
+
+scikit-learn's `LabelSpreading` on the graph that the other methods use; a row's score is its expected grade.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.semi_supervised import LabelSpreading
+
+from manifuse.backends.host import Host
+from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.order import ranks
+from manifuse.study.ranking.accuracy import ranking_accuracy
+
+#: What cross-validation on the labelled rows chooses from: neighbours, and the share of a row's label that comes from
+#: its neighbours.
+NEIGHBOURS = (5, 10, 20)
+ALPHAS = (0.5, 0.8, 0.95, 0.99)
+FOLDS, ITERATIONS = 5, 1000
+
+
+def spread_labels(
+    main: Observations, rows: IndexArray, labels: FloatArray, seed: int
+) -> tuple[FloatArray, dict[str, object]]:
+    """Spread the labels of some rows over the graph of ``main``, parameters by cross-validation on them.
+
+    Parameters
+    ----------
+    main : Observations
+        With features.
+    rows : (l,) array of int
+        Labelled rows.
+    labels : (l,) array
+    seed : int
+        Draws the folds, and the sample on which an approximate neighbour search is checked.
+
+    Returns
+    -------
+    predictions : (n,) array
+    hyperparameters : dict
+
+    Raises
+    ------
+    InputError
+        If there are no features.
+    """
+    if main.table is None:
+        raise InputError(f"{main.name} came without features, so it has no graph to spread labels over; give them.")
+    neighbours = Neighbours.of(main.table, Query(max(NEIGHBOURS), True, main.name), np.random.default_rng(seed))
+    affinities = {count: _affinity(neighbours, count) for count in NEIGHBOURS}
+    best, chosen = -1.0, (NEIGHBOURS[0], ALPHAS[0])
+    folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(rows))
+    for count, alpha in product(NEIGHBOURS, ALPHAS):
+        held_out = np.empty(len(rows))
+        for train, held in folds:
+            held_out[held] = expected_grades(affinities[count], rows[train], labels[train], alpha)[rows[held]]
+        reached = ranking_accuracy(labels, held_out)
+        if reached > best:
+            best, chosen = reached, (count, alpha)
+    count, alpha = chosen
+    return expected_grades(affinities[count], rows, labels, alpha), {"neighbours": count, "alpha": alpha}
+
+
+def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: float) -> FloatArray:
+    """Expected grade of every row, shape (n,); the labels' mean where no label arrives.
+
+    Parameters
+    ----------
+    affinity : (n, n) CSR array
+    rows : (l,) array of int
+    labels : (l,) array
+    alpha : float
+        In (0, 1).
+    """
+    n = affinity.shape[0]
+    targets = np.full(n, -1)
+    targets[rows] = ranks(labels)
+    model = LabelSpreading(kernel=lambda *_: affinity, alpha=alpha, max_iter=ITERATIONS, tol=1e-4)
+    model.fit(np.arange(n)[:, None], targets)
+    shares = np.nan_to_num(model.label_distributions_)
+    grades = shares @ np.unique(labels)
+    return np.asarray(np.where(shares.sum(axis=1) > 0.5, grades, labels.mean()))
+
+
+def _affinity(neighbours: Neighbours, count: int) -> Any:
+    weights = Host().graph(neighbours, count).stored().weights
+    return weights.copy()

@@ -1,0 +1,60 @@
+"""Where a row of results comes from: commit, versions."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from manifuse.study.datasets.dataset import Dataset
+
+
+@cache
+def provenance() -> dict[str, str]:
+    """Commit of the code (with ``+`` if files differ from it) and the versions that matter."""
+    return {"commit": _commit(), **versions()}
+
+
+def versions() -> dict[str, str]:
+    """Versions that results depend on: of this package, Python, and what it computes with."""
+    names = ("numpy", "scipy", "scikit-learn", *(name for name in ("torch",) if find_spec(name) is not None))
+    return {"manifuse": version("manifuse"), "python": platform.python_version()} | {
+        name: version(name) for name in names
+    }
+
+
+def data_digest(dataset: Dataset) -> str:
+    """First digits of a checksum over the checksums of a data set's files; empty for bundled data."""
+    if not dataset.checksums:
+        return ""
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write tidy rows as CSV, columns as the first row has them."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _commit() -> str:
+    folder = Path(__file__).parent
+    try:
+        name = _git(folder, "rev-parse", "--short=12", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--", ":/src") != ""
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name + ("+" if changed else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()

@@ -1,0 +1,100 @@
+"""Ind: the best ranker per task by validation accuracy (section 3.2.1, A)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from manifuse.kernels.arrays import FloatArray
+from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.study.ranking.deep import DeepRanker
+from manifuse.study.ranking.ranksvm import RankSVM
+
+#: Penalties tried; the linear kernel's are in units of its mean diagonal.
+PENALTIES = tuple(float(value) for value in np.logspace(-2, 3, 6))
+
+#: Gaussian widths tried, in units of the mean squared distance of the training rows.
+WIDTHS = (0.25, 0.5, 1.0, 2.0)
+
+#: Weight decays of the deep ranker tried.
+DECAYS = (1.0, 3.0)
+
+Ranker = RankSVM | DeepRanker
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The best ranker of one family, and its accuracy on the validation rows."""
+
+    ranker: Ranker
+    validation_accuracy: float
+
+    def hyperparameters(self) -> dict[str, object]:
+        """What was chosen, by name."""
+        if isinstance(self.ranker, RankSVM):
+            return {"penalty": self.ranker.penalty, "width": self.ranker.width_}
+        return {"decay": self.ranker.decay, "steps": self.ranker.steps_}
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The best ranker of each family.
+
+    Attributes
+    ----------
+    families : mapping of str to Candidate
+        ``"linear"``, ``"gaussian"`` and, where it was asked for, ``"deep"``.
+    """
+
+    families: Mapping[str, Candidate]
+
+    @property
+    def family(self) -> str:
+        """Name of the family that won, the first of equals."""
+        return max(self.families, key=lambda name: self.families[name].validation_accuracy)
+
+    @property
+    def ranker(self) -> Ranker:
+        """The ranker that won."""
+        return self.families[self.family].ranker
+
+    @property
+    def validation_accuracy(self) -> float:
+        """Accuracy of the ranker that won."""
+        return self.families[self.family].validation_accuracy
+
+
+def select_ranker(
+    train: tuple[FloatArray, FloatArray], validation: tuple[FloatArray, FloatArray], *, deep: bool = False
+) -> Selected:
+    """Fit rankers of every family over a grid, and keep the best of each on the validation rows.
+
+    Parameters
+    ----------
+    train, validation : pair of arrays
+        Features (l, d) and graded labels (l,). Features should be standardised.
+    deep : bool
+        Whether the deep ranker competes; it needs torch.
+    """
+    X, y = train
+    diagonal = float(np.mean(np.sum(X**2, axis=1)))
+    spread = float(2.0 * X.var(axis=0).sum())
+    families: dict[str, list[Ranker]] = {
+        "linear": [RankSVM("linear", penalty=penalty * diagonal).fit(X, y) for penalty in PENALTIES],
+        "gaussian": [
+            RankSVM("gaussian", penalty=penalty, width=width * spread).fit(X, y)
+            for width, penalty in product(WIDTHS, PENALTIES)
+        ],
+    }
+    if deep:
+        families["deep"] = [DeepRanker(decay=decay).fit(X, y, validation) for decay in DECAYS]
+    return Selected({name: _best(rankers, validation) for name, rankers in families.items()})
+
+
+def _best(rankers: Sequence[Ranker], validation: tuple[FloatArray, FloatArray]) -> Candidate:
+    accuracies = [ranking_accuracy(validation[1], ranker.predict(validation[0])) for ranker in rankers]
+    best = int(np.argmax(accuracies))
+    return Candidate(rankers[best], accuracies[best])

@@ -1,0 +1,259 @@
+"""The same problem, on every place, by every way to its neighbours."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+import torch
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.diffusion import joint, presmoothing
+from manifuse import footprint
+from manifuse.backends import host as graph
+from manifuse.diffusion.containers import device_of
+from manifuse.backends.neighbours import Query
+from manifuse.backends.backend import Backend
+from manifuse.kernels import blocks, columns, tensors
+from manifuse.kernels.sphere import standardise
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def later(case):
+    """Rows that come later, near some that were there."""
+    return mf.Observations(
+        case.main.scores[:20] + 0.1, case.main.table[:20] + 0.01, ids=[f"l{row}" for row in range(20)]
+    )
+
+
+def refined(case, backend=None, **options):
+    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, backend=place)
+
+
+@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
+def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
+    # Few settings to choose from: every product of so small a table starts its threads anew.
+    for name, values in {"NEIGHBOURS": (5,), "STEPS": (1.0, 3.0), "SCALES": (0.3,)}.items():
+        monkeypatch.setattr(presmoothing, name, values)
+    plain = refined(case, **method)
+    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(blocks, "ROWS", 17)
+    monkeypatch.setattr(columns, "NUMBERS", 100)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    large = refined(case, **method)
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-9)
+    np.testing.assert_allclose(large.support, plain.support, atol=1e-9)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-9)
+
+
+def test_single_precision_of_edges_hardly_tells(case, later, monkeypatch):
+    plain = refined(case)
+    monkeypatch.setattr(graph, "LARGE_ROWS", 10)
+    large = refined(case)
+    assert large._fitted().graph.weights.dtype == np.float32
+    assert (large.predictions != plain.predictions).any()
+    spread = plain.predictions.std()
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
+    np.testing.assert_allclose(large.support, plain.support, atol=1e-5)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
+
+
+def test_one_reference_after_the_other_comes_out_as_all_at_once(case, monkeypatch):
+    plain = refined(case, bridge=mf.ImplicitEuler(steps=2))
+    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
+    compiled = refined(case, bridge=mf.ImplicitEuler(steps=2))
+    np.testing.assert_allclose(compiled.predictions, plain.predictions, atol=1e-9)
+    np.testing.assert_allclose(compiled.support, plain.support, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
+def test_rounds_that_were_not_kept_are_made_anew(case, later, method, monkeypatch, tmp_path):
+    plain = refined(case, **method)
+    monkeypatch.setattr(joint, "LARGE_ROWS", 10)
+    large = refined(case, **method)
+    np.testing.assert_array_equal(large.predictions, plain.predictions)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-12)
+    mf.save(large, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
+
+
+@pytest.mark.parametrize("place", [None, mf.Torch("cpu")], ids=["host", "torch"])
+def test_all_that_large_tables_get_at_once_comes_out_as_a_small_one(case, later, place, monkeypatch, tmp_path):
+    plain = refined(case, place)
+    for module in (graph, joint, footprint):
+        monkeypatch.setattr(module, "LARGE_ROWS", 10)
+    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
+    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
+    large, spread = refined(case, place), plain.predictions.std()
+    np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
+    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
+    mf.save(large, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
+
+
+def test_torch_finds_what_the_host_finds(case, later, monkeypatch):
+    monkeypatch.setattr(tensors, "DISTANCES", 7 * len(case.main))
+    monkeypatch.setattr(tensors, "NUMBERS", 100)
+    here, there = refined(case), refined(case, mf.Torch("cpu"))
+    np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
+    assert min(there.choice.recall) == 1.0
+    np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
+
+
+def test_a_refinement_made_by_torch_is_saved_and_applied_without_it(case, later, tmp_path):
+    result = refined(case, mf.Torch("cpu"))
+    mf.save(result, tmp_path / "model.npz")
+    np.testing.assert_allclose(mf.load(tmp_path / "model.npz").apply(later), result.apply(later), atol=1e-10)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(mf.InputError, match="device='mars' came, but torch cannot use it"):
+        mf.Torch("mars")
+
+
+def test_a_place_that_is_none_is_refused(case):
+    with pytest.raises(mf.InputError, match="str came where Backend was expected"):
+        refined(case, "cuda")
+
+
+def with_neighbours(table, neighbours):
+    return mf.Observations(table.scores, ids=table.keys, neighbours=neighbours, name=table.name)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
+    def given(table):
+        features = standardise(table.table)
+        if kind == "sparse":
+            # Twenty and the row itself, which counts for nothing.
+            return with_neighbours(table, KNeighborsTransformer(n_neighbors=20).fit_transform(features))
+        return with_neighbours(table, NearestNeighbors(n_neighbors=21).fit(features).kneighbors(features))
+
+    main, references = given(case.main), [given(table) for table in case.references]
+    searched = mf.refine(case.main, case.references, method=mf.JointDiffusion(standardised=True), rng=0)
+    result = mf.refine(main, references, rng=0)
+    np.testing.assert_allclose(result.predictions, searched.predictions, atol=1e-9)
+    assert repr(main).endswith("20 neighbours each)")
+    with pytest.raises(mf.InputError, match="fit on features to apply"):
+        result.apply(later)
+
+
+def test_rows_with_different_numbers_of_neighbours_keep_the_nearest_of_them(rng):
+    distances = np.array([[0.0, 3.0, 1.0, 2.0], [3.0, 0.0, 0.0, 5.0], [1.0, 4.0, 0.0, 0.0], [2.0, 5.0, 0.0, 0.0]])
+    found = mf.Observations(rng.random(4), ids=range(4), neighbours=sparse.csr_array(distances)).neighbours
+    np.testing.assert_array_equal(found.indices, [[2, 3], [0, 3], [0, 1], [0, 1]])
+    np.testing.assert_array_equal(found.distances, [[1.0, 4.0], [9.0, 25.0], [1.0, 16.0], [4.0, 25.0]])
+
+
+EYE = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ((EYE[:, :2], EYE[:3, :2].astype(int)), r"came with shapes \(4, 2\) and \(3, 2\)"),
+        ((EYE[:, :2], np.full((4, 2), 4)), "name rows that are not there"),
+        ((EYE[:, :2], EYE[:, :2]), "name rows that are not there"),
+        ((-EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
+        ((1e200 + EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
+        ((EYE[:, :1], np.arange(4)[:, None]), "without neighbours"),
+        (7, "came as int, but a sparse array"),
+    ],
+)
+def test_neighbours_that_fit_nothing_are_refused(given, says, rng):
+    with pytest.raises(mf.InputError, match=says):
+        mf.Observations(rng.random(4), ids=range(4), neighbours=given, name="ours")
+
+
+def test_neighbours_beside_features_or_dropped_rows_are_refused(rng):
+    neighbours = (np.ones((4, 1)), np.array([[1], [0], [0], [0]]))
+    with pytest.raises(mf.InputError, match="with features and with neighbours"):
+        mf.Observations(rng.random(4), rng.random((4, 2)), ids=range(4), neighbours=neighbours)
+    with pytest.raises(mf.InputError, match="its neighbours name rows"):
+        mf.Observations([1.0, np.nan, 2.0, 3.0], ids=range(4), neighbours=neighbours, invalid="drop")
+
+
+def test_features_of_either_precision_are_not_copied(rng, tmp_path):
+    for dtype in (np.float32, np.float64):
+        features = rng.random((6, 2)).astype(dtype)
+        np.save(tmp_path / "features.npy", features)
+        on_disk = np.load(tmp_path / "features.npy", mmap_mode="r")
+        for given in (features, on_disk):
+            assert np.shares_memory(mf.Observations(range(6), given, ids=range(6)).table, given)
+
+
+def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
+    asked = []
+
+    class Elsewhere(Backend):
+        def __init__(self, device):
+            asked.append(device)
+
+        def search(self, *arguments, **options):
+            return mf.Host().search(*arguments, **options)
+
+        def graph(self, *arguments):
+            return mf.Host().graph(*arguments)
+
+        def search_bytes(self, features):
+            return 0
+
+        def edge_bytes(self, rows):
+            return 12
+
+        def free_memory(self):
+            return None
+
+    monkeypatch.setattr("manifuse.run.Torch", Elsewhere)
+    monkeypatch.setattr("manifuse.diffusion.observations.device_of", lambda values: "cuda:1")
+    main = remade(case.main)
+    np.testing.assert_array_equal(
+        mf.refine(main, case.references, rng=0).predictions, mf.refine(case.main, case.references, rng=0).predictions
+    )
+    assert asked == ["cuda:1"]
+
+
+def test_the_device_of_what_came_is_known():
+    assert device_of(torch.zeros(2)) is None
+    assert device_of(torch.zeros(2, device="meta")) == "meta"
+    assert device_of(np.zeros(2)) is None
+
+
+def clusters(rng, apart):
+    """Two crowds far from each other: their rows' own distances are small beside those from the mean."""
+    return np.vstack([rng.standard_normal((150, 4)), apart + rng.standard_normal((150, 4))])
+
+
+@pytest.mark.parametrize("standardised", [True, False])
+@pytest.mark.parametrize("apart, scale", [(1e4, 1.0), (1e6, 1.0), (0.0, 1e-25), (0.0, 1e25), (0.0, 1e60)])
+def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale, rng):
+    features = scale * clusters(rng, apart)
+    places, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
+    here, there = (place.search(features, query, np.random.default_rng(0)) for place in places)
+    np.testing.assert_allclose(there.distances, here.distances, rtol=1e-6)
+    assert there.recall == 1.0
+
+
+def test_a_search_by_torch_that_misses_much_is_said(rng, monkeypatch):
+    monkeypatch.setattr(tensors, "nearest_rows", lambda torch, table, count: torch.arange(300).repeat(count, 1).T)
+    with pytest.warns(mf.ManifuseWarning, match="of the true neighbours"):
+        mf.Torch("cpu").search(clusters(rng, 0.0), Query(5, True), rng)
+
+
+@pytest.mark.parametrize("place", [mf.Host(), mf.Torch("cpu")])
+def test_neighbours_named_twice_or_at_two_distances_make_a_symmetric_graph(place, rng):
+    distances = rng.uniform(1.0, 2.0, (50, 3))
+    indices = (np.arange(50)[:, None] + np.array([1, -1, 1])) % 50
+    given = mf.Observations(rng.random(50), ids=range(50), neighbours=(distances, indices)).neighbours
+    assert given.count == 2
+    assert (np.diff(np.sort(given.indices, axis=1)) > 0).all()
+    matrix = place.graph(given, 2).affinity(np.zeros(50), np.inf).matrix().toarray()
+    np.testing.assert_array_equal(matrix, matrix.T)
+    nearest = np.minimum(distances[:, 0], distances[:, 2])
+    expected = np.minimum(nearest[0], distances[1, 1]) ** 2
+    assert given.distances[0][given.indices[0] == 1] == pytest.approx(expected)

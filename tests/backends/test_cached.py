@@ -1,0 +1,119 @@
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse.backends.neighbours import Query
+from manifuse.backends.backend import Backend
+
+
+class Counting(Backend):
+    """The host, and the searches that it was asked for."""
+
+    def __init__(self):
+        self.host, self.asked = mf.Host(), []
+
+    def search(self, features, query, rng):
+        self.asked.append(query.count)
+        return self.host.search(features, query, rng)
+
+    def graph(self, *arguments):
+        return self.host.graph(*arguments)
+
+    def search_bytes(self, features):
+        return 0
+
+    def edge_bytes(self, rows):
+        return 0
+
+    def free_memory(self):
+        return None
+
+
+@pytest.fixture
+def features(rng):
+    return rng.standard_normal((40, 3))
+
+
+def search(place, features, count=5, standardised=True, search="auto"):
+    return place.search(features, Query(count, standardised, "it", search), np.random.default_rng(0))
+
+
+def test_a_search_is_made_once_and_serves_those_that_ask_for_less(features, tmp_path):
+    counting = Counting()
+    first = search(mf.Cached(counting, tmp_path / "kept"), features, 7)
+    again = search(mf.Cached(counting, tmp_path / "kept"), features.copy(), 4)
+    assert counting.asked == [7]
+    np.testing.assert_array_equal(again.indices, first.indices[:, :4])
+    np.testing.assert_array_equal(again.distances, first.distances[:, :4])
+    assert (again.recall, again.standardised) == (1.0, True)
+    search(mf.Cached(counting, tmp_path / "kept"), features, 9)
+    search(mf.Cached(counting, tmp_path / "kept"), features, 9)
+    assert counting.asked == [7, 9]
+
+
+def test_another_table_or_another_way_is_another_search(features, tmp_path):
+    counting = Counting()
+    place = mf.Cached(counting, tmp_path)
+    changed = features.copy()
+    changed[39, 2] += 1e-15
+    for table, options in (
+        (features, {}),
+        (changed, {}),
+        (features.astype(np.float32), {}),
+        (features.T.copy().T.reshape(20, 6), {}),
+        (features, {"standardised": False}),
+        (features, {"search": "exact"}),
+    ):
+        search(place, table, **options)
+    assert len(counting.asked) == 6
+
+
+def test_a_table_that_is_not_stored_row_by_row_is_the_same_table(features, tmp_path):
+    counting = Counting()
+    search(mf.Cached(counting, tmp_path), features)
+    search(mf.Cached(counting, tmp_path), np.asfortranarray(features))
+    assert len(counting.asked) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", None])
+def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
+    place = mf.Cached(mf.Host(), tmp_path)
+    before = search(place, features)
+    (path,) = tmp_path.iterdir()
+    if content is None:
+        np.savez(path, indices=before.indices + 40, distances=before.distances, recall=1.0)
+    else:
+        path.write_bytes(content)
+    with pytest.warns(mf.ManifuseWarning, match="cannot be used .* and is made anew"):
+        after = search(place, features)
+    np.testing.assert_array_equal(after.indices, before.indices)
+    np.testing.assert_array_equal(search(place, features).indices, before.indices)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(mf.InputError, match="cannot be used"):
+        mf.Cached(mf.Host(), tmp_path / "file" / "folder")
+
+
+def test_it_says_what_it_is(tmp_path):
+    assert repr(mf.Cached(mf.Host(), tmp_path)) == f"Cached(Host(), {str(tmp_path)!r})"
+
+
+def test_a_search_that_missed_much_is_said_again_and_one_that_cannot_be_kept_is_used(features, tmp_path):
+    class Poor(Counting):
+        """A host that says of every search that it found half."""
+
+        def search(self, *arguments, **options):
+            return replace(self.host.search(*arguments, **options), recall=0.5)
+
+    place = mf.Cached(Poor(), tmp_path / "kept")
+    search(place, features)
+    with pytest.warns(mf.ManifuseWarning, match="found 50% of the true neighbours"):
+        search(place, features)
+    shutil.rmtree(tmp_path / "kept")
+    with pytest.warns(mf.ManifuseWarning, match="is not kept: .* cannot be written"):
+        assert search(place, features).count == 5

@@ -1,0 +1,38 @@
+"""The catalogue: names lead to loaders, and wrong ones to the nearest right one."""
+
+import pytest
+from tests.study.datasets.published import caltech, write_matlab
+
+import manifuse as mf
+from manifuse.study.datasets.catalogue import CATALOGUE, entry, load
+from manifuse.study.datasets.array_files import described
+
+
+def test_it_is_in_the_papers_order_with_the_bundled_set_last():
+    assert list(CATALOGUE) == ["pubfig", "osr", "shoes", "cal7", "nus", "hw", "awa", "digits"]
+    assert all(each.name == name for name, each in CATALOGUE.items())
+
+
+def test_a_data_set_is_loaded_by_its_name(tmp_path, rng):
+    write_matlab(tmp_path / "cal7" / "Caltech101-7.mat", caltech(rng))
+    assert load("cal7", tmp_path).name == "cal7"
+    assert len(load("digits", tmp_path)) == 1797
+
+
+@pytest.mark.parametrize("wrong, nearest", [("pubfog", "; did you mean 'pubfig'?"), ("AWA", "; did you mean 'awa'?")])
+def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
+    with pytest.raises(mf.InputError, match=f"There is no data set {wrong!r}") as refusal:
+        load(wrong, tmp_path)
+    assert nearest in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "digits"])
+def test_every_loader_refuses_an_empty_folder_and_names_its_files(tmp_path, name):
+    assert not entry(name).is_there(tmp_path)
+    with pytest.raises(mf.InputError, match="is not there") as refusal:
+        load(name, tmp_path)
+    assert entry(name).expected in str(refusal.value)
+
+
+def test_forms_are_put_into_words_folder_by_folder():
+    assert described((("a/x",), ("a/y", "b/u", "b/v"))) == "a/x; or a/y with u, v in b"

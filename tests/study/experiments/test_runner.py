@@ -1,0 +1,185 @@
+"""The runner: the same rows whatever the number of jobs, wherever it was stopped."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse.cli import app
+from manifuse.study.datasets.dataset import Dataset
+from manifuse.study.experiments import runner
+from manifuse.study.experiments.methods import METHODS, Case, Method
+from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
+from manifuse.study.experiments.protocol import Protocol, Trial
+from manifuse.study.experiments.runner import Plan, Progress, run
+from manifuse.study.experiments.store import Store, read_rows
+
+pytest.importorskip("torch")
+
+
+def attributes(rng, rows=400):
+    features = rng.standard_normal((rows, 6))
+    return Dataset.of_attributes(
+        "attributes",
+        "Attributes",
+        features,
+        {f"a{k}": np.round(features @ rng.standard_normal(6) + rng.standard_normal(rows)) for k in range(2)},
+    )
+
+
+def run_on_attributes(monkeypatch):
+    """Let all experiments load this small data set, and the digits be under its protocol."""
+    dataset = attributes(np.random.default_rng(0))
+    monkeypatch.setattr(runner, "_load", lambda name, folder: dataset)
+    experiment = Experiment("digits", "digits", Protocol("coupled", training=60, validation=60, region=90))
+    monkeypatch.setitem(EXPERIMENTS, "digits", experiment)
+    return experiment
+
+
+@pytest.fixture
+def plan(monkeypatch, tmp_path):
+    experiment = run_on_attributes(monkeypatch)
+    return Plan([experiment], ("Ind", "mean", "impute and stack"), 1, tmp_path, 1)
+
+
+def without_seconds(folder):
+    return [
+        {**row.flat(), "seconds": None, "hyperparameters": None} | {"ranker": row.hyperparameters.get("ranker")}
+        for row in read_rows(folder)
+    ]
+
+
+def test_every_method_of_every_task_is_a_row_done_or_with_its_reason(plan, tmp_path):
+    steps, totals = [], []
+    with Store(tmp_path / "out", version="1") as store:
+        found = run(plan, store, Progress(total=totals.append, step=steps.append))
+    rows = read_rows(tmp_path / "out")
+    assert len(rows) == found.rows == 2 * 3
+    assert totals == [len(steps)]
+    assert {(row.method, row.status) for row in rows} == {
+        ("Ind", "done"),
+        ("mean", "done"),
+        ("impute and stack", "skipped"),
+    }
+    assert all(row.reason for row in rows if row.status == "skipped")
+    assert all(0.5 < row.accuracy <= 1 and row.seconds > 0 for row in rows if row.method == "Ind")
+    assert found.peak_gib > 0.05
+
+
+def test_a_second_run_adds_only_what_is_missing(plan, tmp_path):
+    with Store(tmp_path / "out", version="1") as store:
+        run(plan, store)
+        before = read_rows(tmp_path / "out")
+        assert run(plan, store).rows == 0
+        longer = Plan(plan.experiments, (*plan.methods, "MTL2"), 1, tmp_path, 1)
+        assert run(longer, store).rows == 2
+    assert read_rows(tmp_path / "out")[: len(before)] == before
+    assert {row.method for row in read_rows(tmp_path / "out")[len(before) :]} == {"MTL2"}
+
+
+def test_a_method_that_fails_is_a_row_and_the_run_goes_on(plan, tmp_path, monkeypatch):
+    def fail(case):
+        raise ZeroDivisionError("by design")
+
+    monkeypatch.setattr(runner, "METHODS", {**METHODS, "mean": Method("mean", fail, lambda case: "")})
+    with Store(tmp_path / "out", version="1") as store:
+        assert run(plan, store).failed == 2
+    failed = [row for row in read_rows(tmp_path / "out") if row.status == "failed"]
+    assert [row.reason for row in failed] == ["ZeroDivisionError: by design"] * 2
+    assert all(row.accuracy is None for row in failed)
+    monkeypatch.setattr(runner, "METHODS", METHODS)
+    with Store(tmp_path / "out", version="1") as store:
+        again = run(plan, store)
+    assert (again.rows, again.failed) == (2, 0)
+    rows = read_rows(tmp_path / "out")
+    assert len(rows) == len({row.key for row in rows}) == 2 * 3
+    assert not [row for row in rows if row.status == "failed"]
+
+
+def test_rankers_that_cannot_be_trained_fail_their_trial(plan, tmp_path):
+    few = Experiment("attributes", "attributes", Protocol("coupled", training=60, validation=300, region=90))
+    with Store(tmp_path / "out", version="1") as store:
+        run(Plan([few], ("Ind",), 1, tmp_path, 1), store)
+    assert all("to test on" in row.reason for row in read_rows(tmp_path / "out"))
+
+
+def test_a_row_alone_gives_its_trial_again(plan, tmp_path):
+    with Store(tmp_path / "out", version="1") as store:
+        run(plan, store)
+    row = next(row for row in read_rows(tmp_path / "out") if row.method == "mean")
+    trial = Trial.prepare(attributes(np.random.default_rng(0)), plan.experiments[0].protocol, row.seed, deep=True)
+    outcome = METHODS[row.method].measure(Case(trial, row.task))
+    assert trial.test_accuracy(row.task, outcome.predictions) == pytest.approx(row.accuracy, abs=1e-12)
+
+
+#: The command line in a process that is killed as soon as it has stored rows of one task.
+KILLED = """
+import os, signal
+import pytest
+from manifuse.cli.app import main
+from manifuse.study.experiments.store import Store
+from tests.experiments.test_runner import run_on_attributes
+
+append = Store.append
+
+def append_and_die(store, rows):
+    append(store, rows)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Store.append = append_and_die
+run_on_attributes(pytest.MonkeyPatch())
+main()
+"""
+
+
+@pytest.fixture
+def processes_run_on_attributes(plan):
+    """Let the processes of a run see what is patched here."""
+    cloudpickle.register_pickle_by_value(runner)
+    yield
+    cloudpickle.unregister_pickle_by_value(runner)
+
+
+@pytest.mark.usefixtures("processes_run_on_attributes")
+def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path, monkeypatch, capsys):
+    def arguments(folder, jobs):
+        words = ("reproduce", "digits", "--trials", "1", "--method", "Ind", "--method", "mean")
+        return [*words, "--jobs", str(jobs), "--out", str(folder)]
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-c", KILLED, *arguments(killed, 1)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(read_rows(killed)) == 2
+    for folder, jobs in ((killed, 2), (whole, 1)):
+        monkeypatch.setattr(sys, "argv", ["manifuse", *arguments(folder, jobs)])
+        with pytest.raises(SystemExit) as left:
+            app.main()
+        assert left.value.code == 0, capsys.readouterr().err
+    assert len(read_rows(whole)) == 4
+    assert without_seconds(killed) == without_seconds(whole)
+    assert json.loads((whole / "run.json").read_text())["manifuse"] == mf.__version__
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: experiments_named(["hww"]), "did you mean 'hw'"),
+        (lambda: methods_named(["stacking ridge"]), "did you mean 'stacking, ridge'"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest(call, says):
+    with pytest.raises(mf.InputError, match=says):
+        call()
+
+
+def test_no_name_means_all():
+    assert [experiment.name for experiment in experiments_named([])] == list(EXPERIMENTS)
+    assert methods_named([]) == list(METHODS)
+    assert methods_named(["JMD", "Ind"]) == ["Ind", "JMD"]

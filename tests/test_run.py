@@ -1,0 +1,463 @@
+"""What a refinement must not depend on, what it must do, and what it must refuse."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.diffusion.joint import Reason
+from manifuse.study.ranking.accuracy import ranking_accuracy
+
+METHODS = {
+    "implicit": mf.JointDiffusion(),
+    "explicit": mf.JointDiffusion(bridge=mf.ExplicitEuler(step=0.3, steps=5), rounds=3),
+    "plain": mf.JointDiffusion(anchored=False, smoothing=0.0, ignore_chance=False, rounds=3),
+}
+
+
+def corr(a, b):
+    return float(np.corrcoef(np.asarray(a), np.asarray(b))[0, 1])
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return METHODS[request.param]
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_noisy_predictor_gets_better_by_references_on_other_rows(method, labelled):
+    for seed in range(3):
+        case = draw(seed)
+        result = mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0)
+        unseen = np.setdiff1d(np.arange(len(case.main)), case.labelled)
+        before, after = (
+            ranking_accuracy(case.truth[unseen], np.asarray(scores)[unseen])
+            for scores in (case.main.scores, result.predictions)
+        )
+        assert after > before + 0.02
+
+
+def test_with_shuffled_pairs_the_references_are_ignored():
+    case = draw(1)
+    shuffled = []
+    for k, reference in enumerate(case.references):
+        paired = np.flatnonzero(np.char.startswith(reference.keys, "m"))
+        keys = reference.keys.copy()
+        keys[paired] = np.random.default_rng(k).permutation(keys[paired])
+        shuffled.append(remade(reference, ids=keys))
+    result = mf.refine(case.main, shuffled, rng=0)
+    assert all(entry.weight == 0 for entry in result.relevance)
+    assert result.reason is Reason.NO_REFERENCE
+    np.testing.assert_array_equal(result.predictions, case.main.scores)
+
+
+def test_the_same_seed_gives_the_same_bits(method):
+    case = draw(2)
+    first, second = (mf.refine(case.main, case.references, case.labels(), method, rng=7) for _ in range(2))
+    np.testing.assert_array_equal(first.predictions, second.predictions)
+    assert first.relevance == second.relevance
+    assert first.history == second.history
+
+
+def test_a_result_remembers_its_seed():
+    case = draw(2)
+    first = mf.refine(case.main, case.references, rng=None)
+    again = mf.refine(case.main, case.references, rng=first.seed)
+    assert first.relevance == again.relevance
+    assert mf.refine(case.main, case.references, rng=np.random.default_rng(3)).seed != first.seed
+    assert mf.refine(case.main, case.references, rng=np.int64(5)).seed == 5
+
+
+def test_shift_and_scale_of_the_main_predictor_carry_over(method):
+    case = draw(3)
+    result = mf.refine(case.main, case.references, method=method, rng=0)
+    moved = mf.refine(
+        remade(case.main, predictions=5.0 - 0.0 + 3.0 * case.main.scores), case.references, method=method, rng=0
+    )
+    np.testing.assert_allclose(moved.predictions, 5.0 + 3.0 * result.predictions, rtol=1e-6)
+
+
+def test_shift_scale_and_sign_of_a_reference_do_not_matter(method):
+    case = draw(3)
+    result = mf.refine(case.main, case.references, method=method, rng=0)
+    changed = [remade(case.references[0], predictions=4.0 - 2.0 * case.references[0].scores), case.references[1]]
+    again = mf.refine(case.main, changed, method=method, rng=0)
+    np.testing.assert_allclose(again.predictions, result.predictions, atol=1e-6)
+    assert again.weights == pytest.approx(result.weights, abs=1e-6)
+
+
+def test_the_order_of_rows_does_not_matter(method):
+    case = draw(4)
+    order = np.random.default_rng(0).permutation(len(case.main))
+    shuffled = remade(
+        case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order]
+    )
+    gentle = replace(method, ignore_chance=False)
+    result = mf.refine(case.main, case.references, method=gentle, rng=0)
+    again = mf.refine(shuffled, case.references, method=gentle, rng=0)
+    np.testing.assert_allclose(again.predictions, np.asarray(result.predictions)[order], atol=1e-6)
+
+
+def test_the_order_of_references_does_not_matter(method):
+    case = draw(5, references=3)
+    gentle = replace(method, ignore_chance=False)
+    result = mf.refine(case.main, case.references, method=gentle, rng=0)
+    again = mf.refine(case.main, case.references[::-1], method=gentle, rng=0)
+    np.testing.assert_allclose(again.predictions, result.predictions, atol=1e-8)
+    assert again.weights == pytest.approx(result.weights[::-1], abs=1e-8)
+
+
+def test_a_single_reference_needs_no_list():
+    case = draw(0, references=1)
+    alone = mf.refine(case.main, case.references[0], rng=0)
+    np.testing.assert_array_equal(alone.predictions, mf.refine(case.main, case.references, rng=0).predictions)
+
+
+def test_coupled_tables_need_no_features_and_are_the_identity_bridge():
+    case = draw(6, features=False)
+    result = mf.refine(case.main, case.references, rng=0)
+    assert corr(result.predictions, case.truth) > corr(case.main.scores, case.truth)
+    assert all(entry.reached == 1.0 and entry.fidelity == 1.0 for entry in result.relevance)
+    np.testing.assert_allclose(result.support, 1.0, rtol=1e-14)
+
+
+def test_features_change_nothing_where_all_ids_are_common(rng):
+    case = draw(6, features=False)
+    with_features = [
+        remade(table, features=rng.standard_normal((len(table), 3))) for table in (case.main, *case.references)
+    ]
+    plain = mf.refine(case.main, case.references, rng=0)
+    again = mf.refine(with_features[0], with_features[1:], rng=0)
+    np.testing.assert_array_equal(again.predictions, plain.predictions)
+
+
+def test_a_coupled_reference_may_have_more_rows_in_another_order(rng):
+    case = draw(6, features=False)
+    order = rng.permutation(len(case.main))
+    larger = [
+        mf.Observations(
+            np.append(table.scores[order], rng.standard_normal(50)),
+            ids=[*table.keys[order], *(f"extra {row}" for row in range(50))],
+            name=table.name,
+        )
+        for table in case.references
+    ]
+    plain = mf.refine(case.main, case.references, rng=0)
+    again = mf.refine(case.main, larger, rng=0)
+    np.testing.assert_allclose(again.predictions, plain.predictions, atol=1e-10)
+
+
+def test_a_vanishing_step_changes_nothing():
+    case = draw(7)
+    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(step_size=1e-12), rng=0)
+    np.testing.assert_allclose(result.predictions, case.main.scores, atol=1e-8)
+
+
+def test_float32_agrees_with_float64():
+    case = draw(8)
+    single = [
+        remade(table, predictions=table.scores.astype(np.float32), features=table.table.astype(np.float32))
+        for table in (case.main, *case.references)
+    ]
+    result = mf.refine(case.main, case.references, rng=0)
+    again = mf.refine(single[0], single[1:], rng=0)
+    assert again.predictions.dtype == np.float32
+    assert np.abs(again.predictions - result.predictions).max() < 1e-4 * np.std(result.predictions)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
+    harm, chance = [], 0
+    for seed in range(8):
+        case = draw(seed)
+        rng = np.random.default_rng(100 + seed)
+        noise = [
+            remade(reference, predictions=rng.standard_normal(len(reference)), name=f"noise {k}")
+            for k, reference in enumerate(case.references)
+        ]
+        labels = case.labels() if labelled else None
+        plain = mf.refine(case.main, case.references, labels, rng=0)
+        noisy = mf.refine(case.main, [*case.references, *noise], labels, rng=0)
+        chance += sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in noisy.relevance[2:])
+        harm.append(corr(plain.predictions, case.truth) - corr(noisy.predictions, case.truth))
+    # Of 16 references of noise, one in twenty is expected above its chance level of 95 %.
+    assert chance <= 3
+    assert np.mean(harm) < 0.005
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
+    case = draw(9)
+    labels = case.labels() if labelled else None
+    duplicate = remade(case.main, predictions=2.0 * case.main.scores + 1.0, name="duplicate")
+    plain = mf.refine(case.main, case.references, labels, rng=0)
+    with pytest.warns(mf.ManifuseWarning, match="repeats the scores of main"):
+        again = mf.refine(case.main, [*case.references, duplicate], labels, rng=0)
+    np.testing.assert_allclose(again.predictions, plain.predictions, atol=1e-8)
+    assert again.weights[2] == 0.0
+
+
+def with_weak_reference(seed):
+    """A fair predictor, a poor reference, and fourteen labels."""
+    case = draw(seed, noise=0.3, references=1)
+    noise = np.random.default_rng(0).standard_normal(160)
+    weak = remade(case.references[0], predictions=case.references[0].scores + noise)
+    return case, weak, mf.RankLabels(case.main.keys[-14:], case.truth[-14:])
+
+
+def test_an_update_within_its_standard_error_is_not_taken():
+    case, weak, labels = with_weak_reference(3)
+    plain = mf.JointDiffusion(presmoothed=False)
+    result = mf.refine(case.main, [weak], labels, plain, rng=0)
+    assert not result.accepted
+    assert result.reason is Reason.GAIN_UNCERTAIN
+    assert "unchanged" in str(result.reason)
+    np.testing.assert_array_equal(result.predictions, case.main.scores)
+    assert result.accuracy["before"] == result.accuracy["after"]
+    assert 0 < result.gain.value <= result.gain.standard_error
+    taken = mf.refine(case.main, [weak], labels, replace(plain, safeguarded=False), rng=0)
+    assert taken.accepted
+    assert taken.accuracy["after"]["accuracy"] - taken.accuracy["before"]["accuracy"] == pytest.approx(
+        result.gain.value
+    )
+
+
+@pytest.mark.parametrize("safeguarded", [True, False])
+def test_where_no_step_raises_the_score_nothing_is_changed(safeguarded):
+    case, weak, labels = with_weak_reference(10)
+    method = mf.JointDiffusion(safeguarded=safeguarded, presmoothed=False)
+    result = mf.refine(case.main, [weak], labels, method, rng=0)
+    assert not result.accepted
+    assert result.reason is Reason.NOTHING_BETTER
+    np.testing.assert_array_equal(result.predictions, case.main.scores)
+
+
+def test_a_handful_of_labels_never_makes_a_gain_certain():
+    case = draw(0)
+    wrong = case.main.scores.copy()
+    high, low = np.argmax(case.truth), np.argmin(case.truth)
+    wrong[[high, low]] = -0.1, 0.1
+    labels = mf.RankLabels.from_pairs([case.main.keys[high]], [case.main.keys[low]])
+    result = mf.refine(remade(case.main, predictions=wrong), case.references, labels, rng=0)
+    assert (result.gain.value, result.gain.standard_error) == (1.0, 0.0)
+    assert result.reason is Reason.GAIN_UNCERTAIN
+
+
+def test_any_iterable_of_references_will_do():
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, rng=0)
+    again = mf.refine(case.main, (reference for reference in case.references), rng=0)
+    np.testing.assert_array_equal(again.predictions, plain.predictions)
+    np.testing.assert_array_equal(again.apply(case.main), plain.predictions)
+
+
+def test_one_reference_may_be_coupled_and_another_not():
+    case = draw(0)
+    coupled = mf.Observations(
+        case.truth + 0.5 * np.random.default_rng(0).standard_normal(160), ids=case.main.keys, name="coupled"
+    )
+    result = mf.refine(case.main, [coupled, case.references[0]], rng=0)
+    assert corr(result.predictions, case.truth) > corr(case.main.scores, case.truth) + 0.1
+    assert [entry.fidelity == 1.0 for entry in result.relevance] == [True, False]
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    assert corr(result.apply(new), case.truth) > corr(case.main.scores, case.truth) + 0.1
+
+
+@pytest.mark.parametrize("size", [1e-165, 1e150])
+def test_scores_of_extreme_size_are_refined_like_others(size):
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, rng=0)
+    result = mf.refine(remade(case.main, predictions=size * case.main.scores), case.references, rng=0)
+    np.testing.assert_allclose(np.asarray(result.predictions) / size, plain.predictions, atol=1e-6)
+
+
+def test_a_large_offset_of_the_features_changes_nothing():
+    case = draw(0)
+    method = mf.JointDiffusion(standardised=False)
+    tables = [remade(table, features=np.round(table.table, 6) + 2.0**31) for table in (case.main, *case.references)]
+    near = [remade(table, features=table.table - 2.0**31) for table in tables]
+    plain = mf.refine(near[0], near[1:], method=method, rng=0)
+    again = mf.refine(tables[0], tables[1:], method=method, rng=0)
+    np.testing.assert_allclose(again.predictions, plain.predictions, atol=1e-5)
+
+
+def test_results_can_be_pickled():
+    case = draw(0)
+    result = mf.refine(remade(case.main, predictions=pd.Series(case.main.scores)), case.references, rng=0)
+    again = pickle.loads(pickle.dumps(result))
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    np.testing.assert_array_equal(again.apply(new), result.apply(new))
+
+
+def test_an_accepted_update_is_certain_and_reported():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.accepted
+    assert result.gain.is_certain
+    before, after = result.accuracy["before"]["accuracy"], result.accuracy["after"]["accuracy"]
+    assert after - before == pytest.approx(result.gain.value)
+    assert after == pytest.approx(ranking_accuracy(case.truth[-60:], result.predictions[-60:]))
+
+
+def test_regression_puts_offset_and_scale_back_and_tunes_the_error():
+    case = draw(11)
+    main = remade(case.main, predictions=20.0 + case.main.scores)
+    labels = mf.RankLabels(main.keys[-60:], 20.0 + case.truth[-60:])
+    result = mf.refine(main, case.references, labels, mf.JointDiffusion(task="regression"), rng=0)
+    assert result.predictions.mean() == pytest.approx(main.scores.mean())
+    assert np.linalg.norm(result.predictions - result.predictions.mean()) == pytest.approx(
+        np.linalg.norm(main.scores - main.scores.mean())
+    )
+    assert set(result.accuracy["after"]) == {"rmse", "mae"}
+    assert result.accuracy["after"]["rmse"] < result.accuracy["before"]["rmse"]
+    unseen = slice(0, 100)
+    errors = [
+        np.abs(np.asarray(p)[unseen] - 20.0 - case.truth[unseen]).mean() for p in (main.scores, result.predictions)
+    ]
+    assert errors[1] < errors[0]
+
+
+def test_ordered_pairs_are_labels_too():
+    case = draw(0)
+    rng = np.random.default_rng(0)
+    ends = np.array([rng.choice(case.labelled, 2, replace=False) for _ in range(300)])
+    ends = np.array([pair if case.truth[pair[0]] > case.truth[pair[1]] else pair[::-1] for pair in ends])
+    labels = mf.RankLabels.from_pairs(case.main.keys[ends[:, 0]], case.main.keys[ends[:, 1]])
+    result = mf.refine(case.main, case.references, labels, rng=0)
+    assert result.accepted
+    assert result.accuracy["after"]["accuracy"] > result.accuracy["before"]["accuracy"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.Series, lambda values: pl.Series("score", values), torch.tensor])
+def test_predictions_come_back_as_they_came(kind):
+    case = draw(0)
+    plain = mf.refine(case.main, case.references, rng=0)
+    given = kind(case.main.scores)
+    result = mf.refine(remade(case.main, predictions=given), case.references, rng=0)
+    assert type(result.predictions) is type(given)
+    np.testing.assert_array_equal(np.asarray(result.predictions), plain.predictions)
+
+
+def test_history_and_surface_tell_what_happened():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.choice.surface.shape == (8, 7)
+    scores = [step.score for step in result.history]
+    assert scores == sorted(scores)
+    assert scores[-1] == pytest.approx(result.accuracy["after"]["accuracy"])
+    row = result.choice.step_sizes.index(result.choice.step_size)
+    column = result.choice.weight_scales.index(result.choice.weight_scale)
+    assert result.choice.surface[row, column] == result.choice.surface.max()
+    assert all(len(step.alignments) == len(step.weights) == 2 for step in result.history)
+
+
+def test_rounds_end_when_they_are_used_up():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(rounds=1, settled=0.0), rng=0)
+    assert result.reason is Reason.ROUNDS_USED_UP
+    assert result.history[-1].round == 1
+    settled = mf.refine(case.main, case.references, rng=0)
+    assert settled.reason is Reason.SETTLED
+
+
+def test_rows_out_of_reach_have_no_support_and_keep_their_place():
+    case = draw(0)
+    paired = np.isin(case.main.keys, np.concatenate([reference.keys for reference in case.references]))
+    island = np.flatnonzero(~paired)[:20]
+    features = case.main.table.copy()
+    features[island] += 1e3
+    result = mf.refine(remade(case.main, features=features), case.references, rng=0)
+    np.testing.assert_array_equal(result.support[island], 0.0)
+    assert result.support[paired].min() > 0.2
+    assert result.support.max() <= 1.0
+    assert all(entry.reached == pytest.approx(1 - 20 / 160) for entry in result.relevance)
+    assert np.isfinite(result.predictions).all()
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda c: mf.refine(c.main, []), "No reference"),
+        (lambda c: mf.refine(c.main, c.references, [1, 2]), "list came where RankLabels"),
+        (lambda c: mf.refine(c.main.scores, c.references), "ndarray came where Observations"),
+        (lambda c: mf.refine(c.main, c.references, method="fast"), "str came where JointDiffusion"),
+        (lambda c: mf.refine(c.main, c.references, rng=-1), "0 or more"),
+        (lambda c: mf.refine(c.main, c.references, rng="0"), "a whole number or"),
+        (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came where Observations"),
+        (lambda c: mf.refine(c.main, [c.references[0]] * 2), "name of its own"),
+        (lambda c: mf.refine(remade(c.main, predictions=np.ones(40)), c.references), "All scores of main are equal"),
+        (lambda c: mf.refine(c.main, [remade(c.references[0], ids=range(40))]), "shares 0 of its 40 ids"),
+        (lambda c: mf.refine(c.main, [remade(c.references[0], features=None)]), "reference 1 came without features"),
+        (lambda c: mf.refine(remade(c.main, features=None), c.references), "main came without features"),
+        (lambda c: mf.refine(c.main, [remade(c.main, name="copy")]), "is the main table itself"),
+        (lambda c: mf.refine(c.main, c.references, mf.RankLabels(["m1", "zz"], [0, 1])), "1 labels are for ids"),
+        (
+            lambda c: mf.refine(
+                c.main,
+                c.references,
+                mf.RankLabels.from_pairs(["m1"], ["m2"]),
+                mf.JointDiffusion(task="regression"),
+            ),
+            "needs values",
+        ),
+        (lambda c: mf.refine(c.main, c.references, method=mf.JointDiffusion(step_size=(0.1, 1.0))), "without labels"),
+        (
+            lambda c: mf.refine(remade(c.main, features=np.ones((40, 2))), c.references),
+            "feature rows of main are equal",
+        ),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused_in_a_sentence(call, says):
+    case = draw(0, rows=40, pairs=20)
+    with pytest.raises(mf.InputError, match=says) as caught:
+        call(case)
+    assert "\n" not in str(caught.value)
+
+
+def test_fewer_than_ten_pairs_warn_and_fewer_than_three_are_refused():
+    case = draw(0, pairs=9, references=1)
+    with pytest.warns(mf.ManifuseWarning, match="shares only 9 ids"):
+        mf.refine(case.main, case.references, rng=0)
+    case = draw(0, pairs=2, references=1)
+    with pytest.raises(mf.InputError, match="at least 3"):
+        mf.refine(case.main, case.references, rng=0)
+
+
+def test_a_constant_reference_gets_weight_zero_and_a_warning():
+    case = draw(0)
+    constant = remade(case.references[1], predictions=np.full(160, 3.0))
+    with pytest.warns(mf.ManifuseWarning, match="gets weight 0"):
+        result = mf.refine(case.main, [case.references[0], constant], rng=0)
+    alone = mf.refine(case.main, case.references[:1], rng=0)
+    assert result.weights[1] == 0.0
+    np.testing.assert_allclose(result.predictions, alone.predictions, atol=1e-8)
+
+
+def test_an_ignored_reference_moves_nothing_and_is_still_reported():
+    case = draw(0)
+    method = mf.JointDiffusion(rounds=1, ignore_chance=False, standardised=True)
+    ignoring = mf.refine(case.main, case.references, method=replace(method, ignored=("reference 2",)), rng=0)
+    without = mf.refine(case.main, case.references[:1], method=method, rng=0)
+    np.testing.assert_allclose(ignoring.predictions, without.predictions, rtol=0, atol=1e-12)
+    assert [entry.weight > 0 for entry in ignoring.relevance] == [True, False]
+    assert ignoring.relevance[1].held_out_alignment > 0
+    with pytest.raises(mf.InputError, match="no reference named 'reference 3'"):
+        mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=("reference 3",)), rng=0)
+
+
+def test_without_labels_a_round_takes_the_steps_it_is_told_to():
+    case = draw(0)
+    one, two = (
+        mf.refine(case.main, case.references, method=mf.JointDiffusion(rounds=1, steps=steps), rng=0)
+        for steps in (None, 2)
+    )
+    assert [step.step for step in one.history] == [0, 1]
+    assert [step.step for step in two.history] == [0, 1, 2]
+    assert [step.alignments for step in two.history[:2]] == [step.alignments for step in one.history]
+    assert np.max(np.abs(two.predictions - one.predictions)) > 1e-6
