@@ -25,10 +25,10 @@ from manifuse.report.refinement_figures import draw_surface
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import hw
-from manifuse.study.experiments.methods import METHODS, Case
+from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.protocol import Trial
 from manifuse.study.experiments.result_figures import draw_methods, draw_relevance
+from manifuse.study.experiments.trial import Trial
 
 #: What is shown, and under which heading: the predictor as it is, the control, the method without and with labels, the
 #: ceiling.
@@ -104,8 +104,9 @@ def measure(dataset: Dataset, *, splits: int, seed: int) -> Outcome:
             for view in views:
                 progress.update(work, description=f"split {split}: refining {view}")
                 for method in SHOWN:
-                    outcome = METHODS[method].measure(Case(trial, view))
-                    collected[method][view].append(trial.test_accuracy(view, outcome.predictions))
+                    case = trial.case(view)
+                    outcome = METHODS[method].run(case)
+                    collected[method][view].append(case.test_accuracy(outcome.predictions))
                     progress.advance(work)
                     if method == "JMD" and outcome.refinement is not None:
                         refinements[view] = outcome.refinement

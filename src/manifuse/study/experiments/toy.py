@@ -1,4 +1,4 @@
-"""The toy experiment (section 3.1): how well the relation of twelve tasks is found again from decoupled scores."""
+"""The toy experiment (section 3.1): how well decoupled scores reveal the relation of twelve tasks."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Metrics:
     Attributes
     ----------
     true : array
-        From the coupled predictions: what is to be found.
+        From the coupled predictions. The other metrics estimate it.
     first : array
         Over the first bridges.
     final : array
         Of the refined predictions over the last bridges.
     pairs : array
-        At the thirty pairs alone, no bridge between.
+        At the thirty pairs alone, without a bridge.
     fidelity : array
-        Held-out fidelity of the bridges, negative values as 0.
+        Held-out fidelity of the bridges; negative values are replaced by 0.
     """
 
     true: FloatArray
@@ -45,32 +45,27 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Merit:
-    """How well a metric was found.
+    """How well a metric was estimated.
 
     Attributes
     ----------
     correlation : float
         With the true metric, over all pairs of different tasks.
     within : float
-        Mean alignment of tasks of one group (true value near 1).
+        Mean absolute alignment of different tasks of one group (true value near 1).
     elsewhere : float
-        Mean alignment of all other pairs (true value near 0.1).
+        Mean absolute alignment of all other pairs of tasks (true value near 0.1).
     """
 
     correlation: float
     within: float
     elsewhere: float
 
-    @property
-    def separation(self) -> float:
-        """How far the groups stand out."""
-        return self.within - self.elsewhere
-
 
 def estimate_metrics(
     toy: ToyTasks, method: JointDiffusion, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Metrics:
-    """Take every task as the main predictor once; no labels are used. ``tick`` is called after each."""
+    """Take every task as the main predictor once, without labels. ``tick`` is called after each task."""
     backend = Host()
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
@@ -93,7 +88,7 @@ def estimate_metrics(
 
 
 def merit(metric: FloatArray, true: FloatArray) -> Merit:
-    """Compare a metric with the true one, the diagonal left out."""
+    """Compare a metric with the true one without the diagonal."""
     different = ~np.eye(TASKS, dtype=bool)
     together = same_group() & different
     return Merit(
@@ -104,6 +99,6 @@ def merit(metric: FloatArray, true: FloatArray) -> Merit:
 
 
 def same_group() -> BoolArray:
-    """Which tasks are of one group, (12, 12)."""
+    """Return which tasks are of one group, shape (12, 12)."""
     groups = np.array([group_of(task) for task in range(TASKS)])
     return np.asarray(groups[:, None] == groups[None, :])
