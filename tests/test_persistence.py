@@ -186,8 +186,8 @@ def test_of_many_forged_files_each_is_refused_or_works(seed, tmp_path):
     """A file is refused in one sentence, or is as good as one that was saved: it applies without any other error."""
     case, rng = draw(seed, rows=60, pairs=40, features=seed % 2 == 0), np.random.default_rng(seed)
     mf.save(mf.refine(case.main, case.references, case.labels(), rng=0), tmp_path / "model.npz")
-    original, refused = (tmp_path / "model.npz").read_bytes(), 0
-    for _ in range(250):
+    original, refused, accepted = (tmp_path / "model.npz").read_bytes(), 0, 0
+    for _ in range(500):
         (tmp_path / "model.npz").write_bytes(original)
 
         def change(plain, arrays):
@@ -202,15 +202,17 @@ def test_of_many_forged_files_each_is_refused_or_works(seed, tmp_path):
             assert "\n" not in str(error)
             refused += 1
             continue
-        with np.errstate(all="ignore"):
+        accepted += 1
+        if accepted % 4 == 0:  # repeating the rounds takes most of the time
             try:
-                assert len(again.apply(later(case))) == 12
+                with np.errstate(all="ignore"):
+                    assert len(again.apply(later(case))) == 12
             except mf.InputError as error:
                 assert "\n" not in str(error)
         assert "Refinement" in repr(again)
         assert again.to_dict()
         assert again.summary()
-    assert refused > 120
+    assert refused > 250
 
 
 class Boom:

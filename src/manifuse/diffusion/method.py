@@ -57,7 +57,10 @@ class Setting:
         """
         neighbours = record.whole("neighbours", 1)
         scale = record.number("score_scale", positive=True, finite=False)
-        setting = cls(neighbours, scale, from_plain(record.plain("bridge")))
+        bridge = from_plain(record.plain("bridge"))
+        if not isinstance(bridge, BridgeScheme):
+            record.refuse("has no bridge")
+        setting = cls(neighbours, scale, bridge)
         record.done()
         return setting
 
