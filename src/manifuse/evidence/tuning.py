@@ -16,13 +16,14 @@ from manifuse.diffusion.setup import Setup
 from manifuse.evidence.relevance import fidelities
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.sphere import alignment
+from manifuse.records import Saved
 
 #: Whether features are standardised: of the main table, then of every reference.
 Scaling = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(Saved):
     """One setting and the criterion that judged it; larger is better."""
 
     setting: Setting
