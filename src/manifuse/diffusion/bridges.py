@@ -177,7 +177,8 @@ class Bridges(Saved):
 
     def check(self) -> None:
         """Refuse parts that do not fit together."""
-        rows, sides = len(self.graph.scales), {**self.anchors, **self.lookups}
+        rows = len(self.graph.scales)
+        sides: dict[int, Anchor | Lookup] = {**self.anchors, **self.lookups}
         if sorted(sides) != list(range(self.count)) or not sides:
             raise ValueError("the references of the bridges are not numbered")
         if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
