@@ -15,7 +15,6 @@ from manifuse.cli.console import people
 from manifuse.errors import InputError, look_up
 
 if TYPE_CHECKING:
-    from manifuse.study.datasets.dataset import Dataset
     from manifuse.study.datasets.source import Source
 
 app = typer.Typer(
@@ -91,7 +90,7 @@ def report(source: Source, folder: Path) -> dict[str, Any]:
             "expected": source.forms,
             "owner": source.owner,
             "fetchable": source.address is not None,
-            "message": f"expected in the data folder: {source.expected}; published by its owner at {source.owner}{fetching}",
+            "message": f"expected in the data folder: {source.expected}; published at {source.owner}{fetching}",
         }
     try:
         dataset = source.load(folder)
@@ -101,19 +100,11 @@ def report(source: Source, folder: Path) -> dict[str, Any]:
         "state": "present",
         "rows": len(dataset),
         "tasks": list(dataset.tasks),
-        "classes": _classes(dataset),
+        # Rows of one class have the same labels in all tasks.
+        "classes": len(set(zip(*(task.labels.tolist() for task in dataset.tasks.values()), strict=True))),
         "checksums": dict(dataset.checksums),
         "deviations": dataset.deviations,
     }
-
-
-def _classes(dataset: Dataset) -> int:
-    """Count the combinations of labels that rows have over all tasks."""
-    import numpy as np
-
-    # Views share their labels, so these are looked at once.
-    labels = {id(task.labels): task.labels for task in dataset.tasks.values()}
-    return len(np.unique(np.column_stack(list(labels.values())), axis=0))
 
 
 def _print(reports: list[dict[str, Any]]) -> None:

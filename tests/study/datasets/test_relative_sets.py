@@ -5,10 +5,10 @@ import pytest
 from tests.study.datasets.published import cells, release, shoes_attributes, write_matlab
 
 import manifuse as mf
-from manifuse.study.datasets.source import checksums
 from manifuse.study.datasets.osr import OSR
 from manifuse.study.datasets.pubfig import PUBFIG
 from manifuse.study.datasets.shoes import ATTRIBUTES, SHOES
+from manifuse.study.datasets.source import checksums
 
 SOURCES = {"pubfig": PUBFIG, "osr": OSR}
 
@@ -117,7 +117,7 @@ def test_osr_with_other_class_sizes_is_refused(tmp_path, rng):
 def test_a_compact_pubfig_with_other_rows_is_refused(tmp_path, rng):
     (tmp_path / "pubfig").mkdir()
     np.savez(tmp_path / "pubfig" / "pubfig.npz", **compact_of(release("pubfig", rng), {"gist": 512, "lab": 30}))
-    with pytest.raises(mf.InputError, match="24 rows"):
+    with pytest.raises(mf.InputError, match=r"has classes of \[3, 3, .* but \[95, 96, .* were expected"):
         PUBFIG.load(tmp_path)
 
 

@@ -8,9 +8,9 @@ import manifuse as mf
 from manifuse.study.datasets import cal7 as cal7_module
 from manifuse.study.datasets import nus as nus_module
 from manifuse.study.datasets.cal7 import CAL7
-from manifuse.study.datasets.source import checksums
 from manifuse.study.datasets.hw import HW
 from manifuse.study.datasets.nus import NUS
+from manifuse.study.datasets.source import checksums
 
 
 def test_cal7_reads_the_cells_of_li(tmp_path, rng):
@@ -212,7 +212,7 @@ def test_a_missing_or_damaged_archive_is_refused(tmp_path):
     labels = np.repeat(np.arange(10), 200)
     tables = {f"X_{view}": np.ones((2000, width)) for view, width in views.items()}
     np.savez(path, **tables, y=np.where(np.arange(2000) == 0, 1, labels))
-    with pytest.raises(mf.InputError, match="has classes of \\[199, 201, .* but \\[200, 200, .* were expected"):
+    with pytest.raises(mf.InputError, match=r"has classes of \[199, 201, .* but \[200, 200, .* were expected"):
         HW.load(tmp_path)
     tables["X_mor"][5, 5] = np.inf
     np.savez(path, **tables, y=labels)

@@ -137,7 +137,7 @@ def _images(folder: Path, animals: list[str]) -> list[str]:
         names = sorted(path.name for path in (folder / animal).glob("*.txt"))
         if not names:
             raise InputError(
-                f"{folder / animal} has no images, but each animal has some; unpack the archive of {folder.name} again."
+                f"{folder / animal} has no images, but some were expected; unpack the archive of {folder.name} again."
             )
         images += [f"{animal}/{name}" for name in names]
     return images

@@ -52,17 +52,14 @@ def fourier(images: FloatArray) -> FloatArray:
 def profile(images: FloatArray) -> FloatArray:
     """Ink summed along rows, columns and both diagonals, and the depth of the first ink from each side."""
     offsets = range(-SIDE + 1, SIDE)
-    mirrored = images[:, :, ::-1]
-    sums = [
-        images.sum(axis=1),
-        images.sum(axis=2),
-        np.stack([images.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1),
-        np.stack([mirrored.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1),
+    diagonals = [
+        np.stack([seen.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1)
+        for seen in (images, images[:, :, ::-1])
     ]
     ink = images > images.mean()
     sides = (ink, ink[:, :, ::-1], ink.transpose(0, 2, 1), ink.transpose(0, 2, 1)[:, :, ::-1])
     depths = [np.where(side.any(axis=2), side.argmax(axis=2), SIDE) for side in sides]
-    return np.hstack([*sums, *depths]).astype(np.float64)
+    return np.hstack([images.sum(axis=1), images.sum(axis=2), *diagonals, *depths]).astype(np.float64)
 
 
 def karhunen_loeve(images: FloatArray) -> FloatArray:

@@ -42,10 +42,10 @@ def read(folder: Path, form: Form) -> Contents:
         check_class_sizes(path, np.bincount(labels).tolist(), CLASS_SIZES)
         return Contents(view_tasks(views, labels))
     labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)
-    views = {}
-    for (view, width), file in zip(WIDTHS.items(), form, strict=True):
-        path = folder / file
-        views[view] = table(path, view, read_text_table(path), rows=len(labels), width=width)
+    views = {
+        view: table(folder / file, view, read_text_table(folder / file), rows=len(labels), width=WIDTHS[view])
+        for view, file in zip(WIDTHS, form, strict=True)
+    }
     return Contents(view_tasks(views, labels))
 
 

@@ -35,16 +35,17 @@ from manifuse.study.datasets.source import Contents, Form, Source, checksums
 from manifuse.study.datasets.views import read_views, view_tasks
 
 WIDTHS = {"CH": 64, "CM55": 225, "CORR": 144, "EDH": 73, "WT": 128}
-LI = ("nus/NUSWIDEOBJ.mat",)
-OBJECT = (
-    "nus/ground truth",
-    *(f"nus/low level features/{part}_{view}.txt" for view in WIDTHS for part in ("Train", "Test")),
-)
-WIDE = (
-    "nus/TrainTestLabels",
-    *(f"nus/Low_Level_Features/{part}_Normalized_{view}.dat" for view in WIDTHS for part in ("Train", "Test")),
-)
 CLASSES = 31
+
+
+def _text_form(labels: str, table: str) -> Form:
+    """The folder of label files, then the training and the test table of each view."""
+    return (labels, *(table.format(part=part, view=view) for view in WIDTHS for part in ("Train", "Test")))
+
+
+LI: Form = ("nus/NUSWIDEOBJ.mat",)
+OBJECT = _text_form("nus/ground truth", "nus/low level features/{part}_{view}.txt")
+WIDE = _text_form("nus/TrainTestLabels", "nus/Low_Level_Features/{part}_Normalized_{view}.dat")
 
 
 def read(folder: Path, form: Form) -> Contents:

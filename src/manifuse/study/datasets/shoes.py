@@ -69,30 +69,27 @@ def read(folder: Path, form: Form) -> Contents:
 
 
 def _features(path: Path, variables: dict[str, NDArray[Any]], *, rows: int) -> FloatArray:
-    """GIST beside colour, found by their shapes."""
-    both = _of_shape(path, variables, (rows, GIST + COLOUR))
-    if both is not None:
-        return both
-    parts = []
-    for width, what in ((GIST, "GIST"), (COLOUR, "colour")):
-        part = _of_shape(path, variables, (rows, width))
-        if part is None:
-            raise InputError(
-                f"No variable of {path} or of the .mat files beside it is a table of {rows} rows and {width} columns "
-                f"({what}); put the release's file of features beside it."
-            )
-        parts.append(part)
-    return np.hstack(parts)
+    """GIST beside colour, in one table or in two, found by their shapes."""
+    together = any(values.shape == (rows, GIST + COLOUR) for values in variables.values())
+    widths = (GIST + COLOUR,) if together else (GIST, COLOUR)
+    return np.hstack([_of_shape(path, variables, (rows, width)) for width in widths])
 
 
-def _of_shape(path: Path, variables: dict[str, NDArray[Any]], shape: tuple[int, int]) -> FloatArray | None:
+def _of_shape(path: Path, variables: dict[str, NDArray[Any]], shape: tuple[int, int]) -> FloatArray:
+    """The only table of this shape."""
     found = [name for name, values in variables.items() if values.shape == shape]
+    if not found:
+        raise InputError(
+            f"No variable of {path} or of the .mat files beside it is a table of {shape[0]} rows and {shape[1]} "
+            f"columns, but {GIST} columns (GIST) and {COLOUR} (colour) were expected; put the release's file of "
+            "features beside it."
+        )
     if len(found) > 1:
         raise InputError(
             f"Both {found[0]} and {found[1]} in {path.parent} are tables of {shape[0]} rows and {shape[1]} columns, "
             "but one was expected; remove the one that is not the features."
         )
-    return table(path.parent, found[0], variables[found[0]]) if found else None
+    return table(path.parent, found[0], variables[found[0]])
 
 
 SHOES = Source(
