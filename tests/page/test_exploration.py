@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.page.test_blocks import unpack
+from tests.page.test_packing import unpack
 from tests.problems import draw, remade
 
 import manifuse as mf

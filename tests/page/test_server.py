@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.page.conftest import exported
-from tests.page.test_blocks import unpack
+from tests.page.test_packing import unpack
 from tests.page.test_exploration import explored
 from tests.problems import draw
 
