@@ -299,7 +299,7 @@ def test_ranks_are_those_of_scipy(page, rng):
     crowded = np.append(np.round(rng.standard_normal(400), 1), [1e9, -1e9])
     for values in (rng.standard_normal(1000), crowded, np.zeros(5), np.array([3.0])):
         found = page.evaluate(
-            "async (values) => Array.from((await import('/pictures.js')).ranksOf(Float64Array.from(values)))",
+            "async (values) => Array.from((await import('/order.js')).ranksOf(Float64Array.from(values)))",
             values.tolist(),
         )
         assert found == rankdata(-values, method="min").tolist()

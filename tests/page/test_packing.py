@@ -21,11 +21,11 @@ def unpack(content):
 
 
 def test_facts_and_arrays_arrive(rng):
-    columns = rng.standard_normal((3, 7)).T
+    columns, text = rng.standard_normal((3, 7)).T, np.frombuffer(b"abc", np.uint8)
     facts, arrays = unpack(
         pack(
             {"title": "größer", "rows": 7},
-            {"columns": columns, "rows": np.array([3, 1, 2]), "text": np.frombuffer(b"abc", np.uint8), "empty": np.empty(0)},
+            {"columns": columns, "rows": np.array([3, 1, 2]), "text": text, "empty": np.empty(0)},
         )
     )
     assert facts == {"title": "größer", "rows": 7}

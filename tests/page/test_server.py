@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.page.conftest import exported
-from tests.page.test_packing import unpack
 from tests.page.test_exploration import explored
+from tests.page.test_packing import unpack
 from tests.problems import draw
 
 import manifuse as mf
@@ -106,7 +106,8 @@ def test_a_job_can_be_cancelled_and_the_page_goes_on(client):
     name = client.post("/api/bridges", {**BRIDGES, "neighbours": 40}).json()["job"]
     assert client.get(f"/api/jobs/{name}/result").status == 409
     assert client.post("/api/bridges", BRIDGES).json()["error"].startswith("Another computation is running")
-    assert client.post("/api/export", {**SHOWN, "bridges": name}).json()["error"].endswith("wait until bridges are built.")
+    refusal = client.post("/api/export", {**SHOWN, "bridges": name}).json()["error"]
+    assert refusal.endswith("wait until bridges are built.")
     assert client.ask("DELETE", f"/api/jobs/{name}").json()["state"] == "cancelled"
     assert client.get("/api/problem").status == 200
     assert client.get("/api/jobs/latest").json()["state"] == "done"

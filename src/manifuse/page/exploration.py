@@ -225,6 +225,7 @@ def _find(labels: RankLabels | None, problem: Problem, method: JointDiffusion) -
 
 def _describe_score(name: str, score: Score | None) -> tuple[str | None, dict[str, Any]]:
     """Kind of a score, and what it knows of its rows, as arrays of the page."""
+    known: dict[str, Any]
     match score:
         case GradedRanking():
             kind, known = "graded", {"values": score.grades}

@@ -30,7 +30,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
 class Guard:
-    """Wraps an application: it refuses requests to other hosts and from other origins before the application sees them.
+    """Wraps an application, and refuses requests to other hosts and from other origins.
 
     A page of another site can make a browser send requests here. If it reaches this server under a name of
     its own (DNS rebinding), the Host header shows it. If it uses this server's name, the Origin header shows it.
@@ -70,7 +70,7 @@ class Guard:
         """Return the answer to a request that is refused, None where it may pass."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
-            return _refuse(421, "The request is for another host; open the page under the address that manifuse printed.")
+            return _refuse(421, "The request is for another host; open the page at the address that manifuse printed.")
         own = f"http://{hosts[0].lower()}"
         changes = method not in ("GET", "HEAD")
         if (changes and not origins) or any(origin.lower() != own for origin in origins):

@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 #: Types that the browser has, by NumPy's kind.
@@ -37,6 +36,7 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
     Examples
     --------
+    >>> import numpy as np
     >>> pack({"rows": 2}, {"scores": np.array([1.0, 2.0])})[-8:] == np.array(2.0).tobytes()
     True
     """

@@ -87,7 +87,7 @@ async def read_request(request: Request, fields: Mapping[str, Field]) -> dict[st
         If it is anything else than such an object.
     """
     try:
-        body = json.loads(await _receive(request), parse_constant=_refuse_constant)
+        body = json.loads(await _receive(request))
     except (ValueError, RecursionError):
         raise InputError("The request is not valid JSON; send one JSON object.") from None
     if not isinstance(body, dict) or body.keys() != fields.keys():
@@ -110,8 +110,3 @@ async def _receive(request: Request) -> bytes:
     except (TimeoutError, ClientDisconnect):
         raise HTTPException(408, f"The request did not arrive within {PATIENCE:g} seconds; send it again.") from None
     return body
-
-
-def _refuse_constant(name: str) -> None:
-    """Refuse NaN and infinities, which Python reads and JSON does not have."""
-    raise ValueError(name)

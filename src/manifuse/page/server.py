@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mimetypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,12 +135,8 @@ class Page:
 
     async def _answer_export(self, request: Request) -> Response:
         file = await run_in_threadpool(self._export, await self._shown(request))
-        media = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        headers = {
-            "content-disposition": f'attachment; filename="{file.name}"',
-            "x-manifuse-command": file.command,
-        }
-        return Response(file.content, media_type=media, headers=headers)
+        disposition = f'attachment; filename="{file.name}"'
+        return _bytes(file.content, {"content-disposition": disposition, "x-manifuse-command": file.command})
 
     async def _shown(self, request: Request) -> JointDiffusion:
         """Return the method that computes what the page shows, over the bridges that the request names."""
@@ -152,7 +147,7 @@ class Page:
         return set_as_shown(job.argument, **{**asked, "ignored": tuple(asked["ignored"])})
 
     def _submit(self, work: Any, argument: JointDiffusion) -> Response:
-        return _json(self._worker.submit(work, argument).report(), status=202)
+        return _json(self._worker.submit(work, argument).report(), 202)
 
     def _find(self, name: str) -> Job:
         job = self._worker.find(name)
@@ -166,11 +161,11 @@ async def _answer_file(request: Request) -> Response:
     return Response(path.read_bytes(), media_type=TYPES[path.suffix])
 
 
-def _bytes(content: bytes) -> Response:
-    return Response(content, media_type="application/octet-stream")
+def _bytes(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(content, headers=headers, media_type="application/octet-stream")
 
 
-def _json(content: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     # In ASCII, because text that came in may hold half characters, which UTF-8 does not have.
     return Response(json.dumps(content), status, headers, media_type="application/json")
 
@@ -178,5 +173,5 @@ def _json(content: Any, *, status: int = 200, headers: Mapping[str, str] | None 
 async def _answer_error(request: Request, error: Exception) -> Response:
     del request
     if isinstance(error, HTTPException):
-        return _json({"error": error.detail}, status=error.status_code, headers=error.headers)
-    return _json({"error": str(error)}, status=400)
+        return _json({"error": error.detail}, error.status_code, error.headers)
+    return _json({"error": str(error)}, 400)

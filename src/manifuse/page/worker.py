@@ -148,7 +148,7 @@ class Worker:
         self._start()
 
     def _look(self) -> list[Job]:
-        """Return all jobs, the last one with what the process has said about it since; only that one can be running."""
+        """Take in what the process has said about the last job, the only one that can be running; return all jobs."""
         for job in self._jobs[-1:]:
             try:
                 while job.state == "running" and self._connection.poll():

@@ -2,7 +2,8 @@
 
 import { combine, diffuse, gramOf, product, weightOf } from "./diffusion.js";
 import { brief, count, element, header, measured, signed } from "./elements.js";
-import { chart, drawRanking, drawSphere, ranksOf } from "./pictures.js";
+import { ranksOf } from "./order.js";
+import { chart, drawRanking, drawSphere } from "./pictures.js";
 import { FEWEST_ROWS, scoreOf } from "./scores.js";
 import { ask, fetchArrays, fetchFacts, follow, post } from "./server.js";
 import { drawSurface, moveRing } from "./surface.js";

@@ -129,20 +129,6 @@ export function cividis(share) {
   return { background: `rgb(${mixed.join(" ")})`, ink: luminance > 0.2 ? "#000" : "#fff" };
 }
 
-/** Rank of every row, 1 for the largest value; equal values share the better rank. */
-export function ranksOf(values) {
-  const sorted = Float64Array.from(values).sort();
-  return Uint32Array.from(values, (value) => {
-    let low = 0, high = sorted.length; // the values before low are not larger, those from high on are
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (sorted[middle] <= value) low = middle + 1;
-      else high = middle;
-    }
-    return sorted.length - low + 1;
-  });
-}
-
 /** Draw how many rows lie at each rank before and after. */
 export function drawRanking(canvas, before, after) {
   const ratio = globalThis.devicePixelRatio || 1, side = Math.max(120, Math.round(canvas.clientWidth * ratio));

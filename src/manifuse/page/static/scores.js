@@ -1,11 +1,7 @@
 // What labels measure, as evidence/score.py does it: larger is better.
 
 import { dot } from "./diffusion.js";
-
-/** Indices of values from the smallest value to the largest. */
-function order(values) {
-  return Uint32Array.from(values, (_, index) => index).sort((a, b) => values[a] - values[b]);
-}
+import { order } from "./order.js";
 
 /** Grades of labels: whole numbers from 1, equal for equal labels. */
 function gradesOf(labels) {
@@ -27,29 +23,28 @@ class Graded {
     this.measures = ["accuracy"];
   }
 
-  /**
-   * Add to every row's count the rows before it in the sequence that `correct` finds among the grades seen so far. Rows of
-   * equal values and different grades are half right with each other; each of the two directions adds a quarter.
-   */
+  /** Walk along a sequence, and add to every row's count what `correct` finds among the rows before it. */
   countAlong(sequence, values, correct, counts) {
-    const { grades, tree } = this;
-    tree.fill(0);
+    const { grades } = this;
+    this.tree.fill(0);
     for (let first = 0; first < sequence.length;) {
       let last = first + 1;
       while (last < sequence.length && values[sequence[last]] === values[sequence[first]]) last++;
-      const tied = sequence.subarray(first, last);
-      for (const row of tied) counts[row] += correct(grades[row], first);
-      for (const row of tied) this.add(grades[row]);
-      if (tied.length > 1) {
-        const sizes = new Map();
-        for (const row of tied) sizes.set(grades[row], (sizes.get(grades[row]) ?? 0) + 1);
-        for (const row of tied) counts[row] += (tied.length - sizes.get(grades[row])) / 4;
-      }
+      for (let i = first; i < last; i++) counts[sequence[i]] += correct(grades[sequence[i]], first);
+      for (let i = first; i < last; i++) this.add(grades[sequence[i]]);
+      if (last - first > 1) this.halve(sequence.subarray(first, last), counts);
       first = last;
     }
   }
 
-  /** For every row, the rows of smaller values and lower grades; a tie adds a quarter at both rows. The sum counts pairs once. */
+  /** Rows of equal values and different grades are half right with each other; each walk adds a quarter at both. */
+  halve(rows, counts) {
+    const sizes = new Map();
+    for (const row of rows) sizes.set(this.grades[row], (sizes.get(this.grades[row]) ?? 0) + 1);
+    for (const row of rows) counts[row] += (rows.length - sizes.get(this.grades[row])) / 4;
+  }
+
+  /** For every row, the rows of smaller values and lower grades. The sum counts every correct pair once. */
   countBelow(sequence, values) {
     const counts = new Float64Array(values.length);
     this.countAlong(sequence, values, (grade) => this.below(grade - 1), counts);
