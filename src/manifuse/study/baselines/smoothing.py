@@ -5,20 +5,21 @@ Every table of results needs this control: what the method gains over it is what
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import NEIGHBOURS, choose_presmoothing
 from manifuse.errors import InputError
+from manifuse.evidence.presmoothing_choice import NEIGHBOURS, choose_presmoothing
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
+from manifuse.records import write
 
 
-def self_smoothing(
-    main: Observations, score: Score, rng: np.random.Generator
-) -> tuple[FloatArray, dict[str, float | int | bool | None]]:
+def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -> tuple[FloatArray, dict[str, Any]]:
     """Smooth the scores of ``main`` over its own graph, all parameters chosen by the labels.
 
     Parameters
@@ -43,7 +44,7 @@ def self_smoothing(
     """
     searched = [search(main, max(NEIGHBOURS), rng, standardised=standardised) for standardised in (True, False)]
     chosen = choose_presmoothing(main, searched, score, Host())
-    return (main.scores, {}) if chosen is None else (chosen.scores(), chosen.hyperparameters())
+    return (main.scores, {}) if chosen is None else (chosen.scores(), write(chosen.setting))
 
 
 def search(main: Observations, count: int, rng: np.random.Generator, *, standardised: bool = True) -> Neighbours:
