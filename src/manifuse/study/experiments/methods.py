@@ -261,7 +261,7 @@ def _impute_and_stack(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
 
 
 def _smooth(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
-    score = case.problem.score(case.labels, regression=False)
+    score = score_of(case.labels, case.main, regression=False)
     return self_smoothing(case.main, score, np.random.default_rng(case.seed))
 
 
