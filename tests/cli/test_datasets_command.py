@@ -53,7 +53,7 @@ def test_check_tells_present_damaged_and_missing_apart(folder):
     assert len(reports["osr"]["checksums"]["osr/data.mat"]) == 64
     assert reports["digits"]["classes"] == 10
     assert "has no array" in reports["pubfig"]["message"]
-    assert "mfeat-pix is missing" in reports["hw"]["message"]
+    assert "mfeat-pix is not there" in reports["hw"]["message"]
 
 
 def test_check_says_of_missing_sets_what_is_expected_where(folder):

@@ -47,8 +47,7 @@ def test_labels_spread_within_their_component():
 def test_spread_labels_order_the_other_rows_and_need_features():
     case = draw(0)
     truth = case.labels()
-    rows = np.arange(len(truth.keys))
-    order = {key: place for place, key in enumerate(case.main.keys)}
+    order = {key: index for index, key in enumerate(case.main.keys)}
     rows = np.array([order[key] for key in truth.keys])
     predictions, _ = spread_labels(case.main, rows, truth.grades, 0)
     assert ranking_accuracy(truth.grades, predictions[rows]) > 0.7

@@ -87,7 +87,7 @@ def append(path, text):
             "names 1 classes in 50 lines",
         ),
         (lambda root, one: (root / "classes.txt").write_bytes(b"\xff"), "cannot be read as text"),
-        (lambda root, one: (root / "classes.txt").unlink(), "classes.txt is missing, but"),
+        (lambda root, one: (root / "classes.txt").unlink(), "classes.txt is not there, but"),
     ],
 )
 def test_owners_files_that_are_something_else_are_refused(tmp_path, rng, change, sentence):
@@ -117,7 +117,7 @@ def resave(path, **changed):
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (lambda folder: (folder / "awa_lss.npz").unlink(), "awa_lss.npz is missing, but"),
+        (lambda folder: (folder / "awa_lss.npz").unlink(), "awa_lss.npz is not there, but"),
         (lambda folder: (folder / "awa_lss.npz").write_bytes(b"PK"), "cannot be read as a NumPy archive"),
         (lambda folder: resave(folder / "awa_lss.npz", row_in_class=np.zeros(100)), "describes other rows"),
         (
@@ -136,7 +136,7 @@ def test_compact_files_that_are_something_else_are_refused(tmp_path, rng, change
 
 
 def test_awa_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(mf.InputError, match=r"awa_meta\.npz is missing"):
+    with pytest.raises(mf.InputError, match=r"awa_meta\.npz is not there"):
         AWA.load(tmp_path)
 
 

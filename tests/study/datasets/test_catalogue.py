@@ -31,7 +31,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "digits"])
 def test_every_loader_refuses_an_empty_folder_and_names_its_files(tmp_path, name):
     assert not CATALOGUE[name].is_there(tmp_path)
-    with pytest.raises(mf.InputError, match="is missing") as refusal:
+    with pytest.raises(mf.InputError, match="is not there") as refusal:
         load(name, tmp_path)
     assert CATALOGUE[name].expected in str(refusal.value)
 

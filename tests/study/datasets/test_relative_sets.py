@@ -141,7 +141,7 @@ def test_damaged_matlab_files_are_refused(tmp_path, rng, keep):
 @pytest.mark.parametrize("name", SOURCES)
 def test_sets_that_are_not_there_are_refused(tmp_path, name):
     for folder in (tmp_path / "none", tmp_path):
-        with pytest.raises(mf.InputError, match=f"{name}.npz is missing.*data.mat"):
+        with pytest.raises(mf.InputError, match=f"{name}.npz is not there.*data.mat"):
             SOURCES[name].load(folder)
 
 
@@ -188,7 +188,7 @@ def test_shoes_that_are_something_else_are_refused(tmp_path, rng, more, sentence
 
 
 def test_shoes_that_are_not_there_or_half_there_are_refused(tmp_path, rng):
-    with pytest.raises(mf.InputError, match=r"shoes_attributes\.mat is missing"):
+    with pytest.raises(mf.InputError, match=r"shoes_attributes\.mat is not there"):
         SHOES.load(tmp_path)
     contents = shoes_attributes(rng)
     del contents["orders"]

@@ -114,9 +114,9 @@ def test_an_offset_is_a_score_that_costs_nothing(sample):
     whole, _ = solve_ranksvm(product_with(X @ X.T), ranks(y), 3.0)
     offset = X @ rng_direction(X)
     # Penalising f - offset with a huge penalty leaves the offset; with none to speak of, the loss alone decides.
-    held, _ = solve_ranksvm(product_with(X @ X.T), ranks(y), 1e12, offset=offset)
-    np.testing.assert_allclose(X @ X.T @ held, 0.0, atol=1e-6)
-    free, converged = solve_ranksvm(product_with(X @ X.T), ranks(y), 3.0, offset=np.zeros(len(y)), start=held)
+    near, _ = solve_ranksvm(product_with(X @ X.T), ranks(y), 1e12, offset=offset)
+    np.testing.assert_allclose(X @ X.T @ near, 0.0, atol=1e-6)
+    free, converged = solve_ranksvm(product_with(X @ X.T), ranks(y), 3.0, offset=np.zeros(len(y)), start=near)
     assert converged
     np.testing.assert_allclose(X.T @ free, X.T @ whole, atol=1e-6)
 

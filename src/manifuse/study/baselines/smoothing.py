@@ -67,5 +67,5 @@ def search(main: Observations, count: int, rng: np.random.Generator, *, standard
         If there are no features.
     """
     if main.table is None:
-        raise InputError(f"{main.name} came without features, so it has no graph; give them.")
+        raise InputError(f"{main.name} came without features, so it has no graph; give it features.")
     return Host().search(main.table, Query(count, standardised, main.name), rng)

@@ -47,13 +47,7 @@ CLASSES = 50
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read AWA.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or damaged, or contains something else.
-    """
+    """Read AWA; see `Source`."""
     return _read_compact(folder) if form == COMPACT else _read_published(folder)
 
 

@@ -36,13 +36,7 @@ DEVIATION = (
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read Cal7.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or contains something else.
-    """
+    """Read Cal7; see `Source`."""
     path = folder / form[0]
     views, labels = read_views(path, WIDTHS, classes=len(CLASS_SIZES))
     check_class_sizes(path, np.bincount(labels).tolist(), CLASS_SIZES)

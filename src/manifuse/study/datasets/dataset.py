@@ -35,10 +35,8 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        The name that the command line uses.
-    title : str
-        One line for tables and figures.
+    name, title : str
+        The name that the command line uses, and one line for tables and figures.
     tasks : mapping of str to Task
     deviations : tuple of str
         How these data differ from the paper's, a sentence each.

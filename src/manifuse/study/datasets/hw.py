@@ -29,13 +29,7 @@ CLASS_SIZES = [200] * 10
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read HW.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged or contains something else.
-    """
+    """Read HW; see `Source`."""
     if form == COMPACT:
         path = folder / form[0]
         views, labels = read_views(path, WIDTHS, classes=len(CLASS_SIZES))

@@ -38,9 +38,9 @@ WIDTHS = {"CH": 64, "CM55": 225, "CORR": 144, "EDH": 73, "WT": 128}
 CLASSES = 31
 
 
-def _text_form(labels: str, table: str) -> Form:
+def _text_form(labels: str, tables: str) -> Form:
     """The folder of label files, then the training and the test table of each view."""
-    return (labels, *(table.format(part=part, view=view) for view in WIDTHS for part in ("Train", "Test")))
+    return (labels, *(tables.format(part=part, view=view) for view in WIDTHS for part in ("Train", "Test")))
 
 
 LI: Form = ("nus/NUSWIDEOBJ.mat",)
@@ -49,13 +49,7 @@ WIDE = _text_form("nus/TrainTestLabels", "nus/Low_Level_Features/{part}_Normaliz
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read NUS.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or damaged, or contains something else.
-    """
+    """Read NUS; see `Source`."""
     if form == LI:
         views, labels = read_views(folder / form[0], WIDTHS, classes=CLASSES, surplus=1)
         left_out, files = 0, form
@@ -104,7 +98,7 @@ def _label_files(folder: Path) -> list[tuple[Path, Path]]:
     pairs = [(path, folder / path.name.replace("Train", "Test")) for path in train]
     for _, test in pairs:
         if not test.is_file():
-            raise InputError(f"{test} is missing, but the training labels are there; put it beside them.")
+            raise InputError(f"{test} is not there, but the training labels are there; put it beside them.")
     return pairs
 
 

@@ -32,13 +32,7 @@ DEVIATION = "GIST was recomputed from the original images, because the released 
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read OSR.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or contains something else.
-    """
+    """Read OSR; see `Source`."""
     path = folder / form[0]
     tasks, classes = read_relative(path, WIDTHS, shape=(8, 6))
     check_class_sizes(path, sorted(np.bincount(classes).tolist()), CLASS_SIZES)

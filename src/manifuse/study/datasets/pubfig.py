@@ -33,13 +33,7 @@ CLASS_SIZES = [95, 96, 97, 94, 97, 97, 98, 98]
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read PubFig.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or contains something else.
-    """
+    """Read PubFig; see `Source`."""
     path = folder / form[0]
     tasks, classes = read_relative(path, WIDTHS, shape=(8, 11))
     if form == COMPACT:

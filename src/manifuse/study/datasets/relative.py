@@ -33,7 +33,7 @@ def read_relative(
     ----------
     path : Path
     widths : mapping of str to int
-        Columns of the views that stand side by side in the features.
+        Columns of each view; the features are the views side by side.
     shape : pair of int
         Numbers of classes and of attributes.
 
@@ -42,12 +42,12 @@ def read_relative(
     tasks : dict of str to Task
         One for every attribute; all share the features.
     classes : (n,) array of int
-        Counted from 0.
+        Class of each row, counted from 0.
 
     Raises
     ------
     InputError
-        If the file is damaged or contains something else.
+        If the file is damaged, or its arrays do not agree with ``widths`` and ``shape``.
     """
     if path.suffix == ".npz":
         arrays, views = read_compact(path, widths, also=("relative_ordering", "attribute_names"))

@@ -48,13 +48,7 @@ ATTRIBUTES = (
 
 
 def read(folder: Path, form: Form) -> Contents:
-    """Read Shoes.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged or contains something else, or no variable or more than one can be the features.
-    """
+    """Read Shoes; see `Source`."""
     path = folder / form[0]
     arrays = read_arrays(path, ("class_labels", "orders"))
     variables = {f"{path.name}: {name}": values for name, values in arrays.items()}

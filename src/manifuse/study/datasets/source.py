@@ -51,7 +51,8 @@ class Source:
         Forms in which its files can come, each by its paths in the data folder. The first complete one is read.
         A bundled data set has none.
     read : callable
-        Reads a form of it from the data folder.
+        Reads a form of it from the data folder. Raises an `InputError` for a file that is not there, is damaged, or
+        contains something else.
     paper_rows : int or None
         Rows that the paper counts, if a copy may have another number.
     address : str or None
@@ -104,11 +105,11 @@ class Source:
             there = [path for path in form if path not in paths]
             if there:
                 raise InputError(
-                    f"{folder / paths[0]} is missing, but {there[0]} is there and {self.name} needs both; "
+                    f"{folder / paths[0]} is not there, but {there[0]} is, and {self.name} needs both; "
                     "add the missing one."
                 )
         raise InputError(
-            f"{folder / self.forms[0][0]} is missing; name the data folder with --data or MANIFUSE_DATA (it should "
+            f"{folder / self.forms[0][0]} is not there; name the data folder with --data or MANIFUSE_DATA (it should "
             f"contain {self.expected}), and ask `manifuse datasets check` where its owner publishes it."
         )
 

@@ -24,10 +24,10 @@ def view_tasks(views: Mapping[str, FloatArray], labels: IndexArray) -> dict[str,
 def read_views(
     path: Path, widths: Mapping[str, int], *, classes: int, surplus: int = 0
 ) -> tuple[dict[str, FloatArray], IndexArray]:
-    """Read views and classes from a compact file, or from a ``.mat`` file as Li et al. (AAAI 2015) published several.
+    """Read views and classes from a compact file, or from a ``.mat`` file of Li et al. (AAAI 2015).
 
-    In the latter ``X`` is a cell array of the views (n, d), in the order of ``widths``, and ``Y`` a column of labels.
-    Their README says so, and gives the order and the widths of the views.
+    In their files ``X`` is a cell array of the views (n, d), in the order of ``widths``, and ``Y`` is a column of
+    labels. Their README says so, and gives the order and the widths of the views.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def read_views(
         Columns of each view.
     classes : int
     surplus : int
-        Columns that the views of a ``.mat`` file may have beyond that.
+        Columns that the views of a ``.mat`` file may have beyond ``widths``.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def read_views(
 def read_compact(
     path: Path, widths: Mapping[str, int], *, also: Iterable[str] = ()
 ) -> tuple[dict[str, NDArray[Any]], dict[str, FloatArray]]:
-    """Read a compact file: ``X_<view>`` (n, d) for every view, ``y`` (n,), and what else is asked for.
+    """Read a compact file: ``X_<view>`` (n, d) for every view, ``y`` (n,), and the arrays named in ``also``.
 
     Parameters
     ----------

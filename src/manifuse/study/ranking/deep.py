@@ -43,7 +43,7 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     pairs : int
         Upper bound on the pairs of a step. If there are more, each step draws its own.
     random_state : int
-        Draws the first weights, the dropped units and the pairs.
+        Draws the first weights, the pairs and, if none are given, the validation rows.
 
     Attributes
     ----------

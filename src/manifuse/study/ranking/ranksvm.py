@@ -239,16 +239,16 @@ def _newton_direction(
     d, image = np.zeros_like(residual), np.zeros_like(residual)
     left = -residual
     left_image = kernel(left)
-    way, way_image = left, left_image
+    direction, direction_image = left, left_image
     size = first = float(left @ left_image)
     for _ in range(len(residual)):
         if size <= accuracy**2 * first or size <= 0.0:
             break
-        turned = penalty * way + state.laplacian(way_image)
-        length = size / float(way_image @ turned)
-        d, image = d + length * way, image + length * way_image
-        left = left - length * turned
+        applied = penalty * direction + state.laplacian(direction_image)
+        length = size / float(direction_image @ applied)
+        d, image = d + length * direction, image + length * direction_image
+        left = left - length * applied
         left_image = kernel(left)
         size, before = float(left @ left_image), size
-        way, way_image = left + size / before * way, left_image + size / before * way_image
+        direction, direction_image = left + size / before * direction, left_image + size / before * direction_image
     return d, image
