@@ -130,9 +130,7 @@ def demand(kind: type, *values: object) -> None:
     """
     for value in values:
         if not isinstance(value, kind):
-            raise InputError(
-                f"{type(value).__name__} came where {kind.__name__} was expected; pass one."
-            )
+            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; pass one.")
 
 
 def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:

@@ -15,11 +15,10 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse import files
+from manifuse import files, footprint
 from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
-from manifuse import footprint
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {

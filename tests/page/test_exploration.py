@@ -44,7 +44,7 @@ def solve(exploration, method, ignored):
     run = diffuse_prediction(
         columns,
         columns[:, 0],
-        gates=active,
+        active=active,
         grid=((method.step_size,), (method.weight_scale,)),
         steps=method.steps,
         evaluate=None

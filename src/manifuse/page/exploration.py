@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from manifuse.diffusion.joint import mixture
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.relevance import PairEvidence, align_pairs, weigh_pairs
-from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
-from manifuse.evidence.tuning import choose_bridges, scalings_to_try
-from manifuse.kernels.arrays import BoolArray
+from manifuse.evidence.relevance import align_pairs
+from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError, score_of
 from manifuse.page.packing import pack
-from manifuse.run import presmooth, refine, takes_part
+from manifuse.preparation import Prepared, prepare
+from manifuse.run import refine
 
 #: Takes a line that says what is being done.
 Tell = Callable[[str], None]
@@ -93,36 +91,6 @@ def describe(exploration: Exploration) -> bytes:
     return pack(facts, {**arrays, **label_arrays, **judge_arrays})
 
 
-class Prepared(NamedTuple):
-    """What `refine` has before its first f-step."""
-
-    problem: Problem
-    score: Score | None
-    presmoothing: Presmoothing | None
-    bridges: Bridges
-    pair_evidence: list[PairEvidence]
-    active: BoolArray
-
-
-def prepare(exploration: Exploration, method: JointDiffusion, tell: Tell) -> Prepared:
-    """Do what `refine` does before its first f-step."""
-    tell("Pairing the tables")
-    problem = exploration.problem()
-    score = exploration.score(problem)
-    tell("Searching the neighbours of the main rows")
-    backend, seed = Host(), exploration.seed
-    scalings = scalings_to_try(problem, method, seed, backend)
-    presmoothing, mains = presmooth(problem, method, score, seed, backend, scalings)
-    if presmoothing is not None:
-        problem = problem.starting_from(presmoothing.stages()[-1])
-    tell("Choosing graphs and building bridges")
-    bridges, folds, _ = choose_bridges(problem, method, seed, backend, scalings, mains)
-    tell("Testing the bridges on pairs held out")
-    evidence = weigh_pairs(bridges, folds, seed)
-    active = [takes_part(*each, method) for each in zip(problem.references, evidence, strict=True)]
-    return Prepared(problem, score, presmoothing, bridges, list(evidence), np.array(active))
-
-
 def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -> bytes:
     """Prepare the f-diffusion of the first round, and pack what it works on.
 
@@ -132,21 +100,25 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
         Columns ``Z`` (rows, 1 + references, and one more where there is a graph), one after the other; and what the
         pairs say about each reference.
     """
-    prepared = prepare(exploration, method, tell)
+    tell("Pairing the tables")
+    problem = exploration.problem()
+    prepared = prepare(problem, method, exploration.score(problem), exploration.seed, Host(), tell)
     problem, bridges = prepared.problem, prepared.bridges
     tell("Carrying the references to the main rows")
-    transport, smoothed = bridges.arrive(problem.start, method.smoothing)
+    arrival = bridges.arrive(problem.start, method.smoothing)
     step_sizes, weight_scales = method.grid(labelled=prepared.score is not None)
     facts = {
-        "offset": problem.offset,
-        "scale": problem.scale,
+        "offset": problem.units.offset,
+        "scale": problem.units.scale,
         "presmoothed": prepared.presmoothing is not None,
         "anchored": method.anchored,
         "cells": {"step_sizes": list(step_sizes), "weight_scales": list(weight_scales)},
         "bridges": _describe_bridges(bridges, exploration.method),
-        "references": _describe_references(prepared, transport.reached.mean(axis=0).tolist(), exploration.seed),
+        "references": _describe_references(
+            prepared, arrival.references.reached.mean(axis=0).tolist(), exploration.seed
+        ),
     }
-    return pack(facts, {"columns": mixture(problem.start, transport, smoothed, None).T})
+    return pack(facts, {"columns": mixture(problem.start, arrival.columns(), None).T})
 
 
 def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) -> bytes:
@@ -220,7 +192,7 @@ def _axis(given: float | tuple[float, ...] | None, usual: tuple[float, ...]) -> 
 
 
 def _find(labels: RankLabels | None, problem: Problem, method: JointDiffusion) -> Score | None:
-    return None if labels is None else problem.score(labels, regression=method.is_regression)
+    return None if labels is None else score_of(labels, problem.main, regression=method.is_regression)
 
 
 def _describe_score(name: str, score: Score | None) -> tuple[str | None, dict[str, Any]]:
