@@ -111,7 +111,7 @@ def refine_as(exploration, seen):
         bridge=mf.ImplicitEuler(bridges["step"]),
     )
     names = [reference.name for reference in exploration.references]
-    ignored = tuple(name for name, taking in zip(names, seen["taking"], strict=True) if not taking)
+    ignored = tuple(name for name, active in zip(names, seen["active"], strict=True) if not active)
     shown = set_as_shown(
         method,
         step_size=seen["delta"],
@@ -188,7 +188,7 @@ def test_everything_is_reached_by_the_keyboard(page):
     assert page.evaluate("explored.set.scale === explored.problem.weight_scales[1]")
     page.get_by_role("switch", name="reference 1").focus()
     page.keyboard.press("Space")
-    until(page, "!explored.set.taking[0]")
+    until(page, "!explored.set.active[0]")
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("input, button")].filter((each) =>
             !(each.labels?.length || each.textContent.trim() || each.getAttribute("aria-label")))

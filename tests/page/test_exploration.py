@@ -94,7 +94,7 @@ def test_a_reference_at_chance_starts_off_and_takes_part_once_it_is_switched_on(
     exploration = replace(explored(case, labels=False), references=(case.references[0], noise))
     shown = set_as_shown(exploration.method, step_size=0.7, weight_scale=0.4, steps=1, ignored=())
     predictions, facts = solve(exploration, shown, ())
-    assert [entry["taken"] for entry in facts["references"]] == [True, False]
+    assert [entry["active"] for entry in facts["references"]] == [True, False]
     result = mf.refine(exploration.main, exploration.references, method=shown, rng=3)
     assert result.weights[1] > 0
     np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
@@ -115,7 +115,7 @@ def test_the_page_reports_the_same_about_the_pairs_as_refine():
     facts, _ = unpack(open_bridges(exploration, exploration.method, stages.append))
     result = mf.refine(case.main, case.references, case.labels(), exploration.method, rng=3)
     for sent, entry in zip(facts["references"], result.relevance, strict=True):
-        said = (sent["alignment"], sent["chance"], sent["fidelity"], sent["pairs"], sent["taken"])
+        said = (sent["alignment"], sent["chance"], sent["fidelity"], sent["pairs"], sent["active"])
         assert said == (entry.held_out_alignment, entry.chance_alignment, entry.fidelity, entry.pairs, True)
     assert len(stages) == len(set(stages)) > 3
     facts, arrays = unpack(run_in_full(exploration, exploration.method, stages.append))
@@ -131,7 +131,7 @@ def test_the_page_learns_which_references_take_no_part():
     with pytest.warns(mf.ManifuseWarning, match="weight 0"):
         sent = open_bridges(exploration, mf.JointDiffusion(ignored=("reference 1",)), lambda stage: None)
     facts, _ = unpack(sent)
-    assert [entry["taken"] for entry in facts["references"]] == [False, False]
+    assert [entry["active"] for entry in facts["references"]] == [False, False]
     assert [entry["idle"] for entry in facts["references"]] == [False, True]
 
 

@@ -237,7 +237,7 @@ def _describe_references(prepared: Prepared, reached: list[float], seed: int) ->
                 "chance": chance,
                 "fidelity": prepared.pair_evidence[k].fidelity,
                 "idle": reference.is_idle,
-                "taken": bool(prepared.active[k]),
+                "active": bool(prepared.active[k]),
             }
         )
     return described

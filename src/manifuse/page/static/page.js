@@ -21,7 +21,7 @@ const LISTED = 8;
 
 let problem = null; // what does not change
 let space = null; // what came with the bridges: columns, Gram matrix, references
-const set = { delta: 1, scale: 0.3, steps: 20, taking: [] }; // what the sliders and switches are set to
+const set = { delta: 1, scale: 0.3, steps: 20, active: [] }; // what the sliders and switches are set to
 let shown = null; // what follows from it
 let job = null; // what the server is doing
 
@@ -83,7 +83,7 @@ function useBridges(name, facts, sent) {
   space = { ...facts, job: name, columns, gram: gramOf(columns), count: facts.references.length };
   space.locate = chart(space.gram, space.count);
   space.labelled = problem.score === null ? null : columns.map((column) => pick(column, problem.labels_rows));
-  if (first) set.taking = facts.references.map((reference) => reference.taken);
+  if (first) set.active = facts.references.map((reference) => reference.active);
   const { neighbours, score_scale: scale, step } = facts.bridges;
   $("neighbours").value = neighbours;
   $("unweighed").checked = scale === null;
@@ -102,7 +102,7 @@ function useBridges(name, facts, sent) {
 
 /** The space with the columns that the switches leave active; smoothed and main columns always are. */
 function activeSpace() {
-  const active = space.columns.map((_, k) => k).filter((k) => k > space.count || (k > 0 && set.taking[k - 1]));
+  const active = space.columns.map((_, k) => k).filter((k) => k > space.count || (k > 0 && set.active[k - 1]));
   return { gram: space.gram, active };
 }
 
@@ -137,15 +137,15 @@ function chooseCell() {
 }
 
 function compute() {
-  const any = set.taking.some(Boolean), refined = problem.refined;
+  const any = set.active.some(Boolean), refined = problem.refined;
   const run = diffuse(activeSpace(), set.delta, set.scale, any ? set.steps : 0, evaluator());
   const last = run.path[run.path.length - 1];
   // Where no reference takes part, the library returns the scores as they came.
   if (any) predict(space.columns, last, refined);
   else refined.set(problem.scores);
   const alignments = product(space.gram, last);
-  const weights = set.taking.map((taking, k) =>
-    (taking && run.path.length > 1 ? weightOf(alignments[k + 1], set.scale) : 0));
+  const weights = set.active.map((active, k) =>
+    (active && run.path.length > 1 ? weightOf(alignments[k + 1], set.scale) : 0));
   return {
     run, any, alignments, weights, refined,
     after: ranksOf(refined),
@@ -191,7 +191,7 @@ function render() {
   showMatrix();
   showRing();
   drawSphere($("sphere"), {
-    gram: space.gram, names: problem.references, taking: set.taking, weights: shown.weights, locate: space.locate,
+    gram: space.gram, names: problem.references, active: set.active, weights: shown.weights, locate: space.locate,
     path: shown.any ? shown.run.path : shown.run.path.slice(0, 1), main: problem.main,
   });
   drawRanking($("ranking"), problem.before, shown.after);
@@ -222,7 +222,7 @@ function showOutcome() {
     tiles.push(tile(null, `${signed(unit * value, digits)} ± ${(unit * error).toFixed(digits)}`, caption));
   }
   if (heldBack !== null) pair("on rows held back", heldBack);
-  tiles.push(tile(null, (any ? alignments[0] : 1).toFixed(3), "alignment with the scores it began with"));
+  tiles.push(tile(null, (any ? alignments[0] : 1).toFixed(3), "alignment with the initial scores"));
   tiles.push(tile(null, `${run.path.length - 1} of ${set.steps}`, "diffusion rounds taken"));
   $("tiles").replaceChildren(...tiles);
   $("sentence").textContent = verdict();
@@ -257,10 +257,10 @@ function makeReferences() {
   const rows = space.references.map((reference, k) => {
     const row = element("tr"), head = element("th"), label = element("label"), box = element("input");
     head.scope = "row";
-    Object.assign(box, { type: "checkbox", checked: set.taking[k], disabled: reference.idle });
+    Object.assign(box, { type: "checkbox", checked: set.active[k], disabled: reference.idle });
     box.setAttribute("role", "switch");
     box.addEventListener("change", () => {
-      set.taking[k] = box.checked;
+      set.active[k] = box.checked;
       renewSurface();
     });
     label.append(box, reference.name);
@@ -284,8 +284,8 @@ function makeReferences() {
 function showReferences() {
   [...$("references").tBodies[0].rows].forEach((row, k) => {
     const cells = row.querySelectorAll("td");
-    row.className = set.taking[k] ? "" : "off";
-    row.querySelector("input").checked = set.taking[k];
+    row.className = set.active[k] ? "" : "off";
+    row.querySelector("input").checked = set.active[k];
     cells[0].firstChild.textContent = shown.weights[k].toFixed(3);
     cells[0].querySelector("i").style.width = `${100 * shown.weights[k]}%`;
     cells[1].textContent = shown.alignments[k + 1].toFixed(3);
@@ -402,7 +402,7 @@ function showRing() {
 // --- what is set, exported and checked ---
 
 function request() {
-  const ignored = problem.references.filter((_, k) => !set.taking[k]);
+  const ignored = problem.references.filter((_, k) => !set.active[k]);
   return { bridges: space.job, step_size: set.delta, weight_scale: set.scale, steps: set.steps, ignored };
 }
 

@@ -49,7 +49,7 @@ const NARROWEST = Math.PI / 12;
 const NAMED = 24;
 
 /** Draw the sphere around the main predictor; `locate` is its `chart`. */
-export function drawSphere(parent, { gram, names, taking, weights, locate, path, main }) {
+export function drawSphere(parent, { gram, names, active, weights, locate, path, main }) {
   const half = 220, references = names.length;
   const angles = names.map((_, k) => angle(gram[0][k + 1]));
   const widest = Math.max(NARROWEST, ...angles) * 1.18;
@@ -70,8 +70,8 @@ export function drawSphere(parent, { gram, names, taking, weights, locate, path,
   const points = [];
   for (let k = 0; k < references; k++) {
     const row = names.map((_, j) => gram[k + 1][j + 1]);
-    const radius = taking[k] ? 5 + 13 * Math.sqrt(weights[k]) : 6;
-    points.push({ k, radius, off: taking[k] ? "" : " off", ...at(locate(gram[0][k + 1], row)) });
+    const radius = active[k] ? 5 + 13 * Math.sqrt(weights[k]) : 6;
+    points.push({ k, radius, off: active[k] ? "" : " off", ...at(locate(gram[0][k + 1], row)) });
   }
   const trail = path.map((a) => {
     const alignments = product(gram, a);
