@@ -129,7 +129,7 @@ def test_a_table_is_refused_by_what_its_columns_come_to(ending, tmp_path, monkey
     _, frame = wide(rows, columns, np.float32)
     path = store(frame, tmp_path / f"a.{ending}")
     # Little over the array, and less than the four times of its file that text would be asked for.
-    free = 4 * rows * (columns + 2 * formats.HELD)
+    free = 4 * rows * (columns + 2 * formats.COPIES)
     assert free < formats.GROWTH * path.stat().st_size
     monkeypatch.setattr(formats, "PART", 2 * rows)
     monkeypatch.setattr(files, "available_memory", lambda: free)

@@ -23,7 +23,7 @@ def read_annotated(path: Path, entry: str) -> tuple[NDArray[Any], NDArray[Any], 
     ----------
     path : Path
     entry : str
-        Of ``obsm``, that holds the features; may be empty where there are none, or only one.
+        The entry of ``obsm`` that holds the features; may be empty if ``obsm`` has no entry or only one.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def read_annotated(path: Path, entry: str) -> tuple[NDArray[Any], NDArray[Any], 
     Raises
     ------
     InputError
-        If the file cannot be read as that.
+        If the file cannot be read as annotated data.
     """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -42,27 +42,27 @@ def read_annotated(path: Path, entry: str) -> tuple[NDArray[Any], NDArray[Any], 
     with reading(path, "annotated data"):
         with h5py.File(path, "r") as file:
             demand_memory(path, _size_of(file, h5py))
-        # Backed: the matrix, which nobody asks for here, stays in the file.
+        # Backed: the matrix is not needed here, and stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
-        columns = {str(name): cells.obs[name].to_numpy() for name in cells.obs.columns}
-        demand_columns(path, columns, "score")
-        demand_numbers(path, {"score": columns["score"]})
-        ids = cells.obs_names.to_numpy()
+        demand_columns(path, map(str, cells.obs.columns), "score")
+        ids, scores = cells.obs_names.to_numpy(), cells.obs["score"].to_numpy()
+        demand_numbers(path, "score", scores)
         demand_visible(path, "obs_names", ids)
         entries = list(cells.obsm)
         if entry not in entries and (entry or len(entries) > 1):
-            there = ", ".join(entries) or "none"
-            raise InputError(f"{path} has in obsm: {there}; name the one that holds the features as {path}::ENTRY.")
-        table = cells.obsm[entry or entries[0]] if entries else None
-        is_sparse = issparse(table)
-        if table is not None:
-            table = np.asarray(table.toarray() if is_sparse else table)
-        return ids, columns["score"], table
+            known = ", ".join(entries) or "none"
+            raise InputError(
+                f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+            )
+        features = cells.obsm[entry or entries[0]] if entries else None
+        if features is not None:
+            features = np.asarray(features.toarray() if issparse(features) else features)
+        return ids, scores, features
 
 
 def _size_of(file: Any, h5py: Any) -> float:
-    """Bytes that all but the matrix come to in memory, by the shapes that the file names; sparse entries in full."""
+    """Return the bytes that everything but the matrix takes in memory, by the shapes in the file; sparse as dense."""
     sizes: list[float] = []
 
     def add(name: str, entry: Any) -> None:

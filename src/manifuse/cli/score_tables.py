@@ -1,4 +1,4 @@
-"""Tables of scores, from whatever file they stand in."""
+"""Tables of scores, read from a file of any format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One table of scores as it stood in a file.
+    """One table of scores as a file holds it.
 
     Attributes
     ----------
@@ -48,30 +48,29 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     ----------
     given : str
         A file with columns ``id`` and ``score``, every other column a feature; or an archive (``.npz``) of
-        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from a file
-        of their own, in the same row order. Of annotated data (``.h5ad``), ids are the ``obs_names``, the score
-        a column of ``obs``, features an entry of ``obsm``, which ``FILE::ENTRY`` names where there are several.
+        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from another
+        file, in the same row order. In annotated data (``.h5ad``), ids are the ``obs_names``, the score is
+        a column of ``obs``, and the features are an entry of ``obsm``; ``FILE::ENTRY`` chooses among several.
     features : str, optional
-        A regular expression that the names of feature columns match from the start.
+        A regular expression. Columns are features if their names start with a match.
 
     Raises
     ------
     InputError
-        If the file cannot be read as that.
+        If the file cannot be read as a table of scores.
     """
     file, _, entry = given.partition("::")
     path = Path(file)
-    if path.suffix.lower() == ".h5ad":
-        if features is not None:
-            raise InputError(f"--features chooses among columns, but {path} has entries; write {path}::ENTRY.")
+    ending = path.suffix.lower()
+    if features is not None and ending in (".h5ad", ".npz"):
+        raise InputError(
+            f"--features came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
+            "among the entries of annotated data)."
+        )
+    if ending == ".h5ad":
         return Table(path.stem, *read_annotated(path, entry))
-    if path.suffix.lower() == ".npz":
-        if features is not None:
-            raise InputError(f"--features chooses among columns, but {path} is an archive; leave it out.")
-        ids, scores, table = _from_archive(path)
-    else:
-        ids, scores, table = _from_columns(path, features, bare=bool(entry))
-    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else table)
+    ids, scores, matrix = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
+    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else matrix)
 
 
 def _from_archive(path: Path) -> Parts:
@@ -84,11 +83,11 @@ def _from_archive(path: Path) -> Parts:
 
 
 def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
-    """With ``bare``, features stand elsewhere."""
+    """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path)
     demand_columns(path, file.types, "id", "score")
     columns = file.take(["id", "score"])
-    demand_numbers(path, {"score": columns["score"]})
+    demand_numbers(path, "score", columns["score"])
     names = [] if bare else [name for name in file.types if name not in columns]
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
@@ -98,7 +97,7 @@ def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
 def read_features(path: Path) -> NDArray[Any]:
     """Read a feature matrix from a ``.npy`` file."""
     if path.suffix.lower() != ".npy":
-        raise InputError(f"{path} ends in {path.suffix!r}, but features of their own come as .npy; save them so.")
+        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
     check_size(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:

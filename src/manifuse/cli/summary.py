@@ -1,4 +1,4 @@
-"""What came out of a refinement, in short: for programs as plain data, for people as a table."""
+"""A short summary of a refinement: plain data for programs, a table for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from manifuse.refinement import Refinement
 
 
 def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
-    """Describe the result as plain data, the same for a program and for a person."""
+    """Describe the result as plain data."""
     choice = result.choice
     return {
         "accepted": result.accepted,
@@ -42,7 +42,7 @@ def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
 
 
 def print_summary(summary: dict[str, Any], out: Path) -> None:
-    """Print what `summarise` gave, and where the rows went."""
+    """Print a summary, and where the rows were written."""
     table = Table(title="References")
     for heading in ("name", "pairs", "reached", "alignment", "on the pairs", "chance", "fidelity", "weight"):
         table.add_column(heading, justify="left" if heading == "name" else "right")
