@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import manifuse as mf
-from manifuse.cli.config import read_config, request_of
+from manifuse.cli.config import read_options
 from manifuse.cli.refine_command import read_labels
+from manifuse.cli.refine_options import RefineOptions
 from manifuse.cli.score_tables import observe, read_features, read_table
 from tests.problems import draw
 
@@ -235,4 +236,4 @@ TOML = st.lists(
 @example(b"seed = " + b"[" * 5000)
 @example(b'main = "a\\u0000"\nreference = ["b"]\nout = "c.csv"')
 def test_any_config(tmp_path, content):
-    try_to_read(tmp_path / "run.toml", content, lambda path: request_of(read_config(path), {}, {}))
+    try_to_read(tmp_path / "run.toml", content, lambda path: read_options(RefineOptions, {"config": path}))

@@ -61,8 +61,10 @@ def version_option(
 def refine_command(given: Given, as_json: AsJson = False) -> None:
     """Refine the scores of MAIN by the references, and write id, score, original and support.
 
-    Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad. Rows with equal ids are the same thing. The options that
-    the run used are written beside OUT, as a config that repeats the run.
+    Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad.
+    Rows with equal ids are the same thing.
+    A config may also set hyperparameters, in a table [method].
+    The run writes such a config beside OUT, which repeats the run.
     """
     from manifuse.cli.config import read_options
     from manifuse.cli.refine_command import run_refine
@@ -129,8 +131,8 @@ def explore_command(
 ) -> None:
     """Open a page that shows at once what hyperparameters and references do.
 
-    The page shows MAIN refined by the references; without tables, it shows a data set. It exports its settings as a
-    config for refine.
+    The page shows MAIN refined by the references; without tables, it shows a data set.
+    It exports its settings as a config for refine.
     """
     for module in ("starlette", "uvicorn"):
         require(module, extra="page", purpose="manifuse explore")

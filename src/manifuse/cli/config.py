@@ -20,7 +20,9 @@ Options = TypeVar("Options", bound=RefineOptions)
 
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
-SCHEMES: dict[str, type[BridgeScheme[Any]]] = {each.__name__: each for each in (ImplicitEuler, ExplicitEuler)}
+SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
+    each.__name__: each for each in (ImplicitEuler, ExplicitEuler)
+}
 
 
 def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any) -> Options:
@@ -118,12 +120,12 @@ def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
 def _option(key: str, value: Any, kind: type, path: Path) -> Any:
     """Check a value of TOML, and return it as the option has it."""
     stored = str if kind is Path else kind
-    texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
-    if type(value) is not stored or (kind is list and len(texts) < len(value)):
+    entries = value if isinstance(value, list) else [value]
+    if type(value) is not stored or (kind is list and any(not isinstance(entry, str) for entry in entries)):
         raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[stored]} was expected; correct it.")
-    if any("\0" in text for text in texts):
+    if any(isinstance(entry, str) and "\0" in entry for entry in entries):
         raise InputError(f"{key} = {value!r} came in {path}, but no name can hold a NUL character; correct it.")
-    return Path(value) if kind is Path else value
+    return kind(value)
 
 
 def _hyperparameter(value: Any, path: Path) -> Any:

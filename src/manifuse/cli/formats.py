@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +71,7 @@ class ColumnFile:
             If they cannot be read, would not fit into memory, or hold ids that are refused.
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
-        with _reading(self.path):
+        with reading(self.path):
             columns = {name: column.to_numpy() for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
@@ -95,15 +94,11 @@ class ColumnFile:
         self._demand_memory(dtype.itemsize * (len(names) + COPIES * width))
         matrix = np.empty((self.rows, len(names)), dtype)
         for first in range(0, len(names), width):
-            with _reading(self.path):
+            with reading(self.path):
                 for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
                     if not column.dtype.is_numeric():
                         demand_numbers(self.path, name, column.to_numpy())
-                    # Piece by piece, because polars would first copy the pieces into one.
-                    row = 0
-                    for piece in column.get_chunks():
-                        matrix[row : row + len(piece), index] = piece.to_numpy()
-                        row += len(piece)
+                    matrix[:, index] = column.to_numpy()
         return matrix
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -135,7 +130,7 @@ def open_columns(path: Path) -> ColumnFile:
     demand_file(path)
     if form not in BY_COLUMN:
         check_size(path, growth=GROWTH)
-    with _reading(path):
+    with reading(path):
         return _by_column(path, form, polars) if form in BY_COLUMN else _whole(path, form, polars)
 
 
@@ -172,10 +167,6 @@ def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
     # An opened file, because polars takes brackets and stars in a name for a pattern.
     with path.open("rb") as file:
         return read(file)
-
-
-def _reading(path: Path) -> AbstractContextManager[None]:
-    return reading(path, path.suffix[1:], is_text=True)
 
 
 def _check_header(path: Path) -> None:

@@ -31,8 +31,8 @@ def demand_file(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path, kind: str, *, is_text: bool = False) -> Iterator[None]:
-    """Turn any error inside into one sentence: the file cannot be read as what it should be.
+def reading(path: Path, kind: str | None = None) -> Iterator[None]:
+    """Turn any error inside into one sentence: the file cannot be read as ``kind``, or as what its ending says.
 
     A reader may raise anything for a damaged file; a panic of polars is not even an ``Exception``.
     """
@@ -43,8 +43,8 @@ def reading(path: Path, kind: str, *, is_text: bool = False) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        remedy = "save it as UTF-8" if is_text and "utf-8" in str(error) else "check what the file is"
-        raise InputError(f"{path} cannot be read as {kind} ({shorten(error)}); {remedy}.") from None
+        remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
+        raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
 
 
 def files_in(given: Path | str) -> list[str]:

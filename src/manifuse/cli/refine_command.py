@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.cli.backend_names import backend_named
-from manifuse.cli.column_checks import demand_numbers
+from manifuse.cli.column_checks import demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.formats import read_columns
 from manifuse.cli.output import check_output, write_table
@@ -45,12 +45,11 @@ def run_refine(options: RefineOptions) -> dict[str, Any]:
     backend = backend_named(options.backend, options.cache)
     result = refine(main, references, labels, method, options.seed, backend=backend)
     # The page is made before anything is written: if it fails, no file is left behind.
-    page = (
-        None if options.report is None else page_of(result, references=references, seconds=time.perf_counter() - start)
-    )
+    seconds = time.perf_counter() - start
+    page = "" if options.report is None else page_of(result, references=references, seconds=seconds)
     if options.save is not None:
         save(result, options.save)
-    if options.report is not None and page is not None:
+    if options.report is not None:
         write_page(options.report, page)
     columns = {"id": ids, "score": result.predictions, "original": main.scores, "support": result.support}
     record = {} if options.record is None else {options.record: config_text(options, method)}
@@ -122,11 +121,7 @@ def rename_by_pairs(
         If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
     """
     needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
-    missing = [name for name in needed if name not in pairs]
-    if missing:
-        raise InputError(
-            f"{source} has no column {missing[0]!r}, but pairs need the columns {', '.join(needed)}; add it."
-        )
+    demand_columns(source, pairs, *needed)
     texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     if not texts["main"]:
         raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")
@@ -139,12 +134,12 @@ def rename_by_pairs(
         )
     rows = list(zip(tables, texts["reference"], texts["main"], strict=True))
     return [
-        _renamed(reference, main, [pair for table, *pair in rows if table == reference.name], source)
+        _renamed(reference, main, [(theirs, ours) for table, theirs, ours in rows if table == reference.name], source)
         for reference in references
     ]
 
 
-def _renamed(reference: Table, main: Table, pairs: Sequence[Sequence[str]], source: Path) -> Table:
+def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], source: Path) -> Table:
     """Rename the rows of one reference by its pairs of a reference id and a main id."""
     names = dict(pairs)
     if len(names) < len(pairs) or len(set(names.values())) < len(pairs):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from manifuse.cli.annotated import read_annotated
 from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file, reading
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
-from manifuse.files import check_size, read_archive
+from manifuse.errors import InputError, require
+from manifuse.files import check_size, demand_memory, read_archive
 
 #: Ids, scores and features of a table.
 Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -68,7 +69,7 @@ def read_table(given: str, *, features: str | None = None) -> Table:
             "among the entries of annotated data)."
         )
     if ending == ".h5ad":
-        return Table(path.stem, *read_annotated(path, entry))
+        return Table(path.stem, *_from_annotated(path, entry))
     ids, scores, matrix = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
     return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else matrix)
 
@@ -92,6 +93,49 @@ def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
     return columns["id"], columns["score"], file.take_matrix(names) if names else None
+
+
+def _from_annotated(path: Path, entry: str) -> Parts:
+    """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
+    anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
+    demand_file(path)
+    with reading(path, "annotated data"):
+        with h5py.File(path, "r") as file:
+            demand_memory(path, _size_of(file, h5py))
+        # Backed: the matrix is not needed here, and stays in the file.
+        cells = anndata.read_h5ad(path, backed="r")
+    with closing(cells.file):
+        demand_columns(path, map(str, cells.obs.columns), "score")
+        ids, scores = cells.obs_names.to_numpy(), cells.obs["score"].to_numpy()
+        demand_numbers(path, "score", scores)
+        demand_visible(path, "obs_names", ids)
+        entries = list(cells.obsm)
+        if entry not in entries and (entry or len(entries) > 1):
+            known = ", ".join(entries) or "none"
+            raise InputError(
+                f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+            )
+        features: Any = cells.obsm[entry or entries[0]] if entries else None
+        if features is not None:
+            features = np.asarray(features.toarray() if issparse(features) else features)
+        return ids, scores, features
+
+
+def _size_of(file: Any, h5py: Any) -> float:
+    """Return the bytes that everything but the matrix takes in memory, by the shapes in the file; sparse as dense."""
+    sizes: list[float] = []
+
+    def add(name: str, entry: Any) -> None:
+        if name.partition("/")[0] in ("X", "raw"):
+            return
+        if isinstance(entry, h5py.Dataset):
+            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+        elif name.startswith("obsm/") and "shape" in entry.attrs:
+            sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
+
+    file.visititems(add)
+    return sum(sizes)
 
 
 def read_features(path: Path) -> NDArray[Any]:
