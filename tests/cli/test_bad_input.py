@@ -68,7 +68,7 @@ def cell(frame, column, row, value):
     )
 
 
-#: What stands in for which file, further arguments, and what the sentence says.
+#: For each case: the files that it replaces, further arguments, and what the message contains.
 CASES = {
     "no common ids": (
         {"reference.csv": frame(REFERENCE.with_columns(("z" + pl.col("id")).alias("id")))},
@@ -363,7 +363,7 @@ CASES = {
     "a cache that is a file": ({"c": text("")}, ["--cache", "c"], "The folder c cannot be used"),
 }
 
-#: What looks odd and is taken: the same numbers in another dress, with what it is to say, if anything.
+#: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.
 ACCEPTED = {
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "line ends of Windows": ({"main.csv": binary(PLAIN.replace("\n", "\r\n").encode())}, [], ""),
@@ -424,7 +424,7 @@ def test_each_is_refused_in_one_sentence(name, folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_each_is_taken_for_what_it_is(name, folder, monkeypatch, capsys):
+def test_each_is_accepted(name, folder, monkeypatch, capsys):
     plain = ["refine", "main.csv", "--reference", "reference.csv", "--out", "plain.csv"]
     assert refuse(plain, monkeypatch, capsys)[0] == 0
     files, more, says = ACCEPTED[name]
@@ -498,7 +498,7 @@ def test_few_pairs_and_a_constant_reference_warn_and_go_on(folder):
     assert (folder / "out.csv").exists()
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(folder):
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(folder):
     from manifuse.files import write_whole
 
     (folder / "out.csv").write_text("precious")
@@ -540,7 +540,7 @@ def test_a_link_stays_one_and_rights_stay_as_they_were(folder):
     assert kept.stat().st_mode & 0o777 == 0o640
 
 
-def test_content_is_on_the_disk_before_it_takes_its_name(folder, monkeypatch):
+def test_content_is_on_the_disk_before_the_file_gets_its_name(folder, monkeypatch):
     from manifuse import files
 
     steps = []
@@ -556,7 +556,7 @@ def test_a_table_replaces_the_old_one_in_one_move(folder):
 
     os.link(folder / "main.csv", folder / "kept.csv")
     write_table(folder / "main.csv", {"id": np.array(["a"])})
-    # Written in place, the other name of the old file would show the new content.
+    # If the file were written in place, the second name of the old file would show the new content.
     assert pl.read_csv(folder / "kept.csv").height == 60
     assert pl.read_csv(folder / "main.csv").height == 1
 

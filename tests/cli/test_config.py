@@ -1,4 +1,4 @@
-"""Config files: the same as the options, and what a run used gives it again."""
+"""Config files set the same as options, and the record of a run repeats it."""
 
 import sys
 import tomllib
@@ -20,7 +20,7 @@ from manifuse.cli import app
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.refine_options import RefineOptions, takes
 
-#: What a config may not say, and what is answered.
+#: Configs that are refused, and what the message contains.
 REFUSED = [
     ("main = ", "is not valid TOML"),
     ('mian = "main.csv"', "no key in run.toml named 'mian'; did you mean 'main'"),
@@ -64,7 +64,7 @@ def run(capsys, monkeypatch, *arguments):
     return 0, capsys.readouterr().err
 
 
-def test_what_a_run_used_gives_the_same_bits_again(folder, capsys, monkeypatch):
+def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
     arguments = [
         "main.csv",
         "--reference",
@@ -120,20 +120,20 @@ def test_every_hyperparameter_survives_the_file(method, tmp_path):
 
 @dataclass(frozen=True, kw_only=True)
 class MoreOptions(RefineOptions):
-    """As if a field for each type of option, and one for a hyperparameter, were added."""
+    """The options with one more field of each type, and one more for a hyperparameter."""
 
     word: Annotated[str, Option(help="A word.")] = "none"
-    place_of: Annotated[Path | None, Option(help="A path.")] = None
+    path_of: Annotated[Path | None, Option(help="A path.")] = None
     count: Annotated[int, Option(help="A whole number.", min=0)] = 1
     flag: Annotated[bool, Option(help="True or false.")] = False
     names: Annotated[list[str] | None, Option(help="A list of texts.")] = None
     rounds: Annotated[int | None, Option(help="A hyperparameter.")] = None
 
 
-#: Options of the command line, and what they set.
+#: Arguments of the command line, with the fields and values that they set.
 MORE = {
     "--word=some": ("word", "some"),
-    "--place-of=a/b.csv": ("place_of", Path("a/b.csv")),
+    "--path-of=a/b.csv": ("path_of", Path("a/b.csv")),
     "--count=3": ("count", 3),
     "--flag": ("flag", True),
     "--names=a": ("names", ["a"]),
@@ -174,7 +174,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
     path = tmp_path / "run.toml"
     path.write_text(config_text(options, method))
     written = tomllib.loads(path.read_text())
-    assert written | {"word": "some", "place_of": "a/b.csv", "count": 3, "flag": True, "names": ["a"]} == written
+    assert written | {"word": "some", "path_of": "a/b.csv", "count": 3, "flag": True, "names": ["a"]} == written
     assert (written.get("rounds"), written["method"]["rounds"]) == (None, 2)
     again = read_options(MoreOptions, {"config": path})
     assert replace(again, config=None, method={}) == replace(options, rounds=None)
@@ -186,7 +186,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
     [
         ('wort = "some"', "did you mean 'word'"),
         ("word = 3", "word = 3 came in .*, but a text was expected"),
-        ("place_of = 3", "but a text was expected"),
+        ("path_of = 3", "but a text was expected"),
         ("count = true", "but a whole number was expected"),
         ("flag = 1", "but true or false was expected"),
         ('names = "a"', "but a list of texts was expected"),
@@ -200,7 +200,7 @@ def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path)
         read_options(MoreOptions, given(*BARE, "--config", str(path)))
 
 
-def test_options_go_before_the_config(folder, capsys, monkeypatch):
+def test_options_overrule_the_config(folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(
         'main = "nowhere.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\nseed = 3\n'
         "[method]\nrounds = 2\nneighbours = [5, 6]\n"
@@ -223,7 +223,7 @@ def test_the_config_that_was_read_stays_as_it_is(folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("text, says", REFUSED)
-def test_a_config_that_says_what_there_is_not_is_refused(text, says, folder, capsys, monkeypatch):
+def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(text)
     arguments = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv", "--config", "run.toml")
     given = [a for a in arguments if a != "main.csv"] if text.startswith("main") else list(arguments)
@@ -234,7 +234,7 @@ def test_a_config_that_says_what_there_is_not_is_refused(text, says, folder, cap
 
 
 @pytest.mark.parametrize("left_out", ["main.csv", "--reference theirs.csv", "--out out.csv"])
-def test_what_neither_options_nor_config_name_is_asked_for(left_out, folder, capsys, monkeypatch):
+def test_what_neither_options_nor_config_give_is_named(left_out, folder, capsys, monkeypatch):
     arguments = "main.csv --reference theirs.csv --out out.csv".replace(left_out, "").split()
     done, said = run(capsys, monkeypatch, *arguments)
     assert done == 2

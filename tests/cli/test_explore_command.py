@@ -1,4 +1,4 @@
-"""``manifuse explore`` as a user runs it; what the page exports is what ``refine --config`` repeats, to the bit."""
+"""``manifuse explore`` as a user runs it; ``refine --config`` repeats what the page exports, to the bit."""
 
 import io
 import json
@@ -74,7 +74,7 @@ def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatc
     assert pl.read_csv("refined.csv")["score"].to_list() == expected.predictions.tolist()
 
 
-def test_the_export_writes_over_nothing_that_is_read_and_does_nothing_else(folder, monkeypatch, capsys):
+def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatch, capsys):
     (folder / "main.csv").rename("refined.csv")
     (folder / "known.csv").rename("refined-2.csv")
     (folder / "more.toml").write_text('save = "model.npz"\nreport = "page.html"\nbackend = "cpu"\ncache = "kept"\n')
@@ -94,7 +94,7 @@ def test_the_export_writes_over_nothing_that_is_read_and_does_nothing_else(folde
 
 
 @pytest.mark.parametrize("host, warned", [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_who_lets_others_in_is_told_what_they_can_read(host, warned, monkeypatch, capsys):
+def test_a_page_that_others_can_open_warns(host, warned, monkeypatch, capsys):
     class Server:
         def __init__(self, config):
             del config
@@ -111,7 +111,7 @@ def test_who_lets_others_in_is_told_what_they_can_read(host, warned, monkeypatch
 
 
 def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsys):
-    # Which ranker is the best is of no matter here.
+    # Which ranker is best does not matter here; one candidate each is fast.
     monkeypatch.setattr(selection, "PENALTIES", (1.0,))
     monkeypatch.setattr(selection, "WIDTHS", (1.0,))
     page = explore_dataset(None, "zernike", None, mf.JointDiffusion(), 2)

@@ -1,4 +1,4 @@
-"""Trouble that the files' content does not tell: memory, permissions, full disks, interrupts, saved models."""
+"""Trouble beside the content of tables: memory, permissions, full disks, interrupts, saved refinements."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
 
-#: What happens, with the exit status and what is said.
+#: For each case: the exit status, and what the message contains.
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
@@ -43,7 +43,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def folder(monkeypatch):
-    """A folder that any user may enter, which those of pytest's are not."""
+    """A folder that any user may enter; those of pytest allow only their owner."""
     case = draw(0, rows=60, pairs=30, references=1)
     folder = Path(tempfile.mkdtemp(prefix="manifuse-"))
     for name, table in (("main", case.main), ("reference", case.references[0])):
@@ -57,7 +57,7 @@ def folder(monkeypatch):
 
 @contextmanager
 def as_nobody():
-    """Give up the rights of root, which no permission stops, for a while."""
+    """Give up the rights of root for a while, because root may read and write everything."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -69,7 +69,7 @@ def as_nobody():
 
 @contextmanager
 def small_disk(size):
-    """Let no file grow over so many bytes, as where the disk is full."""
+    """Limit the size of files in bytes, as a full disk does."""
     _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -91,7 +91,7 @@ def refine(monkeypatch, capsys, *more, main="main.csv", out="out.csv"):
 
 
 def expect(name, answer):
-    """One sentence, with the status that the page promises."""
+    """Check the exit status, and that the message is one sentence."""
     (status, says), (code, sentence) = TROUBLE[name], answer
     assert code == status, sentence
     assert says in sentence
@@ -105,7 +105,7 @@ def names(folder):
 
 
 class OutOfMemoryError(RuntimeError):
-    """As torch calls what a full graphics card raises."""
+    """Named as the error of torch for a full graphics card."""
 
 
 @pytest.mark.parametrize("error", [MemoryError, OutOfMemoryError])
@@ -154,7 +154,7 @@ def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, cap
 
 
 def test_what_may_not_be_read_or_written_is_named(folder, monkeypatch, capsys):
-    assert refine(monkeypatch, capsys)[0] == 0  # and all is imported that nobody could not read
+    assert refine(monkeypatch, capsys)[0] == 0  # imports what the unprivileged user may not read
     (folder / "out.csv").unlink()
     (folder / "out.run.toml").unlink()
     shutil.copy("main.csv", "secret.csv")
@@ -227,8 +227,8 @@ def test_what_is_applied_is_not_written_over(folder, monkeypatch, capsys):
     assert kept == {name: Path(name).read_bytes() for name in kept}
 
 
-def test_a_writer_that_fails_in_its_own_way_is_refused_too(tmp_path):
-    # polars raises its own errors, such as for columns that a format does not have.
+def test_an_error_of_polars_is_a_refusal_too(tmp_path):
+    # For columns that a format cannot hold, polars raises its own errors.
     with pytest.raises(mf.InputError, match="cannot be written"):
         write_table(tmp_path / "out.csv", {"id": np.array([b"a"]), "score": np.array([[1.0, 2.0]])})
     assert not list(tmp_path.iterdir())

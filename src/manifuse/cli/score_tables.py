@@ -117,9 +117,8 @@ def _from_annotated(path: Path, entry: str) -> Parts:
                 f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
             )
         features: Any = cells.obsm[entry or entries[0]] if entries else None
-        if features is not None:
-            features = np.asarray(features.toarray() if issparse(features) else features)
-        return ids, scores, features
+        is_sparse = issparse(features)
+        return ids, scores, features if features is None else np.asarray(features.toarray() if is_sparse else features)
 
 
 def _size_of(file: Any, h5py: Any) -> float:
