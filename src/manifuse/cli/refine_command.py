@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.backend_names import backend_named
+from manifuse.backends.backend import Backend
+from manifuse.backends.cached import Cached
+from manifuse.backends.host import Host
+from manifuse.backends.torch import Torch
 from manifuse.cli.column_checks import demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.formats import read_columns
 from manifuse.cli.output import check_output, write_table
 from manifuse.cli.paths import check_paths
-from manifuse.cli.refine_options import RefineOptions
+from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.cli.score_tables import Table, observe, read_table
 from manifuse.cli.summary import summarise
 from manifuse.diffusion.containers import to_text
@@ -28,6 +31,9 @@ from manifuse.files import shorten
 from manifuse.persistence import check_model, save
 from manifuse.report.refinement_page import check_report, page_of, write_page
 from manifuse.run import refine
+
+#: Kinds of torch devices; a number may follow, as in ``cuda:1``.
+DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 
 def run_refine(options: RefineOptions) -> dict[str, Any]:
@@ -65,6 +71,22 @@ def _check_files(options: RefineOptions) -> None:
     if options.report is not None:
         check_report(options.report)
     check_paths(read=options.inputs, written=(options.out, options.save, options.report, options.record))
+
+
+def backend_named(name: str, cache: Path | None) -> Backend:
+    """Return the backend that ``--backend`` names, with the neighbour searches that ``--cache`` keeps.
+
+    Raises
+    ------
+    InputError
+        If no backend has this name.
+    MissingExtraError
+        If the backend needs a package that is not installed.
+    """
+    if name != HOST and name.partition(":")[0] not in DEVICES:
+        raise InputError(f"backend={name!r} came, but host, cuda, cuda:1 or cpu was expected; name one of these.")
+    backend = Host() if name == HOST else Torch(name)
+    return backend if cache is None else Cached(backend, cache)
 
 
 def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, list[Observations], RankLabels | None]:
