@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from manifuse.backends.host import Host
     from manifuse.backends.torch import Torch
     from manifuse.combiner import PredictorCombiner
+    from manifuse.diffusion.explicit_euler import ExplicitEuler
+    from manifuse.diffusion.implicit_euler import ImplicitEuler
     from manifuse.diffusion.labels import RankLabels
     from manifuse.diffusion.method import JointDiffusion
     from manifuse.diffusion.observations import Observations
-    from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler
     from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
     from manifuse.persistence import load, save
     from manifuse.refinement import Refinement
@@ -51,9 +52,9 @@ __all__ = [
 #: Where public names live. They are imported when first asked for, so that the command line answers at once.
 _HOMES = {
     "Cached": "backends.cached",
-    "ExplicitEuler": "diffusion.schemes",
+    "ExplicitEuler": "diffusion.explicit_euler",
     "Host": "backends.host",
-    "ImplicitEuler": "diffusion.schemes",
+    "ImplicitEuler": "diffusion.implicit_euler",
     "InputError": "errors",
     "JointDiffusion": "diffusion.method",
     "ManifuseError": "errors",

@@ -15,7 +15,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse import files
+from manifuse import files, footprint
 from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table

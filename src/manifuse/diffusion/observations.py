@@ -11,6 +11,7 @@ from manifuse.diffusion.given import given_neighbours
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
+from manifuse.records import Record
 
 
 class Observations:
@@ -114,6 +115,25 @@ class Observations:
         if self.neighbours is not None:
             features = f"{self.neighbours.count} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what a saved refinement holds of it: no neighbours that were given, and no container."""
+        return {"name": self.name, "scores": self.scores, "table": self.table, "keys": self.keys}
+
+    @classmethod
+    def from_record(cls, record: Record) -> "Observations":
+        """Read a saved table.
+
+        Raises
+        ------
+        ValueError
+            If its parts do not fit together.
+        """
+        table = record.array("table", None, None) if record.has("table") else None
+        scores, keys = record.array("scores", None), record.array("keys", None, kind="U")
+        name = record.text("name")
+        record.done()
+        return cls(scores, table, ids=keys, name=name)
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""

@@ -3,8 +3,8 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.diffusion.problem import Problem
+from manifuse.study.baselines.smoothing import self_smoothing
 
 
 def test_the_labels_choose_and_never_below_the_start():

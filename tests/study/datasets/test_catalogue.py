@@ -4,8 +4,8 @@ import pytest
 from tests.study.datasets.published import caltech, write_matlab
 
 import manifuse as mf
-from manifuse.study.datasets.catalogue import CATALOGUE, entry, load
 from manifuse.study.datasets.array_files import described
+from manifuse.study.datasets.catalogue import CATALOGUE, entry, load
 
 
 def test_it_is_in_the_papers_order_with_the_bundled_set_last():

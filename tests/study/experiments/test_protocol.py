@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.report.drawing import as_svg
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import hw
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
-from manifuse.diffusion.method import JointDiffusion
-from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.methods import METHODS, Case
 from manifuse.study.experiments.protocol import Protocol, Roles, Trial, train_rankers
 from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.ranking.accuracy import ranking_accuracy
-from manifuse.report.drawing import as_svg
 
 
 def attributes(rows, tasks, rng):
