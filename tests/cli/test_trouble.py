@@ -15,7 +15,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse import files, footprint
+from manifuse import files
 from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
@@ -32,7 +32,7 @@ TROUBLE = {
     "a cache that may not be read": (2, "cannot be used (Permission denied)"),
     "a full disk": (2, "cannot be written ("),
     "an interrupt (ctrl-C) while writing": (130, "Stopped; no unfinished file was written."),
-    "a saved refinement of a later version": (2, "of format 99, but this version reads"),
+    "a saved refinement of a later version": (2, "has the format 99, but this version reads"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
     "later rows and the output in one file": (2, "would overwrite an input"),
@@ -201,8 +201,8 @@ def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, caps
     assert refine(monkeypatch, capsys, "--save", "model.npz")[0] == 0
     with np.load("model.npz") as archive:
         arrays = dict(archive)
-    content = json.loads(bytes(arrays["json"])) | {"format": 99}
-    np.savez("later.npz", **(arrays | {"json": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
+    content = json.loads(bytes(arrays["plain"])) | {"format": 99}
+    np.savez("later.npz", **(arrays | {"plain": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
     Path("cut.npz").write_bytes(Path("model.npz").read_bytes()[:5000])
     before = names(folder)
     for model, name in {

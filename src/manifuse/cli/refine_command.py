@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse import __version__
 from manifuse.backends.backend import Backend
 from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
@@ -22,7 +23,6 @@ from manifuse.cli.output import check_output, write_table
 from manifuse.cli.paths import check_paths
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.cli.score_tables import Table, observe, read_table
-from manifuse.cli.summary import summarise
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
@@ -60,7 +60,7 @@ def run_refine(options: RefineOptions) -> dict[str, Any]:
     columns = {"id": ids, "score": result.predictions, "original": main.scores, "support": result.support}
     record = {} if options.record is None else {options.record: config_text(options, method)}
     write_table(options.out, columns, record)
-    return summarise(result, seconds=time.perf_counter() - start)
+    return {**result.to_dict(), "seconds": round(time.perf_counter() - start, 3), "version": __version__}
 
 
 def _check_files(options: RefineOptions) -> None:
