@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable, read_archive, write_whole
-from manifuse.records import Record, flatten, unflatten
+from manifuse.records import flatten, unflatten
 from manifuse.refinement import Refinement
 
 #: The number of the layout; raised when older versions could no longer read what is written.
@@ -54,7 +54,7 @@ def save(result: Refinement, path: Path | str) -> None:
     path = Path(path)
     check_model(path)
     arrays: dict[str, NDArray[Any]] = {}
-    plain = flatten({"format": FORMAT, "refinement": result.to_record()}, arrays)
+    plain = {"format": FORMAT, "refinement": flatten(result.to_record(), arrays, "refinement")}
     content = {"plain": np.frombuffer(json.dumps(plain, allow_nan=False).encode(), dtype=np.uint8), **arrays}
 
     def write(temporary: Path) -> None:
@@ -115,6 +115,6 @@ def load(path: Path | str) -> Refinement:
             f"{path} has the format {written!r}, but this version reads {FORMAT}; use the version that wrote it."
         )
     try:
-        return Refinement.from_record(Record(unflatten(content, arrays)).child("refinement"))
+        return Refinement.from_record(unflatten(content["refinement"], arrays))
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise InputError(f"{path} is damaged ({error}); save the refinement again.") from None

@@ -1,219 +1,178 @@
-"""Records: what a file holds of a noun, as named arrays and plain values, read with checks.
+"""Records: nouns as named arrays and plain values, which a file can hold, and back.
 
-A noun writes itself as a dictionary of arrays, numbers, text, lists and dictionaries, and reads itself back from a
-`Record`. Names of classes stand in no file.
+`write` turns a dataclass into a dictionary by the names of its fields; `read` makes it again by the annotations of its
+fields, and refuses everything else. A file holds no name of a class, and nothing in it can make code run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+import types
+import typing
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from manifuse.kernels.arrays import SparseMatrix
 
-Entry = TypeVar("Entry")
+class Saved(ABC):
+    """A noun that files can hold.
 
-#: The kind of array and its number of dimensions for a field of a dataclass, by the field's annotation.
-COLUMNS = {"int": ("i", 1), "float": ("f", 1), "str": ("U", 1), "tuple[float, ...]": ("f", 2)}
-
-
-class Record:
-    """What a file holds of one noun. Every method refuses a value of another kind, size or range.
-
-    Parameters
-    ----------
-    values : mapping
-    path : str
-        Names the record in messages.
-
-    Raises
-    ------
-    ValueError
-        From every method, if the value is missing or not what it must be.
+    A dataclass needs no more than this base: its fields are what a file holds. A noun whose form in a file is another
+    overrides `to_record` and `from_record`.
     """
 
-    def __init__(self, values: object, path: str = "") -> None:
-        if not isinstance(values, Mapping):
-            raise ValueError(f"{path or 'the whole'} is not a group of values")
-        self._values = values
-        self._path = path
-        self._read: set[str] = set()
+    def to_record(self) -> dict[str, Any]:
+        """Return arrays and plain values by name."""
+        return {field.name: write(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
-    def has(self, name: str) -> bool:
-        """Whether there is a value that is not null."""
-        return self._get(name) is not None
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Read what `to_record` gives.
 
-    def holds(self, name: str) -> bool:
-        """Whether there is a value of this name."""
-        return name in self._values
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If a value is missing, unknown, of another kind or out of range, or values do not fit together.
+        """
+        made = cls(**read_fields(cls, record))
+        made.check()
+        return made
 
-    def text(self, name: str) -> str:
-        """Read a text."""
-        value = self._get(name)
-        self._demand(isinstance(value, str), name, "a text")
-        return str(value)
+    def check(self) -> None:
+        """Refuse values that do not fit together.
 
-    def flag(self, name: str) -> bool:
-        """Read true or false."""
-        value = self._get(name)
-        self._demand(isinstance(value, bool), name, "true or false")
-        return bool(value)
-
-    def whole(self, name: str, least: int = 0, most: int = 2**63) -> int:
-        """Read a whole number in [least, most]."""
-        value = self._get(name)
-        fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-        self._demand(fits, name, f"a whole number in [{least}, {most}]")
-        return int(value)
-
-    def number(self, name: str, *, positive: bool = False, finite: bool = True) -> float:
-        """Read a number; infinities and NaN are written as text."""
-        value = read_number(self._get(name))
-        self._demand(isinstance(value, int | float) and not isinstance(value, bool), name, "a number")
-        number = float(value)
-        self._demand(np.isfinite(number) or not finite, name, "a finite number")
-        self._demand(number > 0 or not positive, name, "a positive number")
-        return number
-
-    def options(self, name: str, kind: type, count: int) -> tuple[Any, ...]:
-        """Read a list of so many values of a kind, or null."""
-        value = self._get(name)
-        fits = isinstance(value, list) and len(value) == count
-        self._demand(fits and all(entry is None or type(entry) is kind for entry in value), name, f"{count} values")
-        return tuple(value)
-
-    def plain(self, name: str) -> Any:
-        """Read a value of any kind, which its reader checks."""
-        return self._get(name)
-
-    def array(self, name: str, *shape: int | None, kind: str = "f", finite: bool = True) -> NDArray[Any]:
-        """Read an array of numbers (``kind`` "f" or "i"), text ("U") or truth values ("b"); None is any length."""
-        value = self._get(name)
-        self._demand(isinstance(value, np.ndarray) and value.dtype.kind == kind, name, f"an array of kind {kind!r}")
-        fits = value.ndim == len(shape) and all(
-            wanted in (None, size) for wanted, size in zip(shape, value.shape, strict=True)
-        )
-        self._demand(fits, name, f"of shape {shape}")
-        self._demand(kind != "f" or not finite or np.isfinite(value).all(), name, "finite")
-        array: NDArray[Any] = value
-        return array
-
-    def numbers(self) -> dict[str, float]:
-        """Read all values as numbers, by name."""
-        return {name: self.number(name, finite=False) for name in self._values}
-
-    def table(self, name: str, kind: type[Entry]) -> tuple[Entry, ...]:
-        """Read entries of a flat dataclass from its columns, which `write_table` gives; at least one."""
-        record = self.child(name)
-        columns = []
-        for field in fields(kind):  # type: ignore[arg-type]
-            letter, dimensions = COLUMNS[str(field.type)]
-            columns.append(record.array(field.name, *[None] * dimensions, kind=letter, finite=False))
-        self._demand(len({len(column) for column in columns}) == 1 and len(columns[0]), name, "columns of one length")
-        record.done()
-        lists = [[tuple(entry) if column.ndim > 1 else entry for entry in column.tolist()] for column in columns]
-        return tuple(kind(*values) for values in zip(*lists, strict=True))
-
-    def rows(self, name: str, among: int) -> NDArray[Any]:
-        """Read row numbers of a table of ``among`` rows."""
-        rows = self.array(name, None, kind="i")
-        self._demand(len(rows) > 0 and 0 <= rows.min() <= rows.max() < among, name, f"rows of a table of {among}")
-        return rows
-
-    def sparse(self, name: str, size: int) -> SparseMatrix:
-        """Read a square sparse matrix of non-negative numbers."""
-        parts = self.child(name)
-        triple = (parts.array("data", None), *(parts.array(part, None, kind="i") for part in ("indices", "indptr")))
-        parts.done()
-        matrix = sparse.csr_array(triple, shape=(size, size))
-        matrix.check_format(full_check=True)
-        self._demand(matrix.data.min(initial=0.0) >= 0, name, "numbers of at least 0")
-        return matrix
-
-    def child(self, name: str) -> Record:
-        """Read a group of values."""
-        return Record(self._get(name), f"{self._path}{name}/")
-
-    def children(self, name: str) -> list[Record]:
-        """Read a list of groups of values."""
-        values = self._get(name)
-        self._demand(isinstance(values, list), name, "a list")
-        return [Record(value, f"{self._path}{name}/{position}/") for position, value in enumerate(values)]
-
-    def done(self) -> None:
-        """Refuse values that were not read."""
-        unknown = sorted(set(self._values) - self._read)
-        if unknown:
-            raise ValueError(f"{self._path}{unknown[0]} is unknown")
-
-    def refuse(self, reason: str) -> None:
-        """Refuse values that do not fit together."""
-        raise ValueError(f"{self._path.rstrip('/') or 'the whole'} {reason}")
-
-    def _get(self, name: str) -> Any:
-        if name not in self._values:
-            raise ValueError(f"{self._path}{name} is missing")
-        self._read.add(name)
-        return self._values[name]
-
-    def _demand(self, fits: object, name: str, expected: str) -> None:
-        if not fits:
-            raise ValueError(f"{self._path}{name} is not {expected}")
+        Raises
+        ------
+        ValueError
+        """
 
 
-def write_sparse(matrix: SparseMatrix) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a sparse matrix, for `Record.sparse`."""
-    return {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+def write(value: Any) -> Any:
+    """Return a value as a tree of dictionaries, lists, arrays and plain values; infinities and NaN become text."""
+    if isinstance(value, Saved):
+        return value.to_record()
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, sparse.csr_array):
+        return {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+    if isinstance(value, Mapping):
+        return {str(name): write(entry) for name, entry in value.items()}
+    if isinstance(value, tuple):
+        return [write(entry) for entry in value]
+    if is_dataclass(value):
+        return {field.name: write(getattr(value, field.name)) for field in fields(value)}
+    return value
 
 
-def write_table(entries: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of entries of a flat dataclass, for `Record.table`; at least one entry."""
-    return {
-        field.name: np.array([getattr(entry, field.name) for entry in entries]) for field in fields(type(entries[0]))
-    }
+def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read the fields of a dataclass by their annotations, those that are omitted aside; see `Saved.from_record`."""
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in fields(kind) if field.name not in omit]
+    if not isinstance(record, Mapping) or set(names) != record.keys():
+        raise ValueError(f"it should have {', '.join(names)}, and no more")
+    return {name: read(hints[name], record[name], name) for name in names}
 
 
-def write_number(number: float) -> float | str:
-    """Return a number as JSON can hold it: infinities and NaN as text."""
-    return float(number) if np.isfinite(number) else str(float(number))
+def read(hint: Any, value: Any, name: str) -> Any:
+    """Read a value of the kind that an annotation says; see `Saved.from_record`. ``name`` is for messages."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _read_any(arguments, value, name)
+    if origin is np.ndarray:
+        return _read_array(arguments, value, name)
+    if origin is tuple and isinstance(value, list):
+        hints = arguments[:1] * len(value) if arguments[1:] == (Ellipsis,) else arguments
+        return tuple(read(each, entry, name) for each, entry in zip(hints, value, strict=True))
+    if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        if isinstance(value, Mapping):
+            return {arguments[0](key): read(arguments[1], entry, name) for key, entry in value.items()}
+    if hint is float and value in ("inf", "-inf", "nan"):
+        return float(value)
+    if hint is sparse.csr_array:
+        return _read_sparse(value)
+    kind = origin or hint
+    if isinstance(kind, type) and issubclass(kind, Saved):
+        return kind.from_record(value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind[value]
+    if is_dataclass(kind) and isinstance(kind, type):
+        return kind(**read_fields(kind, value))
+    if not _is_plain(hint, value):
+        raise TypeError(f"{name} is not a {hint}")
+    return value
 
 
-def read_number(value: object) -> Any:
-    """Return what `write_number` wrote; other values as they are."""
-    return float(value) if isinstance(value, str) and value in ("inf", "-inf", "nan") else value
-
-
-def flatten(tree: object, arrays: dict[str, NDArray[Any]], path: str = "") -> Any:
-    """Move the arrays of a tree of dictionaries and lists to ``arrays``, named by their path; return the rest."""
-    if isinstance(tree, Mapping):
-        inner = {name: flatten(value, arrays, f"{path}/{name}" if path else name) for name, value in tree.items()}
-        return {name: value for name, value in inner.items() if not isinstance(tree[name], np.ndarray)}
-    if isinstance(tree, list | tuple):
-        return [flatten(value, arrays, f"{path}/{position}") for position, value in enumerate(tree)]
+def flatten(tree: Any, arrays: dict[str, NDArray[Any]], path: str) -> Any:
+    """Move the arrays of a tree to ``arrays``, named by their path; return the rest."""
     if isinstance(tree, np.ndarray):
         arrays[path] = tree
+        return {"array": path}
+    if isinstance(tree, Mapping):
+        return {name: flatten(value, arrays, f"{path}/{name}") for name, value in tree.items()}
+    if isinstance(tree, list):
+        return [flatten(value, arrays, f"{path}/{number}") for number, value in enumerate(tree)]
     return tree
 
 
 def unflatten(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Put arrays back where `flatten` found them.
-
-    Raises
-    ------
-    LookupError, TypeError, ValueError
-        If the tree has no such place.
-    """
-    for path, array in arrays.items():
-        *way, name = path.split("/")
-        group = tree
-        for step in way:
-            group = group[int(step)] if isinstance(group, list) else group[step]
-        if not isinstance(group, dict) or name in group:
-            raise ValueError(f"{path} stands nowhere")
-        group[name] = array
+    """Put the arrays back to where `flatten` found them; a missing one is a ``KeyError``."""
+    if isinstance(tree, list):
+        return [unflatten(value, arrays) for value in tree]
+    if isinstance(tree, Mapping):
+        if tree.keys() == {"array"}:
+            return arrays[tree["array"]]
+        return {name: unflatten(value, arrays) for name, value in tree.items()}
     return tree
+
+
+def _read_any(hints: tuple[Any, ...], value: Any, name: str) -> Any:
+    """Read a value of one of several kinds."""
+    for hint in hints:
+        try:
+            return read(hint, value, name)
+        except (LookupError, TypeError, ValueError) as error:
+            refusal = error
+    raise refusal
+
+
+def _read_array(arguments: tuple[Any, ...], value: Any, name: str) -> NDArray[Any]:
+    """Read an array of the numbers that an annotation says."""
+    (numbers,) = typing.get_args(arguments[1])
+    if not isinstance(value, np.ndarray) or not np.issubdtype(value.dtype, typing.get_origin(numbers) or numbers):
+        raise TypeError(f"{name} is not an array of {numbers}")
+    return value
+
+
+def _read_sparse(value: Any) -> sparse.csr_array:
+    """Read a square sparse matrix of finite numbers of at least 0."""
+    data, indices, starts = (value[name] for name in ("data", "indices", "indptr"))
+    if (data.dtype.kind, indices.dtype.kind, starts.dtype.kind) != ("f", "i", "i"):
+        raise TypeError("a sparse matrix has other numbers than floats between whole numbers")
+    matrix = sparse.csr_array((data, indices, starts), shape=(len(starts) - 1, len(starts) - 1))
+    matrix.check_format(full_check=True)
+    if not is_amount(data):
+        raise ValueError("a sparse matrix has numbers below 0")
+    return matrix
+
+
+def _is_plain(hint: Any, value: Any) -> bool:
+    """Whether a plain value is what an annotation says."""
+    if typing.get_origin(hint) is typing.Literal:
+        return value in typing.get_args(hint)
+    if hint in (float, int) and isinstance(value, bool):
+        return False
+    return hint is not Any and isinstance(value, float | int if hint is float else hint)
+
+
+def is_amount(values: NDArray[Any]) -> bool:
+    """Whether all numbers are finite and at least 0."""
+    return bool(np.isfinite(values).all() and np.min(values, initial=0.0) >= 0)

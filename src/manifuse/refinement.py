@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import SmoothingSetting
 from manifuse.diffusion.problem import locate
 from manifuse.diffusion.reason import Reason
 from manifuse.errors import demand
@@ -22,11 +22,14 @@ from manifuse.evidence.tuning import Trial
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
-from manifuse.records import Record, write_number, write_table
+from manifuse.records import Saved, read_fields, write
+
+#: Fields of a refinement that stand in no file: the container of the predictions, and what the fit has too.
+NOT_SAVED = ("predictions", "main", "method")
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Saved):
     """The hyperparameters that were used, and what they were chosen from.
 
     Attributes
@@ -45,7 +48,7 @@ class Choice:
         Best score of every cell in the first round; None without labels.
     trials : tuple of Trial
         Settings tried, with the criterion of each; empty if there was nothing to choose.
-    presmoothing : Presmoothing or None
+    presmoothing : SmoothingSetting or None
         How the main predictor was smoothed before the diffusion; None if it was not.
     """
 
@@ -58,7 +61,7 @@ class Choice:
     weight_scales: tuple[float, ...]
     surface: FloatArray | None
     trials: tuple[Trial, ...]
-    presmoothing: Presmoothing | None
+    presmoothing: SmoothingSetting | None
 
     @classmethod
     def of(cls, prepared: Prepared, path: Path) -> Choice:
@@ -74,67 +77,23 @@ class Choice:
             weight_scales=weight_scales,
             surface=path.surface,
             trials=prepared.trials,
-            presmoothing=prepared.presmoothing,
+            presmoothing=None if prepared.presmoothing is None else prepared.presmoothing.setting,
         )
 
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it; the fit has the setting and the presmoothing."""
-        return {
-            "standardised": list(self.standardised),
-            "recall": list(self.recall),
-            "step_size": self.step_size,
-            "weight_scale": write_number(self.weight_scale),
-            "step_sizes": np.array(self.step_sizes),
-            "weight_scales": np.array(self.weight_scales),
-            "surface": self.surface,
-            "trials": [{"setting": each.setting.to_plain(), "criterion": each.criterion} for each in self.trials],
-        }
-
-    @classmethod
-    def from_record(cls, record: Record, fit: Fit) -> Choice:
-        """Read a saved choice.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If its parts do not fit together.
-        """
-        step_sizes, weight_scales = record.array("step_sizes", None), record.array("weight_scales", None, finite=False)
-        shape = (len(step_sizes), len(weight_scales))
-        trials = []
-        for each in record.children("trials"):
-            trials.append(Trial(Setting.from_record(each.child("setting")), each.number("criterion", finite=False)))
-            each.done()
-        choice = cls(
-            setting=fit.bridges.setting,
-            standardised=record.options("standardised", bool, 1 + fit.bridges.count),
-            recall=record.options("recall", float, 1 + fit.bridges.count),
-            step_size=record.number("step_size", positive=True),
-            weight_scale=record.number("weight_scale", positive=True, finite=False),
-            step_sizes=tuple(step_sizes.tolist()),
-            weight_scales=tuple(weight_scales.tolist()),
-            surface=record.array("surface", *shape, finite=False) if record.has("surface") else None,
-            trials=tuple(trials),
-            presmoothing=fit.presmoothing,
-        )
-        record.done()
-        return choice
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        shape = (len(self.step_sizes), len(self.weight_scales))
+        if len(self.recall) != len(self.standardised) or (self.surface is not None and self.surface.shape != shape):
+            raise ValueError("what was chosen does not fit together")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hyperparameters that were used, as JSON can hold them."""
-        return {
-            **{name: value for name, value in self.setting.to_plain().items() if name != "bridge"},
-            "standardised": list(self.standardised),
-            "recall": list(self.recall),
-            "bridge": self.setting.bridge.to_plain(),
-            "step_size": self.step_size,
-            "weight_scale": self.weight_scale,
-            "presmoothing": None if self.presmoothing is None else self.presmoothing.to_plain(),
-        }
+        used = ("standardised", "recall", "step_size", "weight_scale", "presmoothing")
+        return {**write(self.setting), **{name: write(getattr(self, name)) for name in used}}
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
+class Refinement(Saved):
     """What `refine` found.
 
     Attributes
@@ -247,75 +206,41 @@ class Refinement:
         )
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a file holds of it: everything but the container of the predictions."""
-        accuracy = None
-        if self.accuracy is not None:
-            accuracy = {
-                when: {name: write_number(value) for name, value in measures.items()}
-                for when, measures in self.accuracy.items()
-            }
-        return {
-            "scores": self.scores,
-            "accepted": self.accepted,
-            "reason": self.reason.name,
-            "relevance": write_table(self.relevance),
-            "weights": self.weights,
-            "support": self.support,
-            "metric": self.metric,
-            "history": write_table(self.history),
-            "choice": self.choice.to_record(),
-            "accuracy": accuracy,
-            "gain": None if self.gain is None else self.gain.to_record(),
-            "method": self.method.to_plain(),
-            "seed": self.seed,
-            "typical": self.typical,
-            "fit": self.fit.to_record(),
-        }
+        """Return what a file holds: everything but the container of the predictions."""
+        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name not in NOT_SAVED}
 
     @classmethod
-    def from_record(cls, record: Record) -> Refinement:
-        """Read a saved refinement; its predictions are a NumPy array.
+    def from_record(cls, record: Any) -> Refinement:
+        """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
+        values = read_fields(cls, record, omit=NOT_SAVED)
+        fit = values["fit"]
+        made = cls(**values, predictions=values["scores"], main=fit.main, method=fit.bridges.method)
+        made.check()
+        return made
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If its parts do not fit together.
-        """
-        method = JointDiffusion.from_plain(record.plain("method"))
-        fit = Fit.from_record(record.child("fit"), method)
-        rows, references = len(fit.main), fit.bridges.count
-        scores, history = record.array("scores", rows), record.table("history", Step)
-        relevance, accuracy = record.table("relevance", Relevance), None
-        if record.has("accuracy"):
-            measured = record.child("accuracy")
-            accuracy = {when: measured.child(when).numbers() for when in ("before", "after")}
-            measures = {"rmse", "mae"} if method.is_regression else {"accuracy"}
-            if any(of.keys() != measures for of in accuracy.values()):
-                measured.refuse("has other measures than its task")
-            measured.done()
-        if {len(relevance), *(len(step.alignments) for step in history)} != {references}:
-            record.refuse("is about other references than its fit")
-        result = cls(
-            predictions=scores,
-            scores=scores,
-            accepted=record.flag("accepted"),
-            reason=Reason[record.text("reason")],
-            relevance=relevance,
-            weights=record.array("weights", references),
-            support=record.array("support", rows),
-            metric=record.array("metric", 2 + references, 2 + references),
-            history=history,
-            choice=Choice.from_record(record.child("choice"), fit),
-            accuracy=accuracy,
-            gain=Gain.from_record(record.child("gain")) if record.has("gain") else None,
-            method=method,
-            seed=record.whole("seed"),
-            main=fit.main,
-            typical=record.array("typical", references),
-            fit=fit,
-        )
-        record.done()
-        return result
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        rows, references = len(self.main), self.fit.bridges.count
+        shapes = {
+            "scores": (rows,),
+            "support": (rows,),
+            "weights": (references,),
+            "typical": (references,),
+            "metric": (references + 2, references + 2),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} is not finite and of shape {shape}")
+        counts = {len(self.relevance), len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
+        if counts != {references} or not self.history or {len(s.weights) for s in self.history} != {references}:
+            raise ValueError("the references are not those of the fit")
+        measures = {"rmse", "mae"} if self.method.is_regression else {"accuracy"}
+        accuracy = {} if self.accuracy is None else self.accuracy
+        if self.accuracy is not None and accuracy.keys() != {"before", "after"}:
+            raise ValueError("the accuracy is not that before and after")
+        if any(of.keys() != measures for of in accuracy.values()):
+            raise ValueError("the accuracy has other measures than the task")
 
     def apply(self, new: Observations) -> Any:
         """Refine rows that came later, without fitting again.
@@ -364,9 +289,9 @@ class Refinement:
         return {
             "accepted": self.accepted,
             "reason": str(self.reason),
-            "accuracy": None if self.accuracy is None else {when: dict(of) for when, of in self.accuracy.items()},
-            "gain": None if self.gain is None else asdict(self.gain),
-            "references": [asdict(relevance) for relevance in self.relevance],
+            "accuracy": write(self.accuracy),
+            "gain": write(self.gain),
+            "references": write(self.relevance),
             "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
             "rows": len(self.main),
             "seed": self.seed,

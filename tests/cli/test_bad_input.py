@@ -331,9 +331,9 @@ CASES = {
         ["--reference", "reference.csv::f.npy", "--out", "f.csv"],
         "would overwrite an input",
     ),
-    "a name that is not UTF-8": ({}, ["--reference", "b\udcff.csv"], "is no text in UTF-8; rename it"),
-    "an output name that is not UTF-8": ({}, ["--out", "o\udcff.csv"], "is no text in UTF-8; rename it"),
-    "a cache with a name that is not UTF-8": ({}, ["--cache", "c\udcff"], "is no text in UTF-8; rename it"),
+    "a name that is not UTF-8": ({}, ["--reference", "b\udcff.csv"], "is not valid UTF-8; rename it"),
+    "an output name that is not UTF-8": ({}, ["--out", "o\udcff.csv"], "is not valid UTF-8; rename it"),
+    "a cache with a name that is not UTF-8": ({}, ["--cache", "c\udcff"], "is not valid UTF-8; rename it"),
     "an expression that is not UTF-8": ({}, ["--features", "x|\udcff"], "is not a regular expression"),
     "a folder where the record of the run goes": (
         {"out.run.toml": lambda path: path.mkdir()},

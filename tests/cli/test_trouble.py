@@ -24,8 +24,8 @@ from manifuse.cli.output import write_table
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
-    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
-    "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
+    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
+    "an archive that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be found (Permission denied)"),
     "an output folder that may not be written": (2, "cannot be written (Permission denied)"),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.records import Record, write_sparse
+from manifuse.records import Saved, is_amount
 
 
 @dataclass(frozen=True, eq=False)
-class StoredGraph:
+class StoredGraph(Saved):
     """A feature graph as plain arrays, which every backend can give and every file can hold.
 
     Attributes
@@ -38,32 +37,15 @@ class StoredGraph:
     standardised: bool | None
     order: IndexArray | None
 
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        return {**vars(self), "weights": write_sparse(self.weights)}
-
-    @classmethod
-    def from_record(cls, record: Record, rows: int) -> StoredGraph:
-        """Read a saved graph of so many rows.
-
-        Raises
-        ------
-        ValueError
-            If its parts do not fit together.
-        """
-        graph = cls(
-            weights=record.sparse("weights", rows),
-            scales=record.array("scales", rows),
-            neighbours=record.whole("neighbours", 0, rows),
-            standardised=record.flag("standardised") if record.has("standardised") else None,
-            order=record.array("order", rows, kind="i") if record.has("order") else None,
-        )
-        if graph.scales.min() < 0:
-            record.refuse("has local scales below 0")
-        if graph.order is not None and not np.array_equal(np.sort(graph.order), np.arange(rows)):
-            record.refuse("has no order of rows")
-        record.done()
-        return graph
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        rows = len(self.scales)
+        if not (self.weights.shape == (rows, rows) and self.scales.shape == (rows,) and is_amount(self.scales)):
+            raise ValueError("the weights and the local scales of a graph do not fit together")
+        if not 0 <= self.neighbours <= rows:
+            raise ValueError("a graph has a number of neighbours that its rows cannot have")
+        if self.order is not None and not np.array_equal(np.sort(self.order), np.arange(rows)):
+            raise ValueError("the order of a graph's rows is not an order")
 
 
 class FeatureGraph(ABC):

@@ -11,8 +11,9 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from manifuse.cli.refine_options import RefineOptions
+from manifuse.diffusion.explicit_euler import ExplicitEuler
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, field_names
-from manifuse.diffusion.plain_values import SCHEMES
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import check_size
@@ -21,6 +22,9 @@ Options = TypeVar("Options", bound=RefineOptions)
 
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
+SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
+    scheme.kind: scheme for scheme in (ImplicitEuler, ExplicitEuler)
+}
 
 
 def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any) -> Options:
@@ -150,7 +154,7 @@ def _lines(values: Mapping[str, Any]) -> list[str]:
 def _toml(value: Any) -> str:
     """Return a value in TOML, which writes text, truth values and whole numbers as JSON does."""
     if isinstance(value, BridgeScheme):
-        return "{ " + ", ".join(_lines(value.to_plain())) + " }"
+        return "{ " + ", ".join(_lines(value.to_record())) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(entry) for entry in value) + "]"
     if isinstance(value, float):

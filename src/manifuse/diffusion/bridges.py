@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -22,7 +22,7 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
-from manifuse.records import Record
+from manifuse.records import Saved, read_fields, write
 
 Key = TypeVar("Key")
 
@@ -31,7 +31,7 @@ HELD_OUT_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class Lookup(Saved):
     """The identity bridge of a coupled reference: its scores are looked up by id.
 
     Attributes
@@ -39,43 +39,25 @@ class Lookup:
     keys : (n_k,) array of str
     scores : (n_k,) array
         Standardised.
-    fitted : (n,) array
-        The scores of the main rows.
+    main_rows : (n,) array of int
+        The reference's row of every main row.
     """
 
     keys: NDArray[np.str_]
     scores: FloatArray
-    fitted: FloatArray
-
-    @classmethod
-    def of(cls, keys: NDArray[np.str_], scores: FloatArray, main_keys: NDArray[np.str_]) -> Lookup:
-        """Look the main rows up."""
-        return cls(keys, scores, scores[locate(main_keys, keys)[0]])
-
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        return {"keys": self.keys, "scores": self.scores}
-
-    @classmethod
-    def from_record(cls, record: Record, main_keys: NDArray[np.str_]) -> Lookup:
-        """Read a saved lookup of the main rows.
-
-        Raises
-        ------
-        ValueError
-            If its parts do not fit together.
-        """
-        keys = record.array("keys", None, kind="U")
-        scores = record.array("scores", len(keys))
-        if not len(keys) or not locate(main_keys, keys)[1].all():
-            record.refuse("lacks ids of the main table")
-        record.done()
-        return cls.of(keys, scores, main_keys)
+    main_rows: IndexArray
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
         """Scores and row sums at rows (q,) of any ids, (q,) each: 0 and 0 at a row that the reference does not have."""
         rows, known = locate(keys, self.keys)
         return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
+            raise ValueError("the ids and scores of a coupled reference do not fit together")
+        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
+            raise ValueError("a coupled reference does not have all main rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +116,7 @@ class NeighbourTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Bridges:
+class Bridges(Saved):
     """All references' bridges. Only the weights of the main table's graph change while the diffusion runs.
 
     Attributes
@@ -160,7 +142,7 @@ class Bridges:
         """Build the bridges of every setting; settings share graphs and reference sides where these are the same."""
         problem = setup.problem
         lookups = {
-            number: Lookup.of(reference.table.keys, reference.scores, problem.main.keys)
+            number: Lookup(reference.table.keys, reference.scores, locate(problem.main.keys, reference.table.keys)[0])
             for number, reference in enumerate(problem.references)
             if number not in problem.bridged
         }
@@ -178,37 +160,38 @@ class Bridges:
         ]
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        sides = {number: {"anchor": anchor.to_record()} for number, anchor in self.anchors.items()}
-        sides |= {number: {"lookup": lookup.to_record()} for number, lookup in self.lookups.items()}
-        return {
-            "setting": self.setting.to_plain(),
-            "graph": self.graph.stored().to_record(),
-            "references": [sides[number] for number in sorted(sides)],
-        }
+        """Return what a file holds of them."""
+        return {**{name: write(value) for name, value in vars(self).items()}, "graph": write(self.graph.stored())}
 
     @classmethod
-    def from_record(cls, record: Record, method: JointDiffusion, main_keys: NDArray[np.str_]) -> Bridges:
-        """Read saved bridges to the table of the main keys.
+    def from_record(cls, record: Any) -> Self:
+        """Read saved bridges; see `Saved.from_record`."""
+        plain = {name: value for name, value in record.items() if name not in ("graph", "anchors")}
+        values = read_fields(cls, plain, omit=("graph", "anchors"))
+        stored = StoredGraph.from_record(record["graph"])
+        kind = values["setting"].bridge.anchor_type
+        anchors = {int(number): kind.from_record(anchor) for number, anchor in record["anchors"].items()}
+        made = cls(**values, graph=Host().restore(stored), anchors=anchors)
+        made.check()
+        return made
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If their parts do not fit together.
-        """
-        setting = Setting.from_record(record.child("setting"))
-        graph = Host().restore(StoredGraph.from_record(record.child("graph"), len(main_keys)))
-        anchors, lookups = {}, {}
-        for number, side in enumerate(record.children("references")):
-            if side.holds("lookup"):
-                lookups[number] = Lookup.from_record(side.child("lookup"), main_keys)
-            else:
-                anchors[number] = setting.bridge.anchor_from(side.child("anchor"), len(main_keys))
-            side.done()
-        if bool(anchors) != (graph.neighbours > 0):
-            record.refuse("has bridges without a graph, or a graph without bridges")
-        record.done()
-        return cls(setting, method, graph, anchors, lookups)
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        rows = len(self.graph.scales)
+        sides: dict[int, Anchor | Lookup] = {**self.anchors, **self.lookups}
+        if sorted(sides) != list(range(self.count)) or not sides:
+            raise ValueError("the references of the bridges are not numbered")
+        if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
+            raise ValueError("a bridge has fewer moments than its step needs")
+        if bool(self.anchors) != (self.graph.neighbours > 0):
+            raise ValueError("there are bridges without a graph, or a graph without bridges")
+        for number, side in sides.items():
+            pairs = side.main_rows
+            whole = pairs.shape == (rows,) or number in self.anchors
+            if not whole or pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max():
+                raise ValueError("the pairs of a bridge do not fit the main table")
+            if number in self.anchors and pairs.max() >= rows:
+                raise ValueError("the pairs of a bridge are not rows of the main table")
 
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""
@@ -236,7 +219,7 @@ class Bridges:
             del affinity
         carried, row_sums = np.empty(shape), np.ones(shape)
         for number, lookup in self.lookups.items():
-            carried[:, number] = lookup.fitted
+            carried[:, number] = lookup.scores[lookup.main_rows]
         for number in reversed(list(self.anchors)):
             block = blocks.pop()
             carried[:, number], row_sums[:, number] = block[:, 0], block[:, -1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -14,7 +14,6 @@ from manifuse.errors import InputError
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.rows import keep_largest, sum_to_one
-from manifuse.records import Record, write_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,19 +25,23 @@ class ExplicitAnchor(Anchor):
     main_rows: IndexArray
     reference_rows: IndexArray
 
+    @property
+    def depth(self) -> int:
+        """Zero: it always has the whole reference side."""
+        return 0
+
     def without(self, pairs: IndexArray) -> ExplicitAnchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""
         kept = np.delete(np.arange(len(self.main_rows)), pairs)
         return ExplicitAnchor(self.reference, self.block, self.main_rows[kept], self.reference_rows[kept])
 
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        return {
-            "affinity": write_sparse(self.reference),
-            "block": self.block,
-            "main_rows": self.main_rows,
-            "reference_rows": self.reference_rows,
-        }
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        rows, pairs = self.reference.shape[0], self.reference_rows
+        if self.block.shape != (rows, 2) or not np.isfinite(self.block).all():
+            raise ValueError("the scores of a reference do not fit its graph")
+        if pairs.shape != self.main_rows.shape or not 0 <= pairs.min() <= pairs.max() < rows:
+            raise ValueError("the pairs of a bridge do not fit its reference")
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     """
 
     kind: ClassVar[str] = "ExplicitEuler"
+    anchor_type: ClassVar[type[Anchor]] = ExplicitAnchor
 
     step: float = 1e-5
     steps: int = 20
@@ -96,16 +100,6 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
         """Step every bridge while its alignment rises; see `BridgeScheme.carry`."""
         matrix = main.matrix()
         return [self._diffuse(matrix, anchor, towards) for anchor in anchors]
-
-    def anchor_from(self, record: Record, rows: int) -> ExplicitAnchor:
-        """Read a saved anchor; see `BridgeScheme.anchor_from`."""
-        block = record.array("block", None, 2)
-        affinity = record.sparse("affinity", len(block))
-        main_rows, reference_rows = record.rows("main_rows", rows), record.rows("reference_rows", len(block))
-        if len(main_rows) != len(reference_rows):
-            record.refuse("pairs rows of one table with no rows of the other")
-        record.done()
-        return ExplicitAnchor(affinity, block, main_rows, reference_rows)
 
     def advance(self, bridge: SparseMatrix, main: SparseMatrix, reference: SparseMatrix) -> SparseMatrix:
         """Take one step of eq. 17a, then one of 17b; each keeps the K largest of every row. Rows then sum to 1."""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+
+from manifuse.backends.backend import StoredGraph
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import Round, mixture, replay
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import Presmoothing, SmoothingSetting
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Record
+from manifuse.records import Saved, read, write
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Saved):
     """A diffusion that is done.
 
     Off the pairs, a row of the implicit bridge is an average of its neighbours' rows. A later row takes the average of
@@ -45,37 +47,45 @@ class Fit:
     presmoothing: Presmoothing | None
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
+        """Return what a file holds of it."""
+        smoothing = self.presmoothing
         return {
             "main": self.main.to_record(),
             "start": self.start,
             "bridges": self.bridges.to_record(),
             "coefficients": self.coefficients,
-            "presmoothing": None if self.presmoothing is None else self.presmoothing.to_record(),
+            "presmoothing": None if smoothing is None else write(smoothing.setting),
+            "presmoothing_graph": None if smoothing is None else write(smoothing.graph.stored()),
         }
 
     @classmethod
-    def from_record(cls, record: Record, method: JointDiffusion) -> Fit:
-        """Read a saved fit of the method.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If its parts do not fit together.
-        """
-        main = Observations.from_record(record.child("main"))
+    def from_record(cls, record: Any) -> Self:
+        """Read a saved fit; see `Saved.from_record`."""
+        names = ("main", "start", "bridges", "coefficients", "presmoothing", "presmoothing_graph")
+        if record.keys() != set(names):
+            raise ValueError(f"a fit should have {', '.join(names)}, and no more")
+        main = Observations.from_record(record["main"])
+        setting = read(SmoothingSetting | None, record["presmoothing"], "presmoothing")
         presmoothing = None
-        if record.has("presmoothing"):
-            presmoothing = Presmoothing.from_record(record.child("presmoothing"), main)
-        bridges = Bridges.from_record(record.child("bridges"), method, main.keys)
-        coefficients = record.array("coefficients", None, None)
-        smoothed = bool(bridges.anchors) and method.smoothing > 0
-        columns = 1 + bridges.count + smoothed + method.anchored
-        if len(coefficients) and coefficients.shape[1] != columns:
-            record.refuse("has rounds that mix other columns than there are")
-        fit = cls(main, record.array("start", len(main)), bridges, coefficients, presmoothing)
-        record.done()
-        return fit
+        if setting is not None:
+            graph = StoredGraph.from_record(record["presmoothing_graph"])
+            presmoothing = Presmoothing.restore(main, graph, setting)
+        start, mixed = (read(FloatArray, record[name], name) for name in ("start", "coefficients"))
+        made = cls(main, start, Bridges.from_record(record["bridges"]), mixed, presmoothing)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        rows, bridges = len(self.main), self.bridges
+        smoothed = bool(bridges.anchors) and bridges.method.smoothing > 0
+        columns = 1 + bridges.count + smoothed + bridges.method.anchored
+        if self.start.shape != (rows,) or len(bridges.graph.scales) != rows:
+            raise ValueError("the parts of the fit are about tables of different sizes")
+        if self.coefficients.shape != (len(self.coefficients), columns):
+            raise ValueError("the rounds mix other columns than there are")
+        if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
+            raise ValueError("the rounds are not finite")
 
     @cached_property
     def units(self) -> Units:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from manifuse.errors import InputError
 from manifuse.kernels import chebyshev
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +23,21 @@ class ImplicitAnchor(Anchor):
     main_rows: IndexArray
     moments: FloatArray
 
+    @property
+    def depth(self) -> int:
+        """Number of moments."""
+        return len(self.moments)
+
     def without(self, pairs: IndexArray) -> ImplicitAnchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""
         moments = self.moments.copy()
         moments[:, pairs] = 0.0
         return ImplicitAnchor(self.main_rows, moments)
 
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        return {"main_rows": self.main_rows, "moments": self.moments}
+    def check(self) -> None:
+        """Refuse moments that are not those of the pairs."""
+        if self.moments.shape != (len(self.moments), len(self.main_rows), 2) or not np.isfinite(self.moments).all():
+            raise ValueError("the moments of a bridge do not fit its pairs")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     """
 
     kind: ClassVar[str] = "ImplicitEuler"
+    anchor_type: ClassVar[type[Anchor]] = ImplicitAnchor
 
     step: float = 10.0
     steps: int = 1
@@ -103,15 +109,6 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
             if not rising:
                 break
         return best
-
-    def anchor_from(self, record: Record, rows: int) -> ImplicitAnchor:
-        """Read a saved anchor; see `BridgeScheme.anchor_from`."""
-        main_rows = record.rows("main_rows", rows)
-        moments = record.array("moments", None, len(main_rows), 2)
-        if len(moments) < self.depth:
-            record.refuse("has fewer moments than its step needs")
-        record.done()
-        return ImplicitAnchor(main_rows, moments)
 
     def _coefficients(self, power: int) -> FloatArray:
         return chebyshev.resolvent_coefficients(self.step, power=power, tolerance=self.tolerance)

@@ -17,6 +17,7 @@ from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit
+from manifuse.records import Saved
 
 
 class Criterion(Protocol):
@@ -35,7 +36,7 @@ class Criterion(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Saved):
     """One step of the f-diffusion, as the history keeps it.
 
     Attributes

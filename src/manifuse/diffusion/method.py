@@ -13,10 +13,9 @@ import numpy as np
 from manifuse.backends.neighbours import Search
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.plain_values import from_plain, to_plain
 from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme
 from manifuse.errors import InputError
-from manifuse.records import Record
+from manifuse.records import Saved
 
 Value = TypeVar("Value")
 
@@ -35,34 +34,16 @@ LABELLED_STEPS = 20
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(Saved):
     """Hyperparameters of graphs and bridges, one value each, out of those that a `JointDiffusion` offers."""
 
     neighbours: int
     score_scale: float
     bridge: BridgeScheme[Any]
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the values as JSON can hold them."""
-        return {name: to_plain(value) for name, value in vars(self).items()}
-
-    @classmethod
-    def from_record(cls, record: Record) -> Setting:
-        """Read a saved setting.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If a value is missing or out of range.
-        """
-        neighbours = record.whole("neighbours", 1)
-        scale = record.number("score_scale", positive=True, finite=False)
-        bridge = from_plain(record.plain("bridge"))
-        if not isinstance(bridge, BridgeScheme):
-            record.refuse("has no bridge")
-        setting = cls(neighbours, scale, bridge)
-        record.done()
-        return setting
+    def check(self) -> None:
+        """Refuse values out of range."""
+        JointDiffusion(neighbours=self.neighbours, score_scale=self.score_scale, bridge=self.bridge)
 
 
 #: Hyperparameters that are one of a few words.
@@ -74,7 +55,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class JointDiffusion:
+class JointDiffusion(Saved):
     """Joint manifold diffusion (Algorithm 1).
 
     A hyperparameter of the graphs and bridges is one value, or a tuple of values that ``selection`` chooses from.
@@ -263,23 +244,6 @@ class JointDiffusion:
                 "give labels, or one value of each."
             )
         return choices(steps), choices(scales)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the hyperparameters as JSON and TOML can hold them: tuples as lists, bridges as dictionaries."""
-        return {field.name: to_plain(getattr(self, field.name)) for field in fields(self)}
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> JointDiffusion:
-        """Return the method that `to_plain` describes.
-
-        Raises
-        ------
-        KeyError, TypeError
-            If there is no such hyperparameter or bridge scheme.
-        InputError
-            If a value is out of range.
-        """
-        return cls(**{name: from_plain(value) for name, value in values.items()})
 
     def _demand(self, name: str, fits: bool, expected: str) -> None:
         if not fits:

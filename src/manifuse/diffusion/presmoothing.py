@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,34 @@ from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
-from manifuse.records import Record, write_number
+from manifuse.records import Saved
 
 #: Upper bound on the rounds.
 ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class SmoothingSetting(Saved):
+    """How a predictor was smoothed over its own graph.
+
+    Attributes
+    ----------
+    neighbours : int
+        Of every row (N).
+    standardised : bool or None
+        Whether features were standardised; None if the neighbours were given.
+    step : float
+        Step size of the smoothing.
+    scale : float
+        ``sigma_f^2``, in variances of the scores.
+    rounds : int
+    """
+
+    neighbours: int
+    standardised: bool | None
+    step: float
+    scale: float
+    rounds: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,40 +79,25 @@ class Presmoothing:
         """Scores after the last round, with the mean and the norm of those of ``main``, shape (n,)."""
         return Units.of(self.main.scores).from_standardised(self.smoothed())
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return what was chosen as JSON can hold it."""
-        return {
-            "neighbours": self.graph.neighbours,
-            "standardised": self.graph.standardised,
-            "step": self.step,
-            "scale": write_number(self.scale),
-            "rounds": self.rounds,
-        }
-
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it, beside the main table."""
-        return {
-            "graph": self.graph.stored().to_record(),
-            "step": self.step,
-            "scale": write_number(self.scale),
-            "rounds": self.rounds,
-        }
-
     @classmethod
-    def from_record(cls, record: Record, main: Observations) -> Presmoothing:
-        """Read a saved smoothing of the main table.
+    def restore(cls, main: Observations, graph: StoredGraph, setting: SmoothingSetting) -> Presmoothing:
+        """Return the smoothing of a setting over a graph that was saved.
 
         Raises
         ------
         ValueError
-            If its parts do not fit together.
+            If they do not fit together.
         """
-        graph = Host().restore(StoredGraph.from_record(record.child("graph"), len(main)))
-        step = record.number("step", positive=True)
-        scale = record.number("scale", positive=True, finite=False)
-        rounds = record.whole("rounds", 1, ROUNDS)
-        record.done()
-        return cls(main, graph, step, scale, rounds)
+        if len(graph.scales) != len(main) or graph.neighbours < 1:
+            raise ValueError("the graph of the presmoothing does not fit the main table")
+        if not (0 < setting.step < np.inf and setting.scale > 0 and 1 <= setting.rounds <= ROUNDS):
+            raise ValueError("the presmoothing is out of range")
+        return cls(main, Host().restore(graph), setting.step, setting.scale, setting.rounds)
+
+    @property
+    def setting(self) -> SmoothingSetting:
+        """What was chosen."""
+        return SmoothingSetting(self.graph.neighbours, self.graph.standardised, self.step, self.scale, self.rounds)
 
     def extend(self, new: Observations) -> FloatArray:
         """Smooth later rows with their nearest fitted rows, round by round.

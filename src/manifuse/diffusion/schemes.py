@@ -6,9 +6,9 @@ one block ``[g, 1]`` of right-hand sides.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -16,49 +16,60 @@ from manifuse.diffusion.transport import Transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
-from manifuse.records import Record
+from manifuse.records import Saved
 
 #: The largest count that is accepted; larger ones leave the range of indices.
 MOST_COUNTED = 10**9
 
 
-class Anchor(ABC):
+class Anchor(Saved):
     """The reference side of a bridge: what its pairs send over. It stays fixed while the main side changes.
 
     Attributes
     ----------
     main_rows : (p,) array of int
         The pairs, on the main side.
+    depth : int
+        How much of the reference side it has; see `BridgeScheme.depth`.
     """
 
     main_rows: IndexArray
+
+    @property
+    @abstractmethod
+    def depth(self) -> int: ...
 
     @abstractmethod
     def without(self, pairs: IndexArray) -> Anchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""
 
-    @abstractmethod
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-
 
 AnchorType = TypeVar("AnchorType", bound=Anchor)
 
 
-class BridgeScheme(ABC, Generic[AnchorType]):
+class BridgeScheme(Saved, Generic[AnchorType]):
     """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters.
 
     Attributes
     ----------
     kind : str
         What files and messages call it.
+    anchor_type : type
+        Of its anchors.
     """
 
     kind: ClassVar[str]
+    anchor_type: ClassVar[type[Anchor]]
 
-    def to_plain(self) -> dict[str, str | float]:
-        """Its kind and hyperparameters, as `scheme_from` takes them."""
+    def to_record(self) -> dict[str, Any]:
+        """Return its kind and its hyperparameters."""
         return {"scheme": self.kind, **self.parameters()}
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Make the scheme of a kind; see `Saved.from_record`."""
+        kinds = {scheme.kind: scheme for scheme in cls.__subclasses__()}
+        return kinds[record["scheme"]](**{name: value for name, value in record.items() if name != "scheme"})
 
     def parameters(self) -> dict[str, float]:
         """Hyperparameters by name."""
@@ -105,16 +116,6 @@ class BridgeScheme(ABC, Generic[AnchorType]):
         towards : (n,) array
             The main predictor. Further bridge steps are taken while its alignment with the first right-hand side
             rises (Algorithm 1).
-        """
-
-    @abstractmethod
-    def anchor_from(self, record: Record, rows: int) -> AnchorType:
-        """Read an anchor that was saved; the main table has ``rows`` rows.
-
-        Raises
-        ------
-        ValueError
-            If its parts do not fit together.
         """
 
 

@@ -15,6 +15,7 @@ from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
+from manifuse.records import Saved
 
 #: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95
@@ -50,7 +51,7 @@ class PairEvidence:
 
 
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(Saved):
     """What a run found out about one reference.
 
     Attributes

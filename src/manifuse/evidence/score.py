@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,14 @@ from manifuse.diffusion.problem import locate
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
-from manifuse.records import Record, write_number
+from manifuse.records import Saved
 
 #: With fewer labelled rows no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
-class Gain:
+class Gain(Saved):
     """How much better one prediction is than another.
 
     Attributes
@@ -37,19 +36,6 @@ class Gain:
     value: float
     standard_error: float
     rows: int
-
-    def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it."""
-        error = write_number(self.standard_error)
-        return {"value": write_number(self.value), "standard_error": error, "rows": self.rows}
-
-    @classmethod
-    def from_record(cls, record: Record) -> Gain:
-        """Read a saved gain."""
-        value, error = record.number("value", finite=False), record.number("standard_error", finite=False)
-        gain = cls(value, error, record.whole("rows"))
-        record.done()
-        return gain
 
     @property
     def is_certain(self) -> bool:

@@ -16,13 +16,14 @@ from manifuse.diffusion.setup import Setup
 from manifuse.evidence.relevance import fidelities
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.sphere import alignment
+from manifuse.records import Saved
 
 #: Whether features are standardised: of the main table, then of every reference.
 Scaling = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(Saved):
     """One setting and the criterion that judged it; larger is better."""
 
     setting: Setting
@@ -109,8 +110,9 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
     best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
     sides = reached[best].argmax(axis=0)
     anchors = {number: built[sides[number]].anchors[number] for number in problem.bridged}
-    tables = {number: searched[sides[number]].references[number] for number in problem.bridged}
-    return Tuned(replace(built[best], anchors=anchors), replace(searched[best], references=tables), folds)
+    references = {number: searched[sides[number]].references[number] for number in problem.bridged}
+    tables = replace(searched[best], references=references)
+    return Tuned(replace(built[best], anchors=anchors), tables, folds)
 
 
 def _judge(setup: Setup, bridges: Bridges, folds: Sequence[IndexArray]) -> float:
