@@ -6,6 +6,7 @@ import time
 import tomllib
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from tests.page.test_exploration import explored
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.cli.config import read_config, request_of
-from manifuse.cli.explore_command import ShownTables
+from manifuse.cli.config import read_options
+from manifuse.cli.explore_command import export_tables
 from manifuse.cli.refine_command import run_refine
+from manifuse.cli.refine_options import RefineOptions
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
@@ -45,7 +47,7 @@ def exploration():
 
 @pytest.fixture(scope="module")
 def served(exploration):
-    with serving(Page(exploration, ShownTables(exploration).export)) as client:
+    with serving(Page(exploration, partial(export_tables, exploration))) as client:
         client.wait("latest")
         yield client
 
@@ -238,8 +240,9 @@ def test_the_export_repeats_the_picture(exploration, page, tmp_path, monkeypatch
     seen, result = assert_shown(exploration, page)
     content = tomllib.loads((tmp_path / "explored" / "run.toml").read_text())
     assert (content["method"]["step_size"], content["method"]["ignored"]) == (seen["delta"], ["reference 2"])
-    again, _ = run_refine(request_of(read_config(tmp_path / "explored" / "run.toml"), {}, {}))
-    np.testing.assert_array_equal(again.predictions, result.predictions)
+    run_refine(read_options(RefineOptions, {"config": tmp_path / "explored" / "run.toml"}))
+    with np.load("refined.npz") as again:
+        np.testing.assert_array_equal(again["score"], result.predictions)
 
 
 @pytest.mark.parametrize("kind", ["unlabelled", "paired", "regression"])
@@ -254,7 +257,7 @@ def test_problems_of_every_kind_are_shown(browser, kind):
         exploration = replace(exploration, labels=labels)
     if kind == "regression":
         exploration = replace(exploration, method=mf.JointDiffusion(task="regression"))
-    with serving(Page(exploration, ShownTables(exploration).export)) as client:
+    with serving(Page(exploration, partial(export_tables, exploration))) as client:
         page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
         said = []
         page.on("console", lambda message: said.append(message.text))
