@@ -18,7 +18,7 @@ from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.run import refine
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import hw
+from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
 from manifuse.study.experiments.provenance import provenance, write_rows
 from manifuse.study.experiments.trial import Trial
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
     folder = data_folder(parser.parse_args().data)
-    jobs = [(load, seed) for load in (lambda: hw(folder), digits) for seed in SEEDS]
+    jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
     write_rows(HERE / "results" / "ablation.csv", [row for part in parts for row in part])
 

@@ -1,4 +1,4 @@
-"""Whatever is in a file, its reader ends in a table or in one sentence: no traceback, no hang."""
+"""Whatever bytes a file holds, its reader returns a table or raises one sentence, and never hangs."""
 
 import json
 import signal
@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import manifuse as mf
-from manifuse.cli.config import read_config, request_of
+from manifuse.cli.config import read_options
 from manifuse.cli.refine_command import read_labels
+from manifuse.cli.refine_options import RefineOptions
 from manifuse.cli.score_tables import observe, read_features, read_table
 from tests.problems import draw
 
@@ -20,7 +21,7 @@ ANY = settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
-#: Cells, lines and texts that look like what a table may hold, among them what looks only so.
+#: Cells, lines and texts that look like the content of a table; not all of them are valid.
 CELLS = st.one_of(
     st.sampled_from(
         ["id", "score", "x", "", " ", "a", "1", "-1e400", "nan", "2024-01-02", '"', '""', "\0", "é", "\ufeff"]
@@ -39,7 +40,7 @@ NAMED = st.dictionaries(st.sampled_from(["id", "score", "x"]), VALUES, max_size=
 
 @contextmanager
 def patience(seconds=10):
-    """Break off what hangs."""
+    """Interrupt code that hangs."""
 
     def give_up(*_):
         raise TimeoutError("the reader hangs")
@@ -54,7 +55,7 @@ def patience(seconds=10):
 
 
 def try_to_read(path, content, read):
-    """Read; only a sentence may come in place of what is read."""
+    """Read a file of this content; the only error may be one sentence."""
     path.write_bytes(content)
     said = "read."
     try:
@@ -107,7 +108,7 @@ def model(tmp_path_factory):
 
 
 def damaged(whole, data):
-    """Some bytes changed, and perhaps the end missing."""
+    """Change some bytes, and perhaps cut off the end."""
     content = bytearray(
         whole[: data.draw(st.integers(len(whole) // 2, len(whole)))] if data.draw(st.booleans()) else whole
     )
@@ -143,19 +144,16 @@ def test_any_saved_refinement(tmp_path, model, data):
 def test_any_tree_in_a_saved_refinement(tmp_path, model, tree):
     with np.load(BytesIO(model)) as archive:
         arrays = dict(archive)
-    fields = json.loads(bytes(arrays["json"]))["refinement"]["fields"]
-    for changed in (
-        tree,
-        {"value": "Refinement", "fields": fields | {"choice": tree}},
-        {"value": "Lookup", "fields": tree},
-    ):
-        text = json.dumps({"format": 2, "refinement": changed})
-        content = BytesIO()
-        np.savez(content, **(arrays | {"json": np.frombuffer(text.encode(), dtype=np.uint8)}))
-        try_to_read(tmp_path / "a.npz", content.getvalue(), mf.load)
+    content = json.loads(bytes(arrays["plain"]))
+    changes = [tree, *(content["refinement"] | {name: tree} for name in content["refinement"])]
+    for changed in changes:
+        text = json.dumps(content | {"refinement": changed})
+        file = BytesIO()
+        np.savez(file, **(arrays | {"plain": np.frombuffer(text.encode(), dtype=np.uint8)}))
+        try_to_read(tmp_path / "a.npz", file.getvalue(), mf.load)
 
 
-#: What an array of a saved refinement may be changed to: another type, another shape, another value.
+#: Changes to an array of a saved refinement: another type, another shape, another value.
 DTYPES = ["f2", "f4", "f8", "c16", "i1", "u8", "?", "U3", "S3", "M8[s]"]
 SHAPES = {
     "none": lambda a: a[:0],
@@ -170,7 +168,7 @@ ENTRIES = st.tuples(st.integers(0, 1 << 16), st.sampled_from([np.nan, np.inf, -n
 
 
 def mutated(array, change):
-    """The same array of another type or shape, or with one of its entries another."""
+    """Return the array with another type or shape, or with one other entry."""
     if change in DTYPES:
         return array.astype(change)
     if change in SHAPES:
@@ -184,7 +182,7 @@ def mutated(array, change):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Arrays of saved refinements with and without bridges, labels, and smoothing, and rows that come later."""
+    """Arrays of saved refinements with and without bridges, labels and smoothing, each with later rows."""
     saved = []
     for features, labelled in ((True, True), (True, False), (False, False)):
         case = draw(0, rows=40, pairs=15 if features else 40, references=2, features=features)
@@ -195,7 +193,11 @@ def models(tmp_path_factory):
         keys = case.references[0].keys[-3:] if not features else ["a", "b", "c"]
         with np.load(path) as archive:
             saved.append((dict(archive), mf.Observations(case.main.scores[:3] + 0.1, table, ids=keys)))
-    return saved.__getitem__  # a list of arrays is too long to be printed
+
+    def model(which):  # a function, because a list of arrays is too long to be printed
+        return saved[which]
+
+    return model
 
 
 @settings(ANY, max_examples=600)
@@ -203,11 +205,11 @@ def models(tmp_path_factory):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_any_array_in_a_saved_refinement(tmp_path, models, which, place, change):
     arrays, later = models(which)
-    name = sorted(name for name in arrays if name != "json")[place % (len(arrays) - 1)]
+    name = sorted(name for name in arrays if name != "plain")[place % (len(arrays) - 1)]
     try:
         changed = mutated(arrays[name], change)
     except (TypeError, ValueError):
-        return  # text is no number
+        return  # text that is not a number
     path = tmp_path / "a.npz"
     np.savez(path, **(arrays | {name: changed}))
     try:
@@ -235,4 +237,4 @@ TOML = st.lists(
 @example(b"seed = " + b"[" * 5000)
 @example(b'main = "a\\u0000"\nreference = ["b"]\nout = "c.csv"')
 def test_any_config(tmp_path, content):
-    try_to_read(tmp_path / "run.toml", content, lambda path: request_of(read_config(path), {}, {}))
+    try_to_read(tmp_path / "run.toml", content, lambda path: read_options(RefineOptions, {"config": path}))

@@ -1,4 +1,4 @@
-"""The page of the commands: what each prints with ``--help``, taken from the command line itself."""
+"""The page of the commands: the help that each command prints."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from manifuse.cli.app import app as command_line
 
-#: Narrow enough for most windows; a phone scrolls.
+#: Characters in a line; narrow enough for most windows, while a phone scrolls.
 WIDTH = 84
 
 INTRODUCTION = """\
 # Commands
 
-What each command prints with `--help`. Exit status: 0 done, 1 a failure of ours, 2 input or arguments that are
-refused, with one sentence that says what came, what was expected and what to do.
+This is what each command prints with `--help`. The exit status is 0 if the command succeeded, 1 if it failed, 130
+after an interrupt, and 2 if input or arguments were refused; one sentence then says what came, what was expected and
+what to do.
 """
 
 
@@ -29,7 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def write(path: Path) -> None:
-    """Write the page, unless it says so already: an older date would have Sphinx read it again."""
+    """Write the page if its content changed; a new date alone would make Sphinx read it again."""
     sections = [f"## {name}\n\n```text\n{printed_help(name)}\n```\n" for name in command_names()]
     text = "\n".join([INTRODUCTION, *sections])
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -38,12 +39,12 @@ def write(path: Path) -> None:
 
 
 def command_names() -> Iterator[str]:
-    """Every command, and the commands of every command, as one types them."""
+    """Return the names of all commands and their subcommands, as one types them."""
     return _names(typer.main.get_command(command_line), "manifuse")
 
 
 def printed_help(name: str) -> str:
-    """What a command prints with ``--help``."""
+    """Return what a command prints with ``--help``."""
     result = CliRunner().invoke(
         command_line,
         [*name.split()[1:], "--help"],

@@ -25,7 +25,7 @@ def case():
 
 
 def write(path, table, *, score="score", **entries):
-    """Write a table as annotated data, with a matrix that is not to be read."""
+    """Write a table as annotated data, with a matrix that must not be read."""
     names = pd.Index(table.keys.tolist())
     batch = pd.Categorical(["first"] * len(table))
     cells = anndata.AnnData(
@@ -105,7 +105,7 @@ def test_what_is_larger_than_memory_is_refused_before_it_is_read(case, form, tmp
             file["obsm/X_pca"].attrs["shape"] = (rows, 10**9)
         else:
             del file["obsm/X_pca"]
-            # Not written, and not there in memory: a file of a few kB.
+            # No chunk is ever written, so the file has only a few kB.
             file.create_dataset("obsm/X_pca", shape=(rows, 10**9), chunks=(1, 10**6), dtype="f8", compression="gzip")
     monkeypatch.setattr(files, "available_memory", lambda: 16_000_000_000)
     monkeypatch.setattr(anndata, "read_h5ad", lambda *_, **__: pytest.fail("it was read"))

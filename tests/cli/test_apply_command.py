@@ -1,4 +1,4 @@
-"""``manifuse apply``: what refine saved, on rows that came later."""
+"""``manifuse apply``: a saved refinement is applied to rows that came later."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ def fit(capsys, monkeypatch):
     assert done == 0, said.err
 
 
-def test_later_rows_come_out_as_the_library_has_them(folder, capsys, monkeypatch):
+def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     fit(capsys, monkeypatch)
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "new.csv", "--out", "out.csv", "--json")
     assert done == 0, said.err

@@ -68,7 +68,7 @@ def cell(frame, column, row, value):
     )
 
 
-#: What stands in for which file, further arguments, and what the sentence says.
+#: For each case: the files that it replaces, further arguments, and what the message contains.
 CASES = {
     "no common ids": (
         {"reference.csv": frame(REFERENCE.with_columns(("z" + pl.col("id")).alias("id")))},
@@ -115,8 +115,8 @@ CASES = {
     "text among features": ({"main.csv": text("id,score,x\na,1,2\nb,2,wide\n")}, [], "'x' of main.csv holds 'wide'"),
     "an empty file": ({"main.csv": text("")}, [], "main.csv is empty"),
     "a header alone": ({"main.csv": text("id,score,x\n")}, [], "main is empty"),
-    "no Parquet": ({"main.parquet": text("not parquet at all")}, [], "cannot be read as parquet"),
-    "no archive": ({"main.npz": text("not an archive")}, [], "NumPy archive"),
+    "not a Parquet file": ({"main.parquet": text("not parquet at all")}, [], "cannot be read as parquet"),
+    "not an archive": ({"main.npz": text("not an archive")}, [], "NumPy archive"),
     "half an archive": ({"main.npz": binary(b"PK\x03\x04" + b"\x00" * 60)}, [], "NumPy archive"),
     "an archive without scores": ({"main.npz": archive(ids=np.arange(3))}, [], "has no 'scores'"),
     "an archive of objects": (
@@ -139,34 +139,42 @@ CASES = {
         "main.csv::f.npy",
         "7 feature rows",
     ),
-    "features that are no array": ({"f.npy": text("no array")}, "main.csv::f.npy", "cannot be read as a NumPy array"),
+    "features that are not an array": (
+        {"f.npy": text("no array")},
+        "main.csv::f.npy",
+        "cannot be read as a NumPy array",
+    ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
-    "no regular expression": ({}, ["--features", "["], "is no regular expression"),
+    "not a regular expression": ({}, ["--features", "["], "is not a regular expression"),
     "an unknown task": ({}, ["--task", "sorting"], "'ranking' or 'regression' were expected"),
     "an unknown output ending": ({}, ["--out", "out.docx"], "ends in '.docx'"),
     "an output folder missing": ({}, ["--out", "nowhere/out.csv"], "The folder nowhere is not there"),
     "a report of another kind": ({}, ["--report", "page.pdf"], "ends in '.pdf', but reports end in .html"),
     "a report folder missing": ({}, ["--report", "nowhere/page.html"], "The folder nowhere is not there"),
     "references of one name": ({}, ["--reference", "reference.csv"], "a name of its own"),
-    "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no column 'main'"),
+    "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no 'main' (it has: a, b)"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),
     "a row paired twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r51\n")}, ["--pairs", "p.csv"], "twice"),
-    "features that are an archive": ({"f.npz": archive(x=np.ones(3))}, "main.csv::f.npz", "come as .npy"),
+    "features that are an archive": ({"f.npz": archive(x=np.ones(3))}, "main.csv::f.npz", "must end in .npy"),
     "features chosen in an archive": (
         {"main.npz": archive(ids=np.arange(9), scores=np.arange(9.0))},
         ["--features", "x"],
-        "is an archive",
+        "has no columns to choose from",
     ),
-    "a name too long": ({}, ["--reference", "r" * 300 + ".csv"], "cannot be looked at"),
-    "labels in an archive": ({"l.npz": archive(ids=np.arange(3))}, ["--labels", "l.npz"], "or .npz for scores"),
-    "no encoding": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
+    "a name too long": ({}, ["--reference", "r" * 300 + ".csv"], "cannot be found"),
+    "labels in an archive": (
+        {"l.npz": archive(ids=np.arange(3))},
+        ["--labels", "l.npz"],
+        "or .npz or .h5ad for scores",
+    ),
+    "bytes that are not text": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
     "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
     "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is text in UTF-16"),
     "an id in Latin-1": ({"main.csv": binary(PLAIN.replace("m1,", "mü1,").encode("latin-1"))}, [], "save it as UTF-8"),
     "a header in Latin-1": (
         {"main.csv": binary(PLAIN.replace("x1", "größe").encode("latin-1"))},
         [],
-        "The header of main.csv is no line of UTF-8",
+        "The first line of main.csv is not a header in UTF-8",
     ),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], "is separated by semicolons"),
     "semicolons and decimal commas": (
@@ -176,7 +184,7 @@ CASES = {
     ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], "is separated by tabs"),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], "is separated by bars"),
-    "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "no line of UTF-8"),
+    "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "carriage return alone"),
     "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),
     "blank lines alone": ({"main.csv": text("\n\n\n")}, [], "cannot be read as csv"),
     "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in row 5;"),
@@ -200,19 +208,23 @@ CASES = {
     ),
     "one row": ({"main.csv": frame(MAIN.head(1))}, [], "main has 1 row, but at least 3"),
     "two rows": ({"main.csv": frame(MAIN.head(2))}, [], "main has 2 rows, but at least 3"),
-    "ids with blanks about them": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5 ,"))}, [], "holds 'm5 ', but ids"),
-    "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but ids without blanks about them"),
-    "an id of no character": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but ids"),
-    "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but ids"),
+    "ids with blanks around them": (
+        {"main.csv": text(PLAIN.replace("\nm5,", "\nm5 ,"))},
+        [],
+        "holds 'm5 ', but an id",
+    ),
+    "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but an id must not be empty"),
+    "an empty id": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but an id"),
+    "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but an id"),
     "half a character in an id of an archive": (
         {"main.npz": archive(ids=np.array(["a\udcff", "b", "c"]), scores=np.arange(3.0))},
         [],
         "half a character in it; write it as UTF-8",
     ),
-    "blanks about the ids of an archive": (
+    "blanks around the ids of an archive": (
         {"main.npz": archive(ids=np.array(["a ", "b", "c"]), scores=np.arange(3.0))},
         [],
-        "holds 'a ', but ids",
+        "holds 'a ', but an id",
     ),
     "ids that are fractions": (
         {"main.parquet": stored(MAIN.with_columns(id=pl.int_range(60) + 0.5), "parquet")},
@@ -274,7 +286,7 @@ CASES = {
     "half an Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=half)}, [], "cannot be read as arrow"),
     "a damaged Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=broken_foot)}, [], "cannot be read as arrow"),
     "CSV that is called Parquet": ({"main.parquet": text(PLAIN)}, [], "cannot be read as parquet"),
-    "Parquet that is called CSV": ({"main.csv": stored(MAIN, "parquet")}, [], "no line of UTF-8"),
+    "Parquet that is called CSV": ({"main.csv": stored(MAIN, "parquet")}, [], "is not a header in UTF-8"),
     "JSON lines cut short": (
         {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b",')},
         [],
@@ -310,27 +322,27 @@ CASES = {
     "damaged annotated data": ({"main.h5ad": text("id,score\n")}, [], "cannot be read as annotated data"),
     "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "main.csv is not there"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
-    "the output over the main table": ({}, ["--out", "main.csv"], "would be written over what is read"),
+    "the output over the main table": ({}, ["--out", "main.csv"], "would overwrite an input"),
     "the output over its features": (
         {
             "f.csv": lambda path: (np.save("f.npy", np.ones((60, 2))), path.symlink_to("f.npy")),
             "main.csv": frame(MAIN),
         },
         ["--reference", "reference.csv::f.npy", "--out", "f.csv"],
-        "would be written over what is read",
+        "would overwrite an input",
     ),
-    "a name that is no UTF-8": ({}, ["--reference", "b\udcff.csv"], "is no text in UTF-8; rename it"),
-    "an output name that is no UTF-8": ({}, ["--out", "o\udcff.csv"], "is no text in UTF-8; rename it"),
-    "a cache whose name is no UTF-8": ({}, ["--cache", "c\udcff"], "is no text in UTF-8; rename it"),
-    "an expression that is no UTF-8": ({}, ["--features", "x|\udcff"], "is no regular expression"),
+    "a name that is not UTF-8": ({}, ["--reference", "b\udcff.csv"], "is not valid UTF-8; rename it"),
+    "an output name that is not UTF-8": ({}, ["--out", "o\udcff.csv"], "is not valid UTF-8; rename it"),
+    "a cache with a name that is not UTF-8": ({}, ["--cache", "c\udcff"], "is not valid UTF-8; rename it"),
+    "an expression that is not UTF-8": ({}, ["--features", "x|\udcff"], "is not a regular expression"),
     "a folder where the record of the run goes": (
         {"out.run.toml": lambda path: path.mkdir()},
         [],
         "out.run.toml cannot be written (Is a directory)",
     ),
-    "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "or twice"),
+    "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "be written twice"),
     "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
-    "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv is empty, but pairs"),
+    "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv has no rows, but pairs"),
     "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in row 0"),
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
@@ -347,15 +359,15 @@ CASES = {
         ["--labels", "l.csv", "--task", "regression"],
         "Ordered pairs came as labels of a regression",
     ),
-    "an unknown place": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
+    "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
     "a cache that is a file": ({"c": text("")}, ["--cache", "c"], "The folder c cannot be used"),
 }
 
-#: What looks odd and is taken: the same numbers in another dress, with what it is to say, if anything.
+#: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.
 ACCEPTED = {
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "line ends of Windows": ({"main.csv": binary(PLAIN.replace("\n", "\r\n").encode())}, [], ""),
-    "quotes about everything": (
+    "quotes around everything": (
         {"main.csv": text("\n".join(f'"{line}"'.replace(",", '","') for line in PLAIN.splitlines()))},
         [],
         "",
@@ -366,7 +378,7 @@ ACCEPTED = {
         [],
         "",
     ),
-    "scores with blanks about them": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5, "))}, [], ""),
+    "scores with blanks around them": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5, "))}, [], ""),
     "labels that go in a circle": (
         {"l.csv": text("better,worse\nm1,m2\nm2,m3\nm3,m1\n")},
         ["--labels", "l.csv"],
@@ -412,7 +424,7 @@ def test_each_is_refused_in_one_sentence(name, folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_each_is_taken_for_what_it_is(name, folder, monkeypatch, capsys):
+def test_each_is_accepted(name, folder, monkeypatch, capsys):
     plain = ["refine", "main.csv", "--reference", "reference.csv", "--out", "plain.csv"]
     assert refuse(plain, monkeypatch, capsys)[0] == 0
     files, more, says = ACCEPTED[name]
@@ -486,7 +498,7 @@ def test_few_pairs_and_a_constant_reference_warn_and_go_on(folder):
     assert (folder / "out.csv").exists()
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(folder):
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(folder):
     from manifuse.files import write_whole
 
     (folder / "out.csv").write_text("precious")
@@ -528,7 +540,7 @@ def test_a_link_stays_one_and_rights_stay_as_they_were(folder):
     assert kept.stat().st_mode & 0o777 == 0o640
 
 
-def test_content_is_on_the_disk_before_it_takes_its_name(folder, monkeypatch):
+def test_content_is_on_the_disk_before_the_file_gets_its_name(folder, monkeypatch):
     from manifuse import files
 
     steps = []
@@ -544,7 +556,7 @@ def test_a_table_replaces_the_old_one_in_one_move(folder):
 
     os.link(folder / "main.csv", folder / "kept.csv")
     write_table(folder / "main.csv", {"id": np.array(["a"])})
-    # Written in place, the other name of the old file would show the new content.
+    # If the file were written in place, the second name of the old file would show the new content.
     assert pl.read_csv(folder / "kept.csv").height == 60
     assert pl.read_csv(folder / "main.csv").height == 1
 

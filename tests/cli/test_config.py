@@ -1,21 +1,28 @@
-"""Config files: the same as the options, and what a run used gives it again."""
+"""Config files set the same as options, and the record of a run repeats it."""
 
 import sys
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 import pytest
+import typer
 from tests.problems import draw, write_tables
+from typer import Option
+from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.config import config_text, read_config, request_of
-from manifuse.cli.request import RefineRequest
+from manifuse.cli.config import config_text, method_of, read_options
+from manifuse.cli.refine_options import RefineOptions, takes
 
-#: What a config may not say, and what is answered.
+#: Configs that are refused, and what the message contains.
 REFUSED = [
-    ("main = ", "is no TOML"),
+    ("main = ", "is not valid TOML"),
     ('mian = "main.csv"', "no key in run.toml named 'mian'; did you mean 'main'"),
     ("main = 3", "main = 3 came in run.toml, but a text was expected"),
     ('reference = "theirs.csv"', "but a list of texts was expected"),
@@ -30,12 +37,12 @@ REFUSED = [
     ("[method]\nstep_size = 1" + 400 * "0", "but positive numbers were expected"),
     ("[method]\nbridge = { steps = true }", "whole steps of at least 1"),
     ('[method]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
-    ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has step, steps, tolerance"),
+    ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
     ("[method]\nbridge = { step = -3 }", "but a step in"),
     ('[method]\nstep_size = "x"', "step_size='x' came"),
     ('[method]\nsearch = "fast"', "search='fast' came"),
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
-    ('main = "a\\u0000.csv"', "but no file has such a name"),
+    ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
 
 
@@ -57,7 +64,7 @@ def run(capsys, monkeypatch, *arguments):
     return 0, capsys.readouterr().err
 
 
-def test_what_a_run_used_gives_the_same_bits_again(folder, capsys, monkeypatch):
+def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
     arguments = [
         "main.csv",
         "--reference",
@@ -93,24 +100,107 @@ def test_what_a_run_used_gives_the_same_bits_again(folder, capsys, monkeypatch):
     ],
 )
 def test_every_hyperparameter_survives_the_file(method, tmp_path):
-    request = RefineRequest(
+    options = RefineOptions(
         main='odd "name"\\.csv',
-        references=["ä.csv", "b.csv::c.npy"],
+        reference=["ä.csv", "b.csv::c.npy"],
         out=tmp_path / "out.csv",
         labels=tmp_path / "labels.csv",
-        pairs=None,
         features=r"x\d+$",
-        method=method,
         seed=3,
         drop_invalid=True,
         save=tmp_path / "model.npz",
         report=tmp_path / "page.html",
     )
-    (tmp_path / "run.toml").write_text(config_text(request), encoding="utf-8")
-    assert request_of(read_config(tmp_path / "run.toml"), {}, {}) == request
+    path = tmp_path / "run.toml"
+    path.write_text(config_text(options, method), encoding="utf-8")
+    again = read_options(RefineOptions, {"config": path})
+    assert replace(again, config=None, method={}) == options
+    assert method_of(again) == method
 
 
-def test_options_go_before_the_config(folder, capsys, monkeypatch):
+@dataclass(frozen=True, kw_only=True)
+class MoreOptions(RefineOptions):
+    """The options with one more field of each type, and one more for a hyperparameter."""
+
+    word: Annotated[str, Option(help="A word.")] = "none"
+    path_of: Annotated[Path | None, Option(help="A path.")] = None
+    count: Annotated[int, Option(help="A whole number.", min=0)] = 1
+    flag: Annotated[bool, Option(help="True or false.")] = False
+    names: Annotated[list[str] | None, Option(help="A list of texts.")] = None
+    rounds: Annotated[int | None, Option(help="A hyperparameter.")] = None
+
+
+#: Arguments of the command line, with the fields and values that they set.
+MORE = {
+    "--word=some": ("word", "some"),
+    "--path-of=a/b.csv": ("path_of", Path("a/b.csv")),
+    "--count=3": ("count", 3),
+    "--flag": ("flag", True),
+    "--names=a": ("names", ["a"]),
+}
+
+
+@pytest.fixture
+def given():
+    """Runs a command that takes the options, and returns what it was given."""
+    app, received = typer.Typer(), []
+
+    @app.command()
+    @takes(MoreOptions)
+    def command(given: Mapping[str, Any]) -> None:
+        received.append(given)
+
+    def given(*arguments):
+        result = CliRunner().invoke(app, [*arguments], env={"COLUMNS": "200", "TERM": "dumb"})
+        assert result.exit_code == 0, result.output
+        return received.pop() if received else result.output
+
+    return given
+
+
+BARE = ["main.csv", "--reference", "theirs.csv", "--out", "out.csv"]
+
+
+def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
+    said = given("--help")
+    assert all(option.partition("=")[0] in said for option in [*MORE, "--rounds"])
+    assert all(
+        words in said for words in ("A word.", "A path.", "A whole number.", "True or false.", "A hyperparameter.")
+    )
+    options = read_options(MoreOptions, given(*BARE, *MORE, "--rounds=2"))
+    assert {name: getattr(options, name) for name, _ in MORE.values()} == dict(MORE.values())
+    method = method_of(options)
+    assert method == mf.JointDiffusion(rounds=2)
+    path = tmp_path / "run.toml"
+    path.write_text(config_text(options, method))
+    written = tomllib.loads(path.read_text())
+    assert written | {"word": "some", "path_of": "a/b.csv", "count": 3, "flag": True, "names": ["a"]} == written
+    assert (written.get("rounds"), written["method"]["rounds"]) == (None, 2)
+    again = read_options(MoreOptions, {"config": path})
+    assert replace(again, config=None, method={}) == replace(options, rounds=None)
+    assert method_of(again) == method
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ('wort = "some"', "did you mean 'word'"),
+        ("word = 3", "word = 3 came in .*, but a text was expected"),
+        ("path_of = 3", "but a text was expected"),
+        ("count = true", "but a whole number was expected"),
+        ("flag = 1", "but true or false was expected"),
+        ('names = "a"', "but a list of texts was expected"),
+        ("rounds = 2", "There is no key in"),
+    ],
+)
+def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    with pytest.raises(mf.InputError, match=says):
+        read_options(MoreOptions, given(*BARE, "--config", str(path)))
+
+
+def test_options_overrule_the_config(folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(
         'main = "nowhere.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\nseed = 3\n'
         "[method]\nrounds = 2\nneighbours = [5, 6]\n"
@@ -133,7 +223,7 @@ def test_the_config_that_was_read_stays_as_it_is(folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("text, says", REFUSED)
-def test_a_config_that_says_what_there_is_not_is_refused(text, says, folder, capsys, monkeypatch):
+def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(text)
     arguments = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv", "--config", "run.toml")
     given = [a for a in arguments if a != "main.csv"] if text.startswith("main") else list(arguments)
@@ -144,7 +234,7 @@ def test_a_config_that_says_what_there_is_not_is_refused(text, says, folder, cap
 
 
 @pytest.mark.parametrize("left_out", ["main.csv", "--reference theirs.csv", "--out out.csv"])
-def test_what_neither_options_nor_config_name_is_asked_for(left_out, folder, capsys, monkeypatch):
+def test_what_neither_options_nor_config_give_is_named(left_out, folder, capsys, monkeypatch):
     arguments = "main.csv --reference theirs.csv --out out.csv".replace(left_out, "").split()
     done, said = run(capsys, monkeypatch, *arguments)
     assert done == 2

@@ -1,4 +1,4 @@
-"""``manifuse explore`` as a user runs it; what the page exports is what ``refine --config`` repeats, to the bit."""
+"""``manifuse explore`` as a user runs it; ``refine --config`` repeats what the page exports, to the bit."""
 
 import io
 import json
@@ -11,6 +11,7 @@ import sys
 import tomllib
 import urllib.request
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,8 +21,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.config import request_of
-from manifuse.cli.explore_command import explore_dataset, explore_files, request_of_files, serve
+from manifuse.cli.explore_command import explore_dataset, explore_files, serve
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
 from manifuse.study.ranking import selection
@@ -56,8 +56,11 @@ def shown_as(method, ignored=()):
 
 
 def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatch, capsys):
-    given = {"main": "main.csv", "reference": ["reference1.csv", "reference2.csv"], "labels": "known.csv", "seed": 5}
-    page = explore_files(request_of(request_of_files(given), {}, {"neighbours": 7}))
+    (folder / "more.toml").write_text("seed = 5\n[method]\nneighbours = 7\n")
+    references = ["reference1.csv", "reference2.csv"]
+    page = explore_files(
+        {"main": "main.csv", "reference": references, "labels": Path("known.csv"), "config": Path("more.toml")}
+    )
     try:
         shown = shown_as(page._exploration.method, ("reference1",))
         file = page._export(shown)
@@ -71,17 +74,19 @@ def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatc
     assert pl.read_csv("refined.csv")["score"].to_list() == expected.predictions.tolist()
 
 
-def test_the_export_writes_over_nothing_that_is_read_and_does_nothing_else(folder, monkeypatch, capsys):
+def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatch, capsys):
     (folder / "main.csv").rename("refined.csv")
     (folder / "known.csv").rename("refined-2.csv")
-    given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": "refined-2.csv"}
-    more = {"save": "model.npz", "report": "page.html", "place": "cpu", "cache": "kept"}
-    page = explore_files(request_of(request_of_files(given | more), {}, {}))
+    (folder / "more.toml").write_text('save = "model.npz"\nreport = "page.html"\nbackend = "cpu"\ncache = "kept"\n')
+    given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": Path("refined-2.csv")}
+    page = explore_files(given | {"config": Path("more.toml")})
     try:
         content = page._export(shown_as(page._exploration.method)).content
     finally:
         page.close()
-    assert not tomllib.loads(content.decode()).keys() & {"save", "report", "cache"}
+    written = tomllib.loads(content.decode())
+    assert not written.keys() & {"save", "report", "cache"}
+    assert written["backend"] == "host"
     (folder / "run.toml").write_bytes(content)
     before = {path.name for path in folder.iterdir()}
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
@@ -89,7 +94,7 @@ def test_the_export_writes_over_nothing_that_is_read_and_does_nothing_else(folde
 
 
 @pytest.mark.parametrize("host, warned", [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_who_lets_others_in_is_told_what_they_can_read(host, warned, monkeypatch, capsys):
+def test_a_page_that_others_can_open_warns(host, warned, monkeypatch, capsys):
     class Server:
         def __init__(self, config):
             del config
@@ -106,7 +111,7 @@ def test_who_lets_others_in_is_told_what_they_can_read(host, warned, monkeypatch
 
 
 def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsys):
-    # Which ranker is the best is of no matter here.
+    # Which ranker is best does not matter here; one candidate each is fast.
     monkeypatch.setattr(selection, "PENALTIES", (1.0,))
     monkeypatch.setattr(selection, "WIDTHS", (1.0,))
     page = explore_dataset(None, "zernike", None, mf.JointDiffusion(), 2)

@@ -1,4 +1,4 @@
-"""Parquet and Arrow, column by column: what is read, and how much of it is in memory at once."""
+"""Parquet and Arrow are read column by column: which columns, and how many at a time."""
 
 import tracemalloc
 
@@ -16,7 +16,7 @@ READERS = {"parquet": "read_parquet", "arrow": "read_ipc"}
 
 
 def wide(rows, columns, dtype):
-    """Whole numbers as ids, scores, and as many features."""
+    """Return features, and a table of them with whole numbers as ids, and scores."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((rows, columns)).astype(dtype)
     named = {f"x{k}": features[:, k] for k in range(columns)}
@@ -30,7 +30,7 @@ def store(frame, path, **options):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Shapes of what polars reads of Parquet and Arrow."""
+    """Records the shapes of what polars reads from Parquet and Arrow."""
     shapes = []
 
     def recorded(read):
@@ -51,12 +51,12 @@ def reads(monkeypatch):
 def test_features_are_in_memory_once(ending, dtype, tmp_path, monkeypatch, reads):
     rows, columns = 20_000, 40
     features, frame = wide(rows, columns, dtype)
-    # Arrow has a batch for every piece.
+    # Arrow files then have one batch for each piece.
     pieces = pl.concat(list(frame.iter_slices(3000)), rechunk=False)
     path = store(pieces, tmp_path / f"a.{ending}", **({"row_group_size": 3000} if ending == "parquet" else {}))
     del frame, pieces
     monkeypatch.setattr(formats, "PART", 3 * rows)
-    read_table(str(path))  # which imports what it needs
+    read_table(str(path))  # imports what it needs
     reads.clear()
     tracemalloc.start()
     table = read_table(str(path))
@@ -64,7 +64,7 @@ def test_features_are_in_memory_once(ending, dtype, tmp_path, monkeypatch, reads
     tracemalloc.stop()
     np.testing.assert_array_equal(table.features, features)
     assert table.features.dtype == dtype
-    # What polars holds: never more than three columns. What NumPy holds: the array, and some columns.
+    # In polars there are never more than three columns; in NumPy, the array and a few columns.
     assert max(width for _, width in reads) == 3
     assert sum(width for _, width in reads) == columns + 2
     assert {length for length, _ in reads} == {rows}
@@ -115,7 +115,7 @@ def test_only_columns_that_are_asked_for_are_read(ending, tmp_path, reads):
 
 
 @pytest.mark.parametrize("ending", READERS)
-def test_names_of_columns_are_names_and_no_patterns(ending, tmp_path):
+def test_names_of_columns_are_not_patterns(ending, tmp_path):
     features, frame = wide(9, 4, np.float64)
     frame = frame.rename({"x0": "*", "x1": "^x.*$", "x2": "^", "x3": "a b"})
     path = store(frame, tmp_path / f"a.{ending}")
@@ -124,19 +124,19 @@ def test_names_of_columns_are_names_and_no_patterns(ending, tmp_path):
 
 
 @pytest.mark.parametrize("ending", READERS)
-def test_a_table_is_refused_by_what_its_columns_come_to(ending, tmp_path, monkeypatch):
+def test_a_table_is_refused_by_the_memory_of_its_columns(ending, tmp_path, monkeypatch):
     rows, columns = 4000, 50
     _, frame = wide(rows, columns, np.float32)
     path = store(frame, tmp_path / f"a.{ending}")
-    # Little over the array, and less than the four times of its file that text would be asked for.
-    free = 4 * rows * (columns + 2 * formats.HELD)
+    # A little more than the array, and less than four file sizes, which text would need.
+    free = 4 * rows * (columns + 2 * formats.COPIES)
     assert free < formats.GROWTH * path.stat().st_size
     monkeypatch.setattr(formats, "PART", 2 * rows)
     monkeypatch.setattr(files, "available_memory", lambda: free)
     monkeypatch.setattr(formats, "ENTRY", 8)
     assert read_table(str(path)).features.shape == (rows, columns)
     monkeypatch.setattr(files, "available_memory", lambda: free - 1)
-    with pytest.raises(InputError, match="take a part of it"):
+    with pytest.raises(InputError, match="use a part of the file"):
         read_table(str(path))
     assert read_table(str(path), features="x1").features.shape == (rows, 11)
 
@@ -145,5 +145,5 @@ def test_a_table_is_refused_by_what_its_columns_come_to(ending, tmp_path, monkey
 def test_a_column_of_another_length_than_was_promised_is_refused(rows, tmp_path):
     _, frame = wide(9, 2, np.float64)
     file = ColumnFile(tmp_path / "a.parquet", frame.schema, rows, lambda _: frame, is_read=False)
-    with pytest.raises(InputError, match=f"cannot be read as parquet .9 rows came where {rows} were promised"):
+    with pytest.raises(InputError, match=f"cannot be read as parquet .9 rows came where the file promised {rows}"):
         file.take_matrix(["x0", "x1"])

@@ -1,4 +1,4 @@
-"""``manifuse refine`` as a user runs it: files in, files out, an exit status."""
+"""``manifuse refine`` as a user runs it: input files, output files, and an exit status."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def case():
 
 @pytest.fixture
 def folder(case, tmp_path, monkeypatch):
-    """Main table, two references and labels, as CSV, where the command is run."""
+    """The folder where the command is run, with a main table, two references and labels as CSV."""
     monkeypatch.chdir(tmp_path)
     frame(case.main).write_csv(tmp_path / "main.csv")
     for k, reference in enumerate(case.references):
@@ -38,7 +38,7 @@ def folder(case, tmp_path, monkeypatch):
 
 @dataclass(frozen=True)
 class Done:
-    """What a command leaves behind beside its files."""
+    """The exit status and output of a command."""
 
     returncode: int
     stdout: str
@@ -47,7 +47,7 @@ class Done:
 
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
-    """Runs the command line, without a process of its own."""
+    """Runs the command line in this process."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["manifuse", "refine", *map(str, arguments)])
@@ -118,7 +118,7 @@ def test_every_format_gives_the_same_result(case, folder, ending, run):
     np.testing.assert_allclose(score, expected, atol=1e-9)
 
 
-def test_features_may_come_from_a_file_of_their_own(case, folder, run):
+def test_features_may_come_from_another_file(case, folder, run):
     frame(case.main).select("id", "score").write_csv(folder / "bare.csv")
     np.save(folder / "bare.npy", case.main.table)
     done = run("bare.csv::bare.npy", *FILES[1:], "--out", "out.csv")
@@ -191,7 +191,7 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
 def test_the_same_seed_writes_the_same_bytes(folder, run):
     arguments = (*FILES, "--labels", "labels.csv", "--seed", "5", "--out")
     assert run(*arguments, "one.csv").returncode == 0
-    # Also in a process of its own, as a user runs it.
+    # Also in its own process, as a user runs it.
     subprocess.run([sys.executable, "-m", "manifuse.cli", "refine", *arguments, "two.csv"], check=True)
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
 
@@ -202,7 +202,7 @@ def test_an_earlier_output_survives_a_refusal(folder, run):
     assert (folder / "out.csv").read_text() == "precious"
 
 
-def test_names_are_names_and_no_patterns(case, folder, run):
+def test_names_of_files_are_not_patterns(case, folder, run):
     (folder / "reference0.csv").rename(folder / "reference[01].csv")
     (folder / "out[x]").mkdir()
     done = run("main.csv", "--reference", "reference[01].csv", "--out", "out[x]/out.NPZ")
@@ -214,7 +214,7 @@ def test_names_are_names_and_no_patterns(case, folder, run):
         np.testing.assert_allclose(archive["score"], expected, atol=1e-9)
 
 
-def test_files_of_one_name_go_by_their_paths(folder, run):
+def test_files_with_the_same_name_are_named_by_their_paths(folder, run):
     for k in range(2):
         (folder / str(k)).mkdir()
         (folder / f"reference{k}.csv").rename(folder / str(k) / "scores.csv")

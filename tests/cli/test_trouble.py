@@ -1,4 +1,4 @@
-"""Trouble that the files' content does not tell: memory, permissions, full disks, interrupts, saved models."""
+"""Trouble beside the content of tables: memory, permissions, full disks, interrupts, saved refinements."""
 
 import json
 import os
@@ -19,33 +19,31 @@ from manifuse import files
 from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
-from manifuse import footprint
 
-#: What happens, with the exit status and what is said.
+#: For each case: the exit status, and what the message contains.
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
-    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
-    "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
-    "a model or a report of a large table that there is no memory for": (2, "What rounds did, made anew for a saved"),
+    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
+    "an archive that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
-    "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),
+    "a folder that may not be looked into": (2, "cannot be found (Permission denied)"),
     "an output folder that may not be written": (2, "cannot be written (Permission denied)"),
     "a cache that may not be read": (2, "cannot be used (Permission denied)"),
     "a full disk": (2, "cannot be written ("),
-    "an interrupt (ctrl-C) while writing": (130, "Stopped; what was not finished is not written."),
-    "a saved refinement of a later version": (2, "of format 99, but this version reads"),
+    "an interrupt (ctrl-C) while writing": (130, "Stopped; no unfinished file was written."),
+    "a saved refinement of a later version": (2, "has the format 99, but this version reads"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
-    "later rows and the output in one file": (2, "would be written over what is read"),
-    "a saved refinement and the output in one file": (2, "would be written over what is read"),
+    "later rows and the output in one file": (2, "would overwrite an input"),
+    "a saved refinement and the output in one file": (2, "would overwrite an input"),
 }
 NOBODY = 65534
 
 
 @pytest.fixture
 def folder(monkeypatch):
-    """A folder that any user may enter, which those of pytest's are not."""
+    """A folder that any user may enter; those of pytest allow only their owner."""
     case = draw(0, rows=60, pairs=30, references=1)
     folder = Path(tempfile.mkdtemp(prefix="manifuse-"))
     for name, table in (("main", case.main), ("reference", case.references[0])):
@@ -59,7 +57,7 @@ def folder(monkeypatch):
 
 @contextmanager
 def as_nobody():
-    """Give up the rights of root, which no permission stops, for a while."""
+    """Give up the rights of root for a while, because root may read and write everything."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -71,7 +69,7 @@ def as_nobody():
 
 @contextmanager
 def small_disk(size):
-    """Let no file grow over so many bytes, as where the disk is full."""
+    """Limit the size of files in bytes, as a full disk does."""
     _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -93,7 +91,7 @@ def refine(monkeypatch, capsys, *more, main="main.csv", out="out.csv"):
 
 
 def expect(name, answer):
-    """One sentence, with the status that the page promises."""
+    """Check the exit status, and that the message is one sentence."""
     (status, says), (code, sentence) = TROUBLE[name], answer
     assert code == status, sentence
     assert says in sentence
@@ -107,7 +105,7 @@ def names(folder):
 
 
 class OutOfMemoryError(RuntimeError):
-    """As torch calls what a full graphics card raises."""
+    """Named as the error of torch for a full graphics card."""
 
 
 @pytest.mark.parametrize("error", [MemoryError, OutOfMemoryError])
@@ -147,17 +145,6 @@ def test_parquet_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys
     expect("a Parquet table that packs more than memory holds", refine(monkeypatch, capsys, main="packed.parquet"))
 
 
-@pytest.mark.parametrize("wanted", [("--save", "model.npz"), ("--report", "report.html")])
-def test_a_model_or_report_without_room_is_refused_before_the_run(wanted, folder, monkeypatch, capsys):
-    monkeypatch.setattr(footprint, "LARGE_ROWS", 10)
-    monkeypatch.setattr(footprint, "available_memory", lambda: 1000)
-    monkeypatch.setattr(refine_module, "refine", lambda *_, **__: pytest.fail("it was run"))
-    before = names(folder)
-    answer = refine(monkeypatch, capsys, *wanted)
-    expect("a model or a report of a large table that there is no memory for", answer)
-    assert names(folder) == before
-
-
 def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
     np.savez_compressed(folder / "packed.npz", ids=np.arange(9), scores=np.zeros(1_250_000))
     monkeypatch.setattr(files, "available_memory", lambda: 1_000_000)
@@ -167,7 +154,7 @@ def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, cap
 
 
 def test_what_may_not_be_read_or_written_is_named(folder, monkeypatch, capsys):
-    assert refine(monkeypatch, capsys)[0] == 0  # and all is imported that nobody could not read
+    assert refine(monkeypatch, capsys)[0] == 0  # imports what the unprivileged user may not read
     (folder / "out.csv").unlink()
     (folder / "out.run.toml").unlink()
     shutil.copy("main.csv", "secret.csv")
@@ -200,12 +187,11 @@ def test_a_full_disk_leaves_no_part_of_a_table(ending, folder, monkeypatch, caps
 
 
 def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
-    def write(path, suffix, columns):
-        del suffix, columns
-        path.write_text("half")
+    def write(content, path):
+        path.write_bytes(content[:10])
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(output, "_write", write)
+    monkeypatch.setattr(output, "_write_bytes", write)
     before = names(folder)
     expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
     assert names(folder) == before
@@ -215,8 +201,8 @@ def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, caps
     assert refine(monkeypatch, capsys, "--save", "model.npz")[0] == 0
     with np.load("model.npz") as archive:
         arrays = dict(archive)
-    content = json.loads(bytes(arrays["json"])) | {"format": 99}
-    np.savez("later.npz", **(arrays | {"json": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
+    content = json.loads(bytes(arrays["plain"])) | {"format": 99}
+    np.savez("later.npz", **(arrays | {"plain": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
     Path("cut.npz").write_bytes(Path("model.npz").read_bytes()[:5000])
     before = names(folder)
     for model, name in {
@@ -241,8 +227,8 @@ def test_what_is_applied_is_not_written_over(folder, monkeypatch, capsys):
     assert kept == {name: Path(name).read_bytes() for name in kept}
 
 
-def test_a_writer_that_fails_in_its_own_way_is_refused_too(tmp_path):
-    # polars raises its own errors, such as for columns that a format does not have.
+def test_an_error_of_polars_is_a_refusal_too(tmp_path):
+    # For columns that a format cannot hold, polars raises its own errors.
     with pytest.raises(mf.InputError, match="cannot be written"):
         write_table(tmp_path / "out.csv", {"id": np.array([b"a"]), "score": np.array([[1.0, 2.0]])})
     assert not list(tmp_path.iterdir())

@@ -6,8 +6,8 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.report.sentences import lead
 from manifuse.report.refinement_statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
+from manifuse.report.sentences import lead
 
 
 @pytest.fixture(scope="module")

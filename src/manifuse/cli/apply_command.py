@@ -1,8 +1,7 @@
-"""``manifuse apply``: rows that came later, refined by what was saved."""
+"""``manifuse apply``: refine rows that came later by a saved refinement."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +15,24 @@ from manifuse.persistence import load
 from manifuse.report.refinement_statistics import LITTLE
 
 
-@dataclass(frozen=True)
-class ApplyRequest:
-    """What the command line asked for."""
-
-    model: Path
-    new: str
-    out: Path
-    features: str | None
-    drop_invalid: bool
-
-
-def run_apply(request: ApplyRequest) -> dict[str, Any]:
-    """Read, apply, write; return what ``--json`` prints.
+def run_apply(
+    model: Path, table: str, out: Path, *, features: str | None = None, drop_invalid: bool = False
+) -> dict[str, Any]:
+    """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
 
     Raises
     ------
     InputError
         If a file cannot be read or written, or the new rows have other features than the fitted ones.
     """
-    check_output(request.out)
-    check_paths(read=(request.model, request.new), written=(request.out,))
-    result = load(request.model)
-    table = read_table(request.new, features=request.features)
-    new = observe(table, drop=request.drop_invalid)
+    check_output(out)
+    check_paths(read=(model, table), written=(out,))
+    result = load(model)
+    rows = read_table(table, features=features)
+    new = observe(rows, drop=drop_invalid)
     refined, support = result.apply_with_support(new)
-    columns = {
-        "id": table.ids[new.rows],
-        "score": np.asarray(refined),
-        "original": new.scores,
-        "support": support,
-    }
-    write_table(request.out, columns)
+    columns = {"id": rows.ids[new.rows], "score": refined, "original": new.scores, "support": support}
+    write_table(out, columns)
     return {
         "accepted": result.accepted,
         "reason": str(result.reason),

@@ -1,4 +1,4 @@
-"""Columns of a table: what stands in them as numbers or as ids, and what is refused."""
+"""Columns of a table: which values are numbers or ids, and which are refused."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from manifuse.files import shorten
 
 Columns = dict[str, NDArray[Any]]
 
-#: Columns that stay the text they are, so that ids keep their zeros.
+#: Columns whose values stay text, so that ids keep their leading zeros.
 TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
-#: How dates are written in text, ISO 8601, and how many of each unit of time make a day.
+#: Formats of dates with times in text (ISO 8601), and how many units of time make a day.
 DATES = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 
 def plain_column(column: Any) -> Any:
-    """Numbers of every kind as NumPy has them, dates and times as days, ids as text or whole numbers.
+    """Convert numbers of every kind to those of NumPy, dates and times to days, and long or binary ids to text.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def plain_column(column: Any) -> Any:
     polars.Series
     """
     polars = import_module("polars")
-    # NumPy has no whole numbers as long as these.
+    # NumPy has no integers of 128 bits.
     is_long = str(column.dtype) in ("Int128", "UInt128")
     if column.name in TEXT_COLUMNS:
         if column.dtype.is_nested():
@@ -58,7 +58,7 @@ def _times(column: Any, pattern: str) -> Any:
 
 
 def _days(column: Any, polars: Any) -> Any:
-    """Dates as days since 1970, times and durations as days."""
+    """Convert dates to days since 1970, and times and durations to days."""
     numbers = column.to_physical().cast(polars.Float64)
     # Times of day count nanoseconds.
     return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
@@ -70,7 +70,7 @@ def demand_columns(path: Path, there: Iterable[str], *names: str) -> None:
     Raises
     ------
     InputError
-        If one of ``names`` is not among those that are there.
+        If one of ``names`` is not in ``there``.
     """
     there = list(there)
     for name in names:
@@ -80,62 +80,57 @@ def demand_columns(path: Path, there: Iterable[str], *names: str) -> None:
 
 
 def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
-    """Names of columns that match ``--features`` from the start.
+    """Choose the columns whose names start with a match of ``--features``.
 
     Raises
     ------
     InputError
-        If it is no regular expression, or no name matches.
+        If the pattern is not a regular expression, or no name matches.
     """
     try:
         chosen = re.compile(pattern.encode().decode())
     except (re.error, UnicodeEncodeError) as error:
-        raise InputError(f"--features {pattern!r} is no regular expression ({error}); mend it.") from None
+        raise InputError(f"--features {pattern!r} is not a regular expression ({error}); correct it.") from None
     names = [name for name in there if chosen.match(name)]
     if not names:
         raise InputError(f"No column of {path} matches --features {pattern!r}; choose another expression.")
     return names
 
 
-def demand_numbers(path: Path, columns: Columns) -> None:
-    """Refuse columns of something else than numbers.
+def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
+    """Refuse a column that holds anything but numbers.
 
     Raises
     ------
     InputError
-        If there is one; the sentence names its first entry that is no number.
+        If it does; the message shows the first entry that is not a number.
     """
-    for name, values in columns.items():
-        if values.dtype.kind not in "biuf" and not _is_missing(values):
-            known = [value for value in values.tolist() if value is not None]
-            sample = next((value for value in known if not _is_number(value)), known[0])
-            shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
-            remedy = (
-                ""
-                if name in ("score", "label")
-                else (", encode categories as columns of 0 and 1, or choose the feature columns with --features")
-            )
-            raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; mend it{remedy}.")
+    known = [] if values.dtype.kind in "biuf" else [value for value in values.tolist() if value is not None]
+    if known:
+        sample = next((value for value in known if not _is_number(value)), known[0])
+        shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
+        remedy = (
+            ""
+            if name in ("score", "label")
+            else ", encode categories as columns of 0 and 1, or choose the feature columns with --features"
+        )
+        raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; correct it{remedy}.")
 
 
 def demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
-    """Refuse ids that look like others and are not equal to them: with blanks about them, or nothing to be seen.
+    """Refuse ids that look like other ids without being equal to them: empty, with outer blanks, or with NUL.
 
     Raises
     ------
     InputError
-        If there is one; the sentence names it.
+        If there is such an id; the message shows it.
     """
     strange = next((i for i in ids.tolist() if isinstance(i, str) and (not i or i != i.strip() or "\0" in i)), None)
     if strange is not None:
         raise InputError(
-            f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but ids without blanks about them were "
-            "expected; take the blanks off."
+            f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
+            "blanks, or contain a NUL character; correct it."
         )
-
-
-def _is_missing(values: NDArray[Any]) -> bool:
-    return all(value is None for value in values.tolist())
 
 
 def _is_number(value: Any) -> bool:

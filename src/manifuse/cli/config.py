@@ -1,58 +1,84 @@
-"""Config files of ``manifuse refine``: TOML that says the same as the options, and what a run really used."""
+"""Config files of ``manifuse refine``: the options in TOML, read before a run and written after it."""
 
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from manifuse.cli.backend_names import HOST
-from manifuse.cli.request import RefineRequest
-from manifuse.diffusion.method import JointDiffusion, choices
-from manifuse.diffusion.schemes import BridgeScheme, ExplicitEuler, ImplicitEuler
+from manifuse.cli.refine_options import RefineOptions
+from manifuse.diffusion.explicit_euler import ExplicitEuler
+from manifuse.diffusion.implicit_euler import ImplicitEuler
+from manifuse.diffusion.method import JointDiffusion, field_names
+from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import check_size
 
-#: Keys beside the table ``[method]``, with what is expected of their values.
-KEYS: Mapping[str, type] = {
-    "main": str,
-    "reference": list,
-    "out": str,
-    "labels": str,
-    "pairs": str,
-    "features": str,
-    "save": str,
-    "backend": str,
-    "cache": str,
-    "report": str,
-    "seed": int,
-    "drop_invalid": bool,
-    "method": dict,
-}
+Options = TypeVar("Options", bound=RefineOptions)
+
+#: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
 SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
-    "ImplicitEuler": ImplicitEuler,
-    "ExplicitEuler": ExplicitEuler,
+    scheme.kind: scheme for scheme in (ImplicitEuler, ExplicitEuler)
 }
 
 
-def read_config(path: Path) -> dict[str, Any]:
+def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any) -> Options:
+    """Complete the options of the command line by those of the config that they name.
+
+    Parameters
+    ----------
+    kind : type
+        `RefineOptions`.
+    given : mapping
+        Options by the names of their fields. They overrule the config.
+    **defaults
+        Options that are used if neither ``given`` nor the config has them.
+
+    Raises
+    ------
+    InputError
+        If the config cannot be read, an option without a default is missing, or a hyperparameter is out of range.
+    """
+    given = {**defaults, **(read_config(kind, given["config"]) if "config" in given else {}), **given}
+    for each in fields(kind):
+        if each.default is MISSING and each.default_factory is MISSING and not given.get(each.name):
+            option = "MAIN" if each.name == "main" else f"--{each.name}"
+            raise InputError(f"{option} is missing; give it, or set {each.name} in a --config file.")
+    options = kind(**given)
+    method_of(options)
+    return options
+
+
+def method_of(options: RefineOptions) -> JointDiffusion:
+    """Return the method that options describe.
+
+    Raises
+    ------
+    InputError
+        If a hyperparameter is out of range.
+    """
+    overruled = {name: value for name, value in vars(options).items() if name in field_names() and value is not None}
+    return JointDiffusion(**{**options.method, **overruled})
+
+
+def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     """Read a config file.
 
     Returns
     -------
     dict
-        What it sets, by key; hyperparameters under ``"method"`` by their names in `JointDiffusion`. Files are named
-        from the folder where the command is run.
+        The options that it sets, by the names of their fields. Paths are relative to the folder where the command is
+        run.
 
     Raises
     ------
     InputError
-        If it cannot be read, is no TOML, or sets what there is not.
+        If the file cannot be read, is not valid TOML, has an unknown key, or a value has another type than its option.
     """
     check_size(path, growth=4)
     try:
@@ -60,81 +86,52 @@ def read_config(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no TOML ({error}); mend it.") from None
-    for key, value in content.items():
-        kind = look_up(key, KEYS, kind=f"key in {path} named")
-        texts = kind is not list or (isinstance(value, list) and all(isinstance(entry, str) for entry in value))
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not texts:
-            raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[kind]} was expected.")
-        names = value if isinstance(value, list) else [value]
-        if any(isinstance(name, str) and "\0" in name for name in names):
-            raise InputError(f"{key} = {value!r} came in {path}, but no file has such a name; mend it.")
-    if "method" in content:
-        known = {field.name: field for field in fields(JointDiffusion)}
-        content["method"] = {
-            look_up(name, known, kind=f"hyperparameter in {path} named").name: _hyperparameter(value, path)
-            for name, value in content["method"].items()
-        }
-    return content
-
-
-def request_of(
-    config: Mapping[str, Any], options: Mapping[str, Any], hyperparameters: Mapping[str, Any]
-) -> RefineRequest:
-    """Put a config and the options that go before it together.
-
-    Raises
-    ------
-    InputError
-        If neither names the main table, a reference, or the output; or a hyperparameter is out of range.
-    """
-    given = {**config, **options}
-    for key, option in (("main", "MAIN"), ("reference", "--reference"), ("out", "--out")):
-        if not given.get(key):
-            raise InputError(f"{option} is missing; give it, or {key} in a --config file.")
-    method = JointDiffusion(**{**config.get("method", {}), **hyperparameters})
-    names = ("labels", "pairs", "save", "report", "cache", "config")
-    paths = {name: Path(given[name]) if name in given else None for name in names}
-    return RefineRequest(
-        main=given["main"],
-        references=given["reference"],
-        out=Path(given["out"]),
-        features=given.get("features"),
-        method=method,
-        seed=given.get("seed", 0),
-        drop_invalid=given.get("drop_invalid", False),
-        backend=given.get("backend", HOST),
-        **paths,
-    )
-
-
-def config_text(request: RefineRequest) -> str:
-    """What a run uses, in TOML; ``--config`` with it is the same run again."""
-    named: dict[str, Any] = {
-        "main": request.main,
-        "reference": list(request.references),
-        "out": str(request.out),
-        "labels": request.labels,
-        "pairs": request.pairs,
-        "features": request.features,
-        "save": request.save,
-        "backend": request.backend,
-        "cache": request.cache,
-        "report": request.report,
-        "seed": request.seed,
-        "drop_invalid": request.drop_invalid,
+        raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
+    keys = config_keys(kind)
+    given = {
+        key: _option(key, value, look_up(key, keys, kind=f"key in {path} named"), path)
+        for key, value in content.items()
     }
-    lines = [f"{key} = {_toml(value)}" for key, value in named.items() if value is not None]
-    lines += ["", "[method]"]
-    for field in fields(JointDiffusion):
-        value = getattr(request.method, field.name)
-        if value is not None:
-            lines.append(f"{field.name} = {_toml(value)}")
-    return "\n".join([*lines, ""])
+    known = dict.fromkeys(field_names())
+    for name, value in given.get("method", {}).items():
+        look_up(name, known, kind=f"hyperparameter in {path} named")
+        given["method"][name] = _hyperparameter(value, path)
+    return given
+
+
+def config_text(options: RefineOptions, method: JointDiffusion) -> str:
+    """Write what a run used as TOML; ``--config`` with this text repeats the run."""
+    named = {key: getattr(options, key) for key in config_keys(type(options)) if key != "method"}
+    hyperparameters = {name: getattr(method, name) for name in field_names()}
+    return "\n".join([*_lines(named), "", "[method]", *_lines(hyperparameters), ""])
+
+
+def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
+    """Return the keys of a config with the types of their values, ``list`` for ``list[str]``."""
+    hints = {
+        name: get_args(hint)[0] if isinstance(hint, UnionType) else hint  # Path of Path | None
+        for name, hint in get_type_hints(kind).items()
+    }
+    return {
+        name: get_origin(hint) or hint
+        for name, hint in hints.items()
+        if name != "config" and name not in field_names()
+    }
+
+
+def _option(key: str, value: Any, kind: type, path: Path) -> Any:
+    """Check a value of TOML, and return it as the option has it."""
+    stored = str if kind is Path else kind
+    entries = value if isinstance(value, list) else [value]
+    if type(value) is not stored or (kind is list and any(not isinstance(entry, str) for entry in entries)):
+        raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[stored]} was expected; correct it.")
+    if any(isinstance(entry, str) and "\0" in entry for entry in entries):
+        raise InputError(f"{key} = {value!r} came in {path}, but no name can hold a NUL character; correct it.")
+    return kind(value)
 
 
 def _hyperparameter(value: Any, path: Path) -> Any:
-    """A value of TOML as `JointDiffusion` takes it: lists as tuples, tables as bridge schemes."""
+    """Return a value of TOML as `JointDiffusion` takes it: lists as tuples, tables as bridge schemes."""
     if isinstance(value, list):
         return tuple(_hyperparameter(entry, path) for entry in value)
     if not isinstance(value, dict):
@@ -144,21 +141,22 @@ def _hyperparameter(value: Any, path: Path) -> Any:
     try:
         return scheme(**parameters)
     except TypeError:
-        there = ", ".join(field.name for field in fields(scheme))
-        raise InputError(f"bridge = {value!r} came in {path}, but {scheme.__name__} has {there}.") from None
+        known = ", ".join(field.name for field in fields(scheme))
+        raise InputError(
+            f"bridge = {value!r} came in {path}, but {scheme.__name__} has the parameters {known}; use these."
+        ) from None
+
+
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_toml(value)}" for name, value in values.items() if value is not None]
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; its texts are those of JSON."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    """Return a value in TOML, which writes text, truth values and whole numbers as JSON does."""
     if isinstance(value, BridgeScheme):
-        parameters = {"scheme": type(value).__name__, **value.parameters()}
-        return "{ " + ", ".join(f"{name} = {_toml(entry)}" for name, entry in parameters.items()) + " }"
-    if isinstance(value, float):
-        return "inf" if math.isinf(value) else repr(value)
-    if isinstance(value, int):
-        return str(value)
+        return "{ " + ", ".join(_lines(value.to_record())) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(entry) for entry in choices(tuple(value))) + "]"
-    return json.dumps(str(value), ensure_ascii=False)
+        return "[" + ", ".join(_toml(entry) for entry in value) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

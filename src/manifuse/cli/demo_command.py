@@ -24,7 +24,7 @@ from manifuse.report.drawing import as_svg
 from manifuse.report.refinement_figures import draw_surface
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import hw
+from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.result_figures import draw_methods, draw_relevance
@@ -78,7 +78,7 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
         raise InputError(f"--dataset {name} came, but digits or hw was expected.")
     check_writable(out)
     require("matplotlib", extra="figures", purpose="The page of the demo")
-    dataset = digits() if name == "digits" else hw(data_folder(data))
+    dataset = digits() if name == "digits" else HW.load(data_folder(data))
     outcome = measure(dataset, splits=splits, seed=seed)
     page = render(dataset, outcome, splits=splits, seed=seed)
     write_whole(out, lambda temporary: _write_text(temporary, page))

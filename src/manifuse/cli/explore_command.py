@@ -1,27 +1,26 @@
-"""``manifuse explore``: a problem from files or data sets, the page that shows it, and what the page exports."""
+"""``manifuse explore``: the problem that the page shows, its server, and the run that the page exports."""
 
 from __future__ import annotations
 
-import csv
 import io
 import ipaddress
 import socket
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import count
 from os.path import realpath
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from manifuse.cli.backend_names import HOST
-from manifuse.cli.config import config_text
+from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
-from manifuse.cli.output import WRITTEN
+from manifuse.cli.output import WRITTEN, table_bytes
+from manifuse.cli.paths import files_in
 from manifuse.cli.refine_command import read_problem
-from manifuse.cli.request import RefineRequest
+from manifuse.cli.refine_options import HOST, Given, RefineOptions
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
@@ -34,81 +33,45 @@ from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.trial import Trial
 
 
-@dataclass(frozen=True)
-class ShownFiles:
-    """A problem of files; they stay where they are, and the export is the config alone.
+def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:
+    """Make the page of the tables that the options name, or of a data set if they name none.
 
-    Attributes
-    ----------
-    request : RefineRequest
+    Raises
+    ------
+    InputError
+        If both tables and a data set are named, or `refine` would refuse the problem.
     """
-
-    request: RefineRequest
-
-    def export(self, method: JointDiffusion) -> Export:
-        """Return the config, to be run from the folder that the files were named from.
-
-        It says what is shown, and nothing of what else a run was to do.
-        """
-        shown = replace(self.request, method=method, save=None, report=None, backend=HOST, cache=None)
-        content = config_text(shown).encode()
-        return Export("run.toml", content, "manifuse refine --config run.toml")
-
-
-@dataclass(frozen=True, eq=False)
-class ShownTables:
-    """A problem that stands in no files yet; the export brings them along.
-
-    Attributes
-    ----------
-    exploration : Exploration
-    """
-
-    exploration: Exploration
-
-    def export(self, method: JointDiffusion) -> Export:
-        """Return an archive of the tables and the config, to be run from the folder it is unpacked in."""
-        exploration, content = self.exploration, io.BytesIO()
-        request = RefineRequest(
-            main=f"{exploration.main.name}.npz",
-            references=[f"{reference.name}.npz" for reference in exploration.references],
-            out=Path("refined.npz"),
-            labels=None if exploration.labels is None else Path("labels.csv"),
-            pairs=None,
-            features=None,
-            method=method,
-            seed=exploration.seed,
-            drop_invalid=False,
+    if given.keys() <= {"seed", "task"}:
+        hyperparameters = {name: value for name, value in given.items() if name != "seed"}
+        return explore_dataset(dataset, view, data, JointDiffusion(**hyperparameters), given.get("seed", 0))
+    if dataset is not None or view is not None or data is not None:
+        raise InputError(
+            "Both tables and a data set came, but the page shows one problem; leave out the tables, or --dataset, "
+            "--view and --data."
         )
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            for table in (exploration.main, *exploration.references):
-                # Without the hour, so that the same problem gives the same bytes.
-                archive.writestr(zipfile.ZipInfo(f"explored/{table.name}.npz"), _as_archive(table))
-            if exploration.labels is not None:
-                archive.writestr(zipfile.ZipInfo("explored/labels.csv"), _as_text(exploration.labels))
-            archive.writestr(zipfile.ZipInfo("explored/run.toml"), config_text(request))
-        command = "unzip explored.zip && cd explored && manifuse refine --config run.toml"
-        return Export("explored.zip", content.getvalue(), command)
+    return explore_files(given)
 
 
-def explore_files(request: RefineRequest) -> Page:
-    """Read the problem that a request names, and make its page."""
-    _, main, references, labels = read_problem(request)
+def explore_files(given: Given) -> Page:
+    """Read the problem that options name, and make its page."""
+    options = read_options(RefineOptions, given, out=Path())
+    if options.out == Path():
+        options = replace(options, out=_name_of_output(options))
+    _, main, references, labels = read_problem(options)
     title = f"{main.name}, refined by {', '.join(reference.name for reference in references)}"
-    exploration = Exploration(title, main, tuple(references), labels, request.method, request.seed)
-    _check(exploration)
-    return Page(exploration, ShownFiles(request).export)
+    exploration = Exploration(title, main, tuple(references), labels, method_of(options), options.seed)
+    return _page(exploration, partial(export_config, options))
 
 
 def explore_dataset(name: str | None, view: str | None, data: Path | None, method: JointDiffusion, seed: int) -> Page:
-    """Train the rankers of a data set, draw a trial of its protocol, and make the page of one main predictor.
+    """Train the rankers of a data set on a trial of its protocol, and make the page of one main predictor.
 
     Parameters
     ----------
     name : str or None
-        None: the first that is in the data folder, if one is named; else the digits.
+        None: the first data set in ``data``, or the digits if ``data`` is None.
     view : str or None
-        Whose task the main predictor has; the first by default.
+        The view whose predictor is refined; None: the first.
     data : Path or None
     method : JointDiffusion
     seed : int
@@ -116,12 +79,9 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
     """
     folder = data_folder(data)
     if name is None:
-        there = [each for each in EXPERIMENTS.values() if data is not None and _is_in(each.dataset, folder)]
-        name = there[0].name if there else "digits"
-        if data is not None and not there:
-            raise InputError(f"{folder} holds no data set; manifuse datasets check says what it expects.")
+        name = "digits" if data is None else _first_in(folder)
     experiment = look_up(name, EXPERIMENTS, kind="data set")
-    dataset = CATALOGUE[experiment.dataset].loader(folder)
+    dataset = CATALOGUE[experiment.dataset].load(folder)
     view = next(iter(dataset.tasks)) if view is None else view
     look_up(view, dataset.tasks, kind=f"task of {name} named")
     case = Trial.prepare(dataset, experiment.protocol, seed).case(view)
@@ -135,96 +95,115 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
         seed=seed,
         held_back=RankLabels(test, dataset.tasks[view].labels[test]),
     )
-    _check(exploration)
-    return Page(exploration, ShownTables(exploration).export)
+    return _page(exploration, partial(export_tables, exploration))
 
 
-def request_of_files(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to options and config the output that `refine` asks for, as the export names it: none of what is read."""
-    main = Path(str(given.get("main", "")).partition("::")[0])
-    # What is read and never written is answered in CSV.
-    ending = main.suffix.lower() if main.suffix.lower() in WRITTEN else ".csv"
-    tables = [given.get("main", ""), *given.get("reference", ())]
-    others = [given[name] for name in ("labels", "pairs") if name in given]
-    read = {realpath(str(each).partition("::")[0]) for each in (*tables, *others)}
-    names = chain([f"refined{ending}"], (f"refined-{number}{ending}" for number in count(2)))
-    return {"out": next(name for name in names if realpath(name) not in read), **given}
+def export_config(options: RefineOptions, method: JointDiffusion) -> Export:
+    """Export the config of a problem in files, to be run in the folder that their paths are relative to.
+
+    The config repeats what the page shows, and asks for nothing else.
+    """
+    shown = replace(options, save=None, report=None, backend=HOST, cache=None)
+    return Export("run.toml", config_text(shown, method).encode(), "manifuse refine --config run.toml")
+
+
+def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
+    """Export the tables of a problem that is in no files, with a config to be run beside them."""
+    tables = {f"{table.name}.npz": table for table in (exploration.main, *exploration.references)}
+    main, *references = tables
+    options = RefineOptions(
+        main=main,
+        reference=references,
+        out=Path("refined.npz"),
+        labels=None if exploration.labels is None else Path("labels.csv"),
+        seed=exploration.seed,
+    )
+    files = {name: bytes(_as_archive(table)) for name, table in tables.items()}
+    if exploration.labels is not None:
+        files["labels.csv"] = _as_text(exploration.labels)
+    files["run.toml"] = config_text(options, method).encode()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, file in files.items():
+            # ZipInfo sets no time, so that the same problem gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(f"explored/{name}"), file)
+    command = "unzip explored.zip && cd explored && manifuse refine --config run.toml"
+    return Export("explored.zip", content.getvalue(), command)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port, before any work is done.
+    """Open the port, before any work is done.
 
     Raises
     ------
     InputError
-        If it cannot be had.
+        If the port cannot be opened.
     """
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise InputError(f"Port {port} of {host} cannot be listened on ({error.strerror}); choose others.") from None
+        raise InputError(
+            f"Port {port} of {host} cannot be listened on ({error.strerror}); choose another port or host."
+        ) from None
 
 
 def serve(page: Page, listening: socket.socket, *, host: str) -> None:
-    """Serve a page until it is interrupted; ``host`` is what the socket was asked to listen on."""
+    """Serve a page until it is interrupted; ``host`` is the address that the user asked to listen on."""
     uvicorn = require("uvicorn", extra="page", purpose="manifuse explore")
     shown = f"[{host}]" if ":" in host else host
-    application = page.application(names=(shown, socket.gethostname()), any_address=_is_everywhere(host))
+    name, port = listening.getsockname()[:2]
+    address = ipaddress.ip_address(name)
+    application = page.application(names=(shown, socket.gethostname()), any_address=address.is_unspecified)
     server = uvicorn.Server(uvicorn.Config(application, log_level="warning", server_header=False))
-    say(f"The page is at http://{shown}:{listening.getsockname()[1]} (ctrl-C ends it).")
-    if not _is_loopback(listening.getsockname()[0]):
+    say(f"The page is at http://{shown}:{port} (ctrl-C ends it).")
+    if not address.is_loopback:
         say(
-            f"manifuse: Everyone who can reach {shown} can read the tables on this page; without --host only this "
+            f"manifuse: Everyone who can reach {shown} can read the tables on this page; without --host, only this "
             "machine can.",
             style="yellow",
         )
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
-        # The way to leave, and no failure.
+        # This is how users leave, and not a failure.
         return
     finally:
         page.close()
 
 
-def _is_everywhere(host: str) -> bool:
-    """Whether a host stands for all interfaces."""
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+def _name_of_output(options: RefineOptions) -> Path:
+    """Name an output in the format of the main table, or else in CSV, that overwrites no input."""
+    ending = Path(options.main.partition("::")[0]).suffix.lower()
+    ending = ending if ending in WRITTEN else ".csv"
+    read = {realpath(file) for given in options.inputs for file in files_in(given)}
+    names = (f"refined{'' if number == 1 else f'-{number}'}{ending}" for number in count(1))
+    return Path(next(name for name in names if realpath(name) not in read))
 
 
-def _is_loopback(address: str) -> bool:
-    """Whether an address that is listened on can be reached from this machine alone."""
-    return ipaddress.ip_address(address).is_loopback
+def _first_in(folder: Path) -> str:
+    """Name the first data set whose files are in the folder; data sets of packages do not count."""
+    for name, experiment in EXPERIMENTS.items():
+        entry = CATALOGUE[experiment.dataset]
+        if entry.forms and entry.is_there(folder):
+            return name
+    raise InputError(f"{folder} holds no data set; 'manifuse datasets check' lists the files that are expected.")
 
 
-def _is_in(dataset: str, folder: Path) -> bool:
-    """Whether a data set lies in the folder, and not only in a package."""
-    entry = CATALOGUE[dataset]
-    return bool(entry.forms) and entry.is_there(folder)
-
-
-def _check(exploration: Exploration) -> None:
-    """Refuse, before the page opens, what `refine` would refuse."""
+def _page(exploration: Exploration, export: Callable[[JointDiffusion], Export]) -> Page:
+    """Make a page, unless `refine` would refuse the problem."""
     exploration.method.grid(labelled=exploration.labels is not None)
     exploration.score(exploration.problem())
+    return Page(exploration, export)
 
 
-def _as_archive(table: Observations) -> bytes:
-    content = io.BytesIO()
-    arrays: dict[str, Any] = {"ids": table.keys, "scores": table.scores}
-    if table.table is not None:
-        arrays["features"] = table.table
-    np.savez(content, **arrays)
-    return content.getvalue()
+def _as_archive(table: Observations) -> bytes | memoryview:
+    features = {} if table.table is None else {"features": table.table}
+    return table_bytes(".npz", {"ids": table.keys, "scores": table.scores, **features})
 
 
-def _as_text(labels: RankLabels) -> str:
+def _as_text(labels: RankLabels) -> bytes:
     assert labels.grades is not None, "data sets have graded labels"
-    content = io.StringIO()
-    writer = csv.writer(content, lineterminator="\n")
-    writer.writerow(["id", "label"])
-    writer.writerows(zip(labels.keys.tolist(), labels.grades.tolist(), strict=True))
+    content = io.BytesIO()
+    rows = np.column_stack([labels.keys, labels.grades.astype(np.str_)])
+    np.savetxt(content, rows, "%s", ",", header="id,label", comments="", encoding="utf-8")
     return content.getvalue()

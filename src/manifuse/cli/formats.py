@@ -1,11 +1,10 @@
-"""Formats of tables: CSV, Parquet, Arrow and JSON lines, whose columns polars reads."""
+"""Formats of tables that polars reads: CSV, Parquet, Arrow and JSON lines."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,39 +18,40 @@ from manifuse.cli.paths import demand_file, reading
 from manifuse.errors import InputError, require
 from manifuse.files import check_size, demand_memory
 
-#: Endings, with what polars calls the format, and the formats of which it reads a column without the others.
+#: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
 BY_COLUMN = ("parquet", "ipc")
 
-#: Memory that reading text takes, in sizes of its file: what was read, as columns, as an array, and to spare.
+#: Memory that reading text takes, in file sizes: the text, its columns, the array, and some to spare.
 GROWTH = 4
 
-#: Numbers that are read at once on their way into an array, or a column if that is longer; while they are read, five
-#: times as many are held.
-PART, HELD = 1 << 20, 5
+#: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
+#: for five times as many.
+PART, COPIES = 1 << 20, 5
 
-#: Bytes that an entry of a column takes that holds no numbers: as it was read, as an object, and as text.
+#: Bytes that one entry takes in a column that is not numeric: as it was read, as an object, and as text.
 ENTRY = 200
 
-#: Bytes in which the header of a CSV file ends, and what may stand between its names where commas should.
+#: Most bytes in the header of a CSV file, and separators that are found there in place of commas.
 HEADER = 1 << 20
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFile:
-    """A file of named columns, each to be taken once.
+    """A file of named columns; each can be taken once.
 
-    Of Parquet and Arrow nothing is read before it is taken; text is read whole, and gives its columns away.
+    Columns of Parquet and Arrow are read when they are taken. Text is read whole, and a column that is taken leaves
+    memory.
 
     Attributes
     ----------
     path : Path
     types : mapping
-        From the names of the columns to what polars says they hold.
+        The polars types of the columns, by their names.
     rows : int
     frame_of : callable
-        Gives a data frame that has the columns of these names.
+        Returns a data frame with the columns of these names.
     is_read : bool
         Whether all columns are in memory.
     """
@@ -63,15 +63,15 @@ class ColumnFile:
     is_read: bool
 
     def take(self, names: Sequence[str]) -> Columns:
-        """Take columns, each as an array of its own; ids stay the text they are.
+        """Take columns, each as an array; ids stay text.
 
         Raises
         ------
         InputError
-            If they cannot be read, would not fit into memory, or are ids with blanks about them.
+            If they cannot be read, would not fit into memory, or hold ids that are refused.
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
-        with _reading(self.path):
+        with reading(self.path):
             columns = {name: column.to_numpy() for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
@@ -79,36 +79,32 @@ class ColumnFile:
         return columns
 
     def take_matrix(self, names: Sequence[str]) -> NDArray[Any]:
-        """Take columns of numbers as one array (n, d), of single precision where all of them are.
+        """Take columns of numbers as one array (n, d), in single precision if all columns are.
 
-        Beside the array, never more than a few columns are in memory.
+        Only a few columns at a time are in memory beside the array.
 
         Raises
         ------
         InputError
-            If they cannot be read, would not fit into memory, or hold something else than numbers.
+            If they cannot be read, would not fit into memory, or hold anything but numbers.
         """
         is_single = all(str(self.types[name]) == "Float32" for name in names)
         dtype = np.dtype(np.float32 if is_single else np.float64)
         width = min(len(names), max(1, PART // max(1, self.rows)))
-        self._demand_memory(dtype.itemsize * (len(names) + HELD * width))
+        self._demand_memory(dtype.itemsize * (len(names) + COPIES * width))
         matrix = np.empty((self.rows, len(names)), dtype)
         for first in range(0, len(names), width):
-            with _reading(self.path):
-                for place, (name, column) in enumerate(self._plain(names[first : first + width]), first):
+            with reading(self.path):
+                for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
                     if not column.dtype.is_numeric():
-                        demand_numbers(self.path, {name: column.to_numpy()})
-                    # Piece by piece, for polars would copy them into one before.
-                    row = 0
-                    for piece in column.get_chunks():
-                        matrix[row : row + len(piece), place] = piece.to_numpy()
-                        row += len(piece)
+                        demand_numbers(self.path, name, column.to_numpy())
+                    matrix[:, index] = column.to_numpy()
         return matrix
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         frame = self.frame_of(names)
         if frame.height != self.rows:
-            raise ValueError(f"{frame.height} rows came where {self.rows} were promised")
+            raise ValueError(f"{frame.height} rows came where the file promised {self.rows}")
         return ((name, plain_column(frame.drop_in_place(name))) for name in names)
 
     def _demand_memory(self, bytes_of_row: float) -> None:
@@ -117,23 +113,24 @@ class ColumnFile:
 
 
 def open_columns(path: Path) -> ColumnFile:
-    """Look what columns a file has.
+    """Find out which columns a file has.
 
     Raises
     ------
     InputError
-        If it has another ending, cannot be read, or is text that would not fit into memory.
+        If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
     polars = require("polars", extra="tables", purpose=f"Reading {path}")
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         raise InputError(
-            f"{path} ends in {path.suffix!r}, but one of {', '.join(FORMATS)} was expected (or .npz for scores)."
+            f"{path} ends in {path.suffix!r}, but one of {', '.join(FORMATS)} was expected (or .npz or .h5ad for "
+            "scores); save it in one of these formats."
         )
     demand_file(path)
     if form not in BY_COLUMN:
         check_size(path, growth=GROWTH)
-    with _reading(path):
+    with reading(path):
         return _by_column(path, form, polars) if form in BY_COLUMN else _whole(path, form, polars)
 
 
@@ -146,11 +143,11 @@ def read_columns(path: Path) -> Columns:
 def _by_column(path: Path, form: str, polars: ModuleType) -> ColumnFile:
     types = _opened(path, getattr(polars, f"read_{form}_schema"))
     rows = _opened(path, lambda file: getattr(polars, f"scan_{form}")(file).select(polars.len()).collect().item())
-    # By their places, for polars takes names such as ^x$ for patterns.
-    places = {name: place for place, name in enumerate(types)}
+    # By position, because polars takes names such as ^x$ for patterns.
+    positions = {name: position for position, name in enumerate(types)}
 
     def frame_of(names: Sequence[str]) -> Any:
-        chosen = [places[name] for name in names]
+        chosen = [positions[name] for name in names]
         return _opened(path, lambda file: getattr(polars, f"read_{form}")(file, columns=chosen))
 
     return ColumnFile(path, types, rows, frame_of, is_read=False)
@@ -167,13 +164,9 @@ def _whole(path: Path, form: str, polars: ModuleType) -> ColumnFile:
 
 
 def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
-    # An opened file, for polars takes brackets and stars in a name for a pattern.
+    # An opened file, because polars takes brackets and stars in a name for a pattern.
     with path.open("rb") as file:
         return read(file)
-
-
-def _reading(path: Path) -> AbstractContextManager[None]:
-    return reading(path, path.suffix[1:], is_text=True)
 
 
 def _check_header(path: Path) -> None:
@@ -184,18 +177,20 @@ def _check_header(path: Path) -> None:
         raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
     try:
         header = line.decode("utf-8-sig").rstrip("\r\n")
+        if "\r" in header:
+            raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
         names = next(csv.reader([header]), [])
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"The header of {path} is no line of UTF-8; save the table as CSV in UTF-8.") from None
-    if "\r" in header:
-        raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
+        raise InputError(
+            f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
+        ) from None
     for sign, word in SEPARATORS.items():
         if len(names) == 1 and sign in header:
-            raise InputError(f"{path} is separated by {word}, but commas were expected; save it so.")
+            raise InputError(f"{path} is separated by {word}, but commas were expected; save it with commas.")
     if len(names) > 1 and "" in names:
         raise InputError(
             f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
         )
-    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if repeated is not None:
         raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")

@@ -1,4 +1,4 @@
-"""Paths of files that are read and written: checked before any work is done, and named where reading fails."""
+"""Paths of files that are read and written, checked before any work is done."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from manifuse.files import check_name, check_writable, shorten
 
 
 def demand_file(path: Path) -> None:
-    """Refuse a path where there is no file, or an empty one.
+    """Refuse a path without a file, or with an empty one.
 
     Raises
     ------
     InputError
-        If so, or if nobody may look.
+        If there is no such file, it is empty, or its folder may not be read.
     """
     check_name(path)
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
-        raise InputError(f"{path} cannot be looked at ({error.strerror}); check the name.") from None
+        raise InputError(f"{path} cannot be found ({error.strerror}); check the name.") from None
     if size is None:
         raise InputError(f"{path} is not there; check the name.")
     if size == 0:
@@ -31,10 +31,10 @@ def demand_file(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path, kind: str, *, is_text: bool = False) -> Iterator[None]:
-    """Say in one sentence that a file cannot be read as what it should be.
+def reading(path: Path, kind: str | None = None) -> Iterator[None]:
+    """Turn any error inside into one sentence: the file cannot be read as ``kind``, or as what its ending says.
 
-    What a damaged file makes its reader raise is not promised; a panic of polars is not even an ``Exception``.
+    A reader may raise anything for a damaged file; a panic of polars is not even an ``Exception``.
     """
     try:
         yield
@@ -43,25 +43,30 @@ def reading(path: Path, kind: str, *, is_text: bool = False) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        remedy = "save it as UTF-8" if is_text and "utf-8" in str(error) else "check what it is"
-        raise InputError(f"{path} cannot be read as {kind} ({shorten(error)}); {remedy}.") from None
+        remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
+        raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
 
 
-def check_paths(*, read: Iterable[Path | str | None], written: Iterable[Path | None]) -> None:
-    """Refuse to write over what is read, or two results into one file, before any work is done.
+def files_in(given: Path | str) -> list[str]:
+    """Return the files that a table names: itself, and in ``FILE::FEATURES.npy`` that of the features too."""
+    return [part for part in str(given).split("::", 1) if part]
+
+
+def check_paths(*, read: Iterable[Path | str], written: Iterable[Path | None]) -> None:
+    """Refuse to overwrite an input, or to write two results into one file, before any work is done.
 
     Parameters
     ----------
-    read : iterable of path-like or None
-        Tables as `read_table` takes them, features in files of their own included, and other files.
+    read : iterable of path-like
+        Tables as `read_table` takes them, and other files.
     written : iterable of Path or None
 
     Raises
     ------
     InputError
-        If a file is in both, or is written twice; or one could not be written, or a name is no text.
+        If a file is in both, or is written twice; if one could not be written, or its name is not text in UTF-8.
     """
-    parts = [part for given in read if given is not None for part in str(given).split("::", 1) if part]
+    parts = [part for given in read for part in files_in(given)]
     for part in parts:
         check_name(Path(part))
     taken = {realpath(part) for part in parts}
@@ -70,5 +75,5 @@ def check_paths(*, read: Iterable[Path | str | None], written: Iterable[Path | N
             continue
         check_writable(path)
         if realpath(path) in taken:
-            raise InputError(f"{path} would be written over what is read, or twice; give it a name of its own.")
+            raise InputError(f"{path} would overwrite an input, or be written twice; give each output its own name.")
         taken.add(realpath(path))

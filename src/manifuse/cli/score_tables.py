@@ -1,22 +1,23 @@
-"""Tables of scores, from whatever file they stand in."""
+"""Tables of scores, read from a file of any format."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from manifuse.cli.annotated import read_annotated
 from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file, reading
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
-from manifuse.files import check_size, read_archive
+from manifuse.errors import InputError, require
+from manifuse.files import check_size, demand_memory, read_archive
 
 #: Ids, scores and features of a table.
 Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -24,7 +25,7 @@ Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One table of scores as it stood in a file.
+    """One table of scores as a file holds it.
 
     Attributes
     ----------
@@ -48,30 +49,29 @@ def read_table(given: str, *, features: str | None = None) -> Table:
     ----------
     given : str
         A file with columns ``id`` and ``score``, every other column a feature; or an archive (``.npz``) of
-        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from a file
-        of their own, in the same row order. Of annotated data (``.h5ad``), ids are the ``obs_names``, the score
-        a column of ``obs``, features an entry of ``obsm``, which ``FILE::ENTRY`` names where there are several.
+        arrays ``ids``, ``scores`` and ``features``. ``FILE::FEATURES.npy`` takes the features from another
+        file, in the same row order. In annotated data (``.h5ad``), ids are the ``obs_names``, the score is
+        a column of ``obs``, and the features are an entry of ``obsm``; ``FILE::ENTRY`` chooses among several.
     features : str, optional
-        A regular expression that the names of feature columns match from the start.
+        A regular expression. Columns are features if their names start with a match.
 
     Raises
     ------
     InputError
-        If the file cannot be read as that.
+        If the file cannot be read as a table of scores.
     """
     file, _, entry = given.partition("::")
     path = Path(file)
-    if path.suffix.lower() == ".h5ad":
-        if features is not None:
-            raise InputError(f"--features chooses among columns, but {path} has entries; write {path}::ENTRY.")
-        return Table(path.stem, *read_annotated(path, entry))
-    if path.suffix.lower() == ".npz":
-        if features is not None:
-            raise InputError(f"--features chooses among columns, but {path} is an archive; leave it out.")
-        ids, scores, table = _from_archive(path)
-    else:
-        ids, scores, table = _from_columns(path, features, bare=bool(entry))
-    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else table)
+    ending = path.suffix.lower()
+    if features is not None and ending in (".h5ad", ".npz"):
+        raise InputError(
+            f"--features came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
+            "among the entries of annotated data)."
+        )
+    if ending == ".h5ad":
+        return Table(path.stem, *_from_annotated(path, entry))
+    ids, scores, matrix = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
+    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else matrix)
 
 
 def _from_archive(path: Path) -> Parts:
@@ -84,21 +84,63 @@ def _from_archive(path: Path) -> Parts:
 
 
 def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
-    """With ``bare``, features stand elsewhere."""
+    """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path)
     demand_columns(path, file.types, "id", "score")
     columns = file.take(["id", "score"])
-    demand_numbers(path, {"score": columns["score"]})
+    demand_numbers(path, "score", columns["score"])
     names = [] if bare else [name for name in file.types if name not in columns]
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
     return columns["id"], columns["score"], file.take_matrix(names) if names else None
 
 
+def _from_annotated(path: Path, entry: str) -> Parts:
+    """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
+    anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
+    h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
+    demand_file(path)
+    with reading(path, "annotated data"):
+        with h5py.File(path, "r") as file:
+            demand_memory(path, _size_of(file, h5py))
+        # Backed: the matrix is not needed here, and stays in the file.
+        cells = anndata.read_h5ad(path, backed="r")
+    with closing(cells.file):
+        demand_columns(path, map(str, cells.obs.columns), "score")
+        ids, scores = cells.obs_names.to_numpy(), cells.obs["score"].to_numpy()
+        demand_numbers(path, "score", scores)
+        demand_visible(path, "obs_names", ids)
+        entries = list(cells.obsm)
+        if entry not in entries and (entry or len(entries) > 1):
+            known = ", ".join(entries) or "none"
+            raise InputError(
+                f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+            )
+        features: Any = cells.obsm[entry or entries[0]] if entries else None
+        is_sparse = issparse(features)
+        return ids, scores, features if features is None else np.asarray(features.toarray() if is_sparse else features)
+
+
+def _size_of(file: Any, h5py: Any) -> float:
+    """Return the bytes that everything but the matrix takes in memory, by the shapes in the file; sparse as dense."""
+    sizes: list[float] = []
+
+    def add(name: str, entry: Any) -> None:
+        if name.partition("/")[0] in ("X", "raw"):
+            return
+        if isinstance(entry, h5py.Dataset):
+            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+        elif name.startswith("obsm/") and "shape" in entry.attrs:
+            sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
+
+    file.visititems(add)
+    return sum(sizes)
+
+
 def read_features(path: Path) -> NDArray[Any]:
     """Read a feature matrix from a ``.npy`` file."""
     if path.suffix.lower() != ".npy":
-        raise InputError(f"{path} ends in {path.suffix!r}, but features of their own come as .npy; save them so.")
+        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
     check_size(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:

@@ -1,48 +1,19 @@
-"""What came out of a refinement, in short: for programs as plain data, for people as a table."""
+"""A summary of a refinement for people: a table of the references, and a few sentences."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from manifuse import __version__
 from manifuse.cli.console import people, say
-from manifuse.refinement import Refinement
 
 
-def summarise(result: Refinement, *, seconds: float) -> dict[str, Any]:
-    """Describe the result as plain data, the same for a program and for a person."""
-    choice = result.choice
-    return {
-        "accepted": result.accepted,
-        "reason": str(result.reason),
-        "accuracy": None if result.accuracy is None else dict(result.accuracy),
-        "gain": None if result.gain is None else asdict(result.gain),
-        "references": [asdict(relevance) for relevance in result.relevance],
-        "hyperparameters": {
-            "neighbours": choice.setting.neighbours,
-            "score_scale": choice.setting.score_scale,
-            "standardised": list(choice.standardised),
-            "recall": list(choice.recall),
-            "bridge": {"scheme": type(choice.setting.bridge).__name__, **choice.setting.bridge.parameters()},
-            "step_size": choice.step_size,
-            "weight_scale": choice.weight_scale,
-            "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
-            "rounds": result.history[-1].round,
-        },
-        "rows": len(result.main),
-        "seconds": round(seconds, 3),
-        "version": __version__,
-        "seed": result.seed,
-    }
-
-
-def print_summary(summary: dict[str, Any], out: Path) -> None:
-    """Print what `summarise` gave, and where the rows went."""
+def print_summary(summary: Mapping[str, Any], out: Path) -> None:
+    """Print what `run_refine` returns, and where the rows were written."""
     table = Table(title="References")
     for heading in ("name", "pairs", "reached", "alignment", "on the pairs", "chance", "fidelity", "weight"):
         table.add_column(heading, justify="left" if heading == "name" else "right")

@@ -6,9 +6,9 @@ import pytest
 import manifuse as mf
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.report.drawing import as_svg
-from manifuse.study.datasets.dataset import Dataset
+from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import hw
+from manifuse.study.datasets.hw import HW
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.protocol import Protocol, Roles
@@ -22,12 +22,8 @@ from manifuse.study.ranking.accuracy import ranking_accuracy
 def attributes(rows, tasks, rng):
     """Some attributes of the same rows."""
     features = rng.standard_normal((rows, 6))
-    return Dataset.of_attributes(
-        "attributes",
-        "Attributes",
-        features,
-        {f"a{k}": np.round(features @ rng.standard_normal(6)) for k in range(tasks)},
-    )
+    labels = [np.round(features @ rng.standard_normal(6)) for _ in range(tasks)]
+    return Dataset("attributes", "Attributes", {f"a{k}": Task(features, labels[k]) for k in range(tasks)})
 
 
 def test_no_row_is_used_twice_where_rows_are_decoupled():
@@ -106,7 +102,7 @@ def test_an_oracle_knows_the_references_on_the_main_rows(trial):
 
 
 def test_on_hw_the_papers_claims_hold_on_one_split(data):
-    trial = Trial.prepare(hw(data), Protocol("decoupled"), 1)
+    trial = Trial.prepare(HW.load(data), Protocol("decoupled"), 1)
     cases = {task: trial.case(task) for task in trial.dataset.tasks}
     alone = {task: case.test_accuracy(case.main.scores) for task, case in cases.items()}
     for task in ("fac", "pix"):

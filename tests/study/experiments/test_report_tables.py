@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows
 
+from manifuse.report.drawing import as_pdf, as_svg
+from manifuse.report.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.result_figures import draw_results, draw_surface_of, rivals
-from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import surfaces_of
 from manifuse.study.experiments.result_tables import (
     RIVALS,
     accuracy_grid,
@@ -28,8 +28,8 @@ from manifuse.study.experiments.result_tables import (
     tasks_grid,
     times_grid,
 )
-from manifuse.report.drawing import as_pdf, as_svg
-from manifuse.report.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
+from manifuse.study.experiments.statistics import summarise
+from manifuse.study.experiments.surface import surfaces_of
 
 
 @pytest.fixture(scope="module")

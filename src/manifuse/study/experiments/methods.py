@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.schemes import ImplicitEuler
+from manifuse.evidence.score import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement
@@ -74,21 +75,13 @@ class Method:
 
 
 def describe(result: Refinement) -> dict[str, Any]:
-    """Return what a refinement chose and found, as the plain data of a row."""
-    choice = result.choice
-    bridge = choice.setting.bridge
+    """Return the hyperparameters of a row: what a refinement chose, what it weighed, and the accuracy surface."""
+    choice, found = result.choice, result.to_dict()
     return {
-        "accepted": result.accepted,
-        "rounds": result.history[-1].round,
-        "step_size": choice.step_size,
-        "weight_scale": choice.weight_scale,
-        "neighbours": choice.setting.neighbours,
-        "score_scale": choice.setting.score_scale if np.isfinite(choice.setting.score_scale) else "infinite",
-        "bridge": {"scheme": type(bridge).__name__, **bridge.parameters()},
-        "standardised": list(choice.standardised),
-        "presmoothing": None if choice.presmoothing is None else choice.presmoothing.hyperparameters(),
+        **found["hyperparameters"],
+        "accepted": found["accepted"],
+        "gain": found["gain"],
         "weights": {entry.name: round(entry.weight, DIGITS) for entry in result.relevance},
-        "gain": None if result.gain is None else asdict(result.gain),
         "step_sizes": list(choice.step_sizes),
         "weight_scales": list(choice.weight_scales),
         "surface": None if choice.surface is None else np.round(choice.surface, DIGITS).tolist(),
@@ -180,7 +173,7 @@ def _stack_by_ridge(case: Case) -> Outcome:
 
 
 def _smooth(case: Case) -> Outcome:
-    score = case.problem.score(case.labels, regression=False)
+    score = score_of(case.labels, case.main, regression=False)
     return Outcome(*self_smoothing(case.main, score, np.random.default_rng(case.trial.seed)))
 
 

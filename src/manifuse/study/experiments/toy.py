@@ -11,10 +11,9 @@ from manifuse.backends.host import Host
 from manifuse.diffusion.joint import diffuse
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.relevance import weigh_pairs
-from manifuse.evidence.tuning import choose_bridges, scalings_to_try
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
+from manifuse.preparation import prepare
 from manifuse.study.datasets.synthetic import TASKS, ToyTasks, group_of
 
 
@@ -66,21 +65,16 @@ def estimate_metrics(
     toy: ToyTasks, method: JointDiffusion, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Metrics:
     """Take every task as the main predictor once, without labels. ``tick`` is called after each task."""
-    backend = Host()
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
         problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        bridges, folds, _ = choose_bridges(
-            problem, method, seed, backend, scalings_to_try(problem, method, seed, backend)
-        )
-        evidence = weigh_pairs(bridges, folds, seed)
-        gates = np.array([0.0 if method.ignore_chance and seen.is_chance else 1.0 for seen in evidence])
-        path = diffuse(bridges, method, gates, None)
-        pairs[task, others] = [abs(seen.alignment) for seen in evidence]
-        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in evidence]
+        prepared = prepare(problem, method, None, seed, Host())
+        path = diffuse(problem, prepared.bridges, prepared.active, None)
+        pairs[task, others] = [abs(seen.alignment) for seen in prepared.pair_evidence]
+        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in prepared.pair_evidence]
         for metric, predictions in ((first, problem.start), (final, path.predictions)):
-            arrived = bridges.transport(predictions).values
+            arrived = prepared.bridges.arrive(predictions).references.values
             towards = np.broadcast_to(predictions[:, None], arrived.shape)
             metric[task, others] = np.abs(alignment(towards, arrived))
         tick()

@@ -1,0 +1,104 @@
+"""What ``manifuse refine`` is asked for: one dataclass, from which options, config keys and help follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from os.path import realpath
+from pathlib import Path
+from typing import Annotated, Any, get_origin, get_type_hints
+
+from typer import Argument, Option
+
+#: An option of every command that prints a result.
+AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
+#: What a command was given, by the names of `RefineOptions`.
+Given = Mapping[str, Any]
+
+#: The name of the backend that uses this machine's cores and memory.
+HOST = "host"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefineOptions:
+    """What one run of ``manifuse refine`` is asked for.
+
+    A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
+    with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
+    ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
+    default must be given. ``method`` has the hyperparameters that the config sets, by their names in `JointDiffusion`.
+    """
+
+    main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
+    reference: Annotated[list[str], Option(help="The table of another predictor; may be repeated.")]
+    out: Annotated[Path, Option(help="The file to write the refined table to.")]
+    labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
+    pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
+    features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None
+    task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
+    save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
+    backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
+    cache: Annotated[Path | None, Option(help="A folder that keeps neighbour searches for later runs.")] = None
+    report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
+    seed: Annotated[int, Option(help="Equal seeds give equal results; 0 by default.", min=0)] = 0
+    drop_invalid: Annotated[
+        bool, Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
+    ] = False
+    safeguarded: Annotated[
+        bool | None, Option("--safeguard/--no-safeguard", help="Change scores only if the gain is certain (default).")
+    ] = None
+    config: Annotated[Path | None, Option(help="A TOML file of options; the command line overrules it.")] = None
+    method: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> list[Path | str]:
+        """The tables and files that the run reads; a table may be ``FILE::FEATURES.npy``."""
+        files = (self.main, *self.reference, self.labels, self.pairs, self.config, self.cache)
+        return [file for file in files if file is not None]
+
+    @property
+    def record(self) -> Path | None:
+        """Where the record of the run goes; None if that is the config that was read, which is left as it is."""
+        path = self.out.with_suffix(".run.toml")
+        return None if self.config is not None and realpath(path) == realpath(self.config) else path
+
+
+def takes(kind: type, *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a dataclass.
+
+    The command's first parameter receives a dictionary of the options that were given on the command line.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass; its fields that are annotated with typer options are the options.
+    *names : str
+        Take only these fields; without names, take all.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    options = {
+        name: Annotated[hints[name].__origin__ | None, *hints[name].__metadata__]
+        for name in names or hints
+        if get_origin(hints[name]) is Annotated
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        _, *own = signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            given = {name: values.pop(name) for name in options}
+            command({name: value for name, value in given.items() if value is not None}, **values)
+
+        taken = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=hint) for name, hint in options.items()
+        ]
+        run.__signature__ = Signature(  # type: ignore[attr-defined]
+            [*taken, *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own)]
+        )
+        run.__annotations__ = {}
+        return run
+
+    return decorate
