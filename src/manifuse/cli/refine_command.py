@@ -31,7 +31,8 @@ from manifuse.files import shorten
 from manifuse.footprint import demand_memory_to_replay
 from manifuse.persistence import check_model, save
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_page import check_report, page_of, write_page
+from manifuse.report.markup import write_page
+from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run import refine
 
 

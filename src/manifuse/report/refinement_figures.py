@@ -1,4 +1,4 @@
-"""Figures of one refinement, drawn with matplotlib."""
+"""Figures of one refinement, each with the text below it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.refinement import Choice
+from manifuse.refinement import Refinement
 from manifuse.report.drawing import (
     AMBER,
     BLUE,
@@ -19,55 +19,121 @@ from manifuse.report.drawing import (
     ROSE,
     RULE,
     SKY,
+    Figure,
     blank,
-    draw_cells,
-    ink,
+    draw_alignments,
+    draw_surface,
     label,
 )
-from manifuse.report.refinement_statistics import LITTLE, Course, Metric, Shift
+from manifuse.report.refinement_statistics import LITTLE, Course, Metric, Shift, by_weight
 
-#: References that a figure has room for; tables have all.
+#: The most references that a figure has room for; tables have all.
 MOST_DRAWN = 24
 
-#: Lines that can be told apart; further ones are grey.
+#: The most rows that a picture of scores has dots for; its caption says so.
+DOTS = 1000
+
+#: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
 
-#: Entries up to which the cells of a metric are small print and not only colours.
-LEGIBLE = 12
+
+def reference_figures(result: Refinement, metric: Metric) -> list[Figure]:
+    """Draw what is known of the references of the largest weight, and how they align with each other."""
+    order = by_weight(result)
+    drawn = order[:MOST_DRAWN]
+    only = f" Drawn are the {len(drawn)} of the largest weight." if len(drawn) < len(order) else ""
+    own = len(metric.names) - len(order)
+    shown = [*range(own), *(own + index for index in drawn)]
+    alignments = draw_alignments(
+        metric.values[np.ix_(shown, shown)],
+        [metric.names[index] for index in shown],
+        measure="|alignment| on the main rows",
+    )
+    return [
+        Figure(
+            draw_relevance([result.relevance[index] for index in drawn]),
+            "Each line is one reference. A diamond outside the grey band: the reference agrees with the main predictor, "
+            f"on the rows known to both, more than by chance.{only}",
+        ),
+        Figure(
+            alignments,
+            "How alike scores are on all main rows, where bridges carry the references to these rows: 1 is the same "
+            f"up to offset and scale, 0 has nothing in common, below 0 is the reverse.{only}",
+        ),
+    ]
 
 
-def draw_surface(choice: Choice, *, title: str, measure: str = "accuracy on the labels, first round") -> Any:
-    """Draw the score on the labels over the (delta, sigma²) grid, the chosen cell marked."""
-    assert choice.surface is not None, "there is a surface only with labels"
-    chosen = choice.step_size, choice.weight_scale
-    return draw_cells(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title, measure=measure)
+def row_figures(result: Refinement, shift: Shift) -> list[Figure]:
+    """Draw how the scores changed and, if a reference took part, how many rows have how much support."""
+    rows, count = shift.sample(DOTS), len(shift.keys)
+    some = f"{len(rows):,} of {count:,} rows are drawn, evenly spaced in the order of the scores before."
+    some = some if len(rows) < count else "All rows are drawn."
+    caption = f"Scores before and after; on the dotted line nothing changed. Bright rows have much support. {some}"
+    drawn = [Figure(draw_shift(shift, rows), caption)]
+    if result.weights.any():
+        drawn.append(Figure(draw_support(shift), "How many rows have how much support."))
+    return drawn
+
+
+def course_figures(result: Refinement) -> list[Figure]:
+    """Draw the steps, if any was taken, and the score of every cell of the grid, if there was a choice of cells."""
+    course, choice = Course.of(result), result.choice
+    if not course.moved:
+        return []
+    measure = "minus root mean squared error" if result.method.is_regression else "ranking accuracy"
+    measure = f"{measure} on the labels"
+    before = np.nan
+    if result.accuracy is not None:
+        known = result.accuracy["before"]
+        before = -known["rmse"] if result.method.is_regression else known["accuracy"]
+    names = [entry.name for entry in result.relevance]
+    ends = "the score on the labels stops rising" if np.isfinite(before) else "the predictions settle"
+    drawn = [
+        Figure(
+            draw_course(course, names, by_weight(result)[:MOST_DRAWN], measure=measure, before=before),
+            f"Step by step, until {ends}. Alignments may jump where a round begins, because it builds new bridges.",
+        )
+    ]
+    if choice.surface is not None and choice.surface.size > 1:
+        chosen = choice.step_size, choice.weight_scale
+        axes = choice.step_sizes, choice.weight_scales
+        drawn.append(
+            Figure(
+                draw_surface(choice.surface, *axes, chosen, measure=f"{measure}, first round"),
+                "What the labels say of each step size δ and weight scale σ², in the first round; the cross marks the "
+                "chosen cell. A wide bright field means that the choice hardly matters.",
+            )
+        )
+    return drawn
 
 
 def draw_relevance(relevance: Sequence[Relevance]) -> Any:
-    """Draw what is known of every reference: alignments over chance, fidelity, weight and reach."""
+    """Draw what is known of every reference: alignments, chance level, fidelity, weight and reach."""
     figure, (left, right) = blank(8.4, 0.46 * len(relevance) + 1.7, columns=2, width_ratios=[3, 2], sharey=True)
-    places = np.arange(len(relevance))[::-1]
+    heights = np.arange(len(relevance))[::-1]
 
     def column(name: str) -> FloatArray:
         return np.array([getattr(entry, name) for entry in relevance])
 
     chance = column("chance_alignment")
-    left.barh(places, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
+    left.barh(heights, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
     marks = {
         "held_out_alignment": ("D", BLUE, BLUE, "main predictor at the pairs (held out)"),
         "alignment": ("o", "none", BLUE, "refined scores over the bridge (optimistic)"),
         "fidelity": ("^", ORANGE, ORANGE, "bridge at held-out pairs (fidelity)"),
     }
     for name, (marker, face, edge, text) in marks.items():
-        left.scatter(column(name), places, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3)
-    reversed_ones = min(column(name).min() for name in marks) < -0.02
-    left.set_xlim(-1.04 if reversed_ones else min(-0.04, -1.04 * chance.max()), 1.04)
-    left.set_xticks(np.arange(-1.0 if reversed_ones else 0.0, 1.1, 0.5))
+        left.scatter(
+            column(name), heights, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3
+        )
+    has_reverse = min(column(name).min() for name in marks) < -0.02
+    left.set_xlim(-1.04 if has_reverse else min(-0.04, -1.04 * chance.max()), 1.04)
+    left.set_xticks(np.arange(-1.0 if has_reverse else 0.0, 1.1, 0.5))
     left.axvline(0, color=GREY, lw=0.8)
     left.set_xlabel("alignment")
-    left.set_yticks(places, [label(entry.name) for entry in relevance])
-    right.barh(places + 0.17, column("weight"), height=0.3, color=BLUE, label="weight")
-    right.barh(places - 0.17, column("reached"), height=0.3, color=AMBER, label="share of rows reached")
+    left.set_yticks(heights, [label(entry.name) for entry in relevance])
+    right.barh(heights + 0.17, column("weight"), height=0.3, color=BLUE, label="weight")
+    right.barh(heights - 0.17, column("reached"), height=0.3, color=AMBER, label="share of rows reached")
     right.set_xlim(0, 1.04)
     right.set_ylim(-0.6, len(relevance) - 0.4)
     right.set_xlabel("weight and reach")
@@ -78,26 +144,8 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
     return figure
 
 
-def draw_metric(metric: Metric) -> Any:
-    """Draw how main predictor, refinement and references align with each other on the main rows."""
-    count = len(metric.names)
-    side = max(4.2, 0.34 * count + 1.8)
-    figure, axes = blank(side + 0.6, 0.92 * side, layout="compressed")
-    image = axes.imshow(np.abs(metric.values), cmap="cividis", vmin=0, vmax=1)
-    if count <= LEGIBLE:
-        for (row, column), value in np.ndenumerate(metric.values):
-            axes.text(
-                column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink(abs(float(value)))
-            )
-    names = [label(name) for name in metric.names]
-    axes.set_xticks(range(count), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8.5)
-    axes.set_yticks(range(count), names, fontsize=8.5)
-    figure.colorbar(image, ax=axes, fraction=0.046, label="|alignment| on the main rows")
-    return figure
-
-
 def draw_course(course: Course, names: Sequence[str], order: Sequence[int], *, measure: str, before: float) -> Any:
-    """Draw how scores on the labels, where there are any, and alignments went over the steps.
+    """Draw the alignments and, with labels, the scores on them over the steps.
 
     Parameters
     ----------
@@ -105,7 +153,7 @@ def draw_course(course: Course, names: Sequence[str], order: Sequence[int], *, m
     names : sequence of str
         Of the references.
     order : sequence of int
-        Places of the references, the most important first: these get colours.
+        Indices of the references, the most important first: these get colours.
     measure : str
         What the scores are.
     before : float
@@ -113,40 +161,38 @@ def draw_course(course: Course, names: Sequence[str], order: Sequence[int], *, m
     """
     labelled = bool(np.isfinite(course.scores).all())
     figure, axes = blank(8.4 if labelled else 6.4, 3.4, columns=2 if labelled else 1)
-    panels = list(axes) if labelled else [axes]
+    panels = np.atleast_1d(axes)
     if labelled:
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
         panels[0].plot(course.taken, course.scores, color=BLUE, marker="o", ms=3.5, label="in the diffusion")
         panels[0].set_ylabel(measure)
         panels[0].legend(frameon=False, fontsize=8, loc="center right")
-    lines = []
-    for number, place in enumerate(order):
-        colour, style = LINES[number] if number < len(LINES) else (RULE, "-")
-        look = {"color": colour, "ls": style, "lw": 1.7, "marker": "o", "ms": 2.5, "zorder": 3 - number / len(order)}
-        lines += panels[-1].plot(course.taken, course.alignments[:, place], **look)
-    panels[-1].set_ylabel("alignment with references")
-    shown = min(len(LINES), len(order))
-    legend = panels[-1].legend(
-        lines[:shown],
-        [str(number) for number in range(shown)],
-        frameon=False,
-        fontsize=8,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-    )
-    # Given as they are, names that begin with an underscore would be left out.
-    for text, place in zip(legend.get_texts(), order, strict=False):
-        text.set_text(label(names[place]))
-    for axes in panels:
+    _draw_alignments_of(course, names, order, panels[-1])
+    for panel in panels:
         for start in course.starts:
-            axes.axvline(start, color=RULE, lw=0.7, zorder=0)
-        axes.set_xlabel("steps (lines: a new round)")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+            panel.axvline(start, color=RULE, lw=0.7, zorder=0)
+        panel.set_xlabel("steps (lines: a new round)")
+        panel.xaxis.get_major_locator().set_params(integer=True)
     return figure
 
 
+def _draw_alignments_of(course: Course, names: Sequence[str], order: Sequence[int], panel: Any) -> None:
+    lines = []
+    for number, index in enumerate(order):
+        colour, style = LINES[number] if number < len(LINES) else (RULE, "-")
+        look = {"color": colour, "ls": style, "lw": 1.7, "marker": "o", "ms": 2.5, "zorder": 3 - number / len(order)}
+        lines += panel.plot(course.taken, course.alignments[:, index], **look)
+    panel.set_ylabel("alignment with references")
+    shown = lines[: len(LINES)]
+    outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    legend = panel.legend(shown, [str(number) for number in range(len(shown))], frameon=False, fontsize=8, **outside)
+    # Written afterwards, because a legend leaves out the names that begin with an underscore.
+    for text, index in zip(legend.get_texts(), order, strict=False):
+        text.set_text(label(names[index]))
+
+
 def draw_shift(shift: Shift, rows: IndexArray) -> Any:
-    """Draw scores before and after of some rows, their colour the support."""
+    """Draw the scores of some rows before and after; the colour is the support."""
     figure, axes = blank(5.0, 4.2)
     before, after = shift.before[rows], shift.after[rows]
     ends = [min(before.min(), after.min()), max(before.max(), after.max())]
