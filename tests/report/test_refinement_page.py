@@ -1,4 +1,4 @@
-"""The page about a refinement: what it says in every kind of run, and that it needs nothing beside it."""
+"""The page about a refinement: what it says in every kind of run, and that it loads nothing from elsewhere."""
 
 import re
 import sys
@@ -220,10 +220,11 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     if result.accepted:
         moved = {line[0]: line for table in read.tables if table[0][0] == "id" for line in table[1:]}
         shift = Shift.of(result)
-        assert set(moved) == {move.id for move in (*shift.risen(10), *shift.fallen(10))}
-        for move in shift.risen(10):
-            assert moved[move.id][1:4] == [f"{move.rise:+.0f}", f"{move.rank_before:.0f}", f"{move.rank_after:.0f}"]
-            assert moved[move.id][-1] == f"{move.support:.2f}"
+        assert set(moved) == {shift.keys[row] for row in (*shift.risen(10), *shift.fallen(10))}
+        for row in shift.risen(10):
+            ranks = [f"{numbers[row]:.0f}" for numbers in shift.ranks]
+            assert moved[shift.keys[row]][1:4] == [f"{shift.rises[row]:+.0f}", *ranks]
+            assert moved[shift.keys[row]][-1] == f"{shift.support[row]:.2f}"
 
 
 def test_sizes_of_references_are_said_where_they_are_given():

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.result_rows import draw_rows, flipped
 
-from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Condition, Evidence, Finding, judge_claims
+from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Evidence, judge_claims
+from manifuse.study.experiments.findings import Condition, Finding
 from manifuse.study.experiments.statistics import summarise
 
 
