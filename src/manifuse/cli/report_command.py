@@ -18,7 +18,7 @@ from manifuse.study.experiments.results_page import (
     choose_surfaces,
     draw_figures,
     results_files,
-    results_html,
+    results_page,
     rows_csv,
 )
 from manifuse.study.experiments.statistics import summarise
@@ -70,7 +70,8 @@ def write_report(
     with Progress(console=people, transient=True) as progress:
         work = progress.add_task("toy figure", total=TASKS)
         figures = draw_figures(summaries, chosen, tick=lambda: progress.advance(work))
-    write_page(out, results_html(summaries, findings, figures, deviations_of(summaries, data)))
+    deviations = deviations_of(summaries, data)
+    write_page(out, results_page("results.html", summaries, findings, deviations, chosen, figures))
     if rows is not None:
         write_bytes(rows, rows_csv(read))
     if files is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,27 +24,6 @@ LONGEST_NAME = 26
 
 #: The most rows of a map of alignments for which the number is written into each cell.
 LEGIBLE = 12
-
-#: A figure wider than this, in inches, takes the width of the page.
-BROAD = 6.0
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A drawn figure and the text below it."""
-
-    drawing: Any
-    caption: str
-
-    @cached_property
-    def svg(self) -> str:
-        """The figure as a page includes it."""
-        return as_svg(self.drawing)
-
-    @property
-    def width(self) -> str:
-        """The class of its width in ``page.css``: ``"broad"`` or ``"narrow"``."""
-        return "broad" if self.drawing.get_figwidth() > BROAD else "narrow"
 
 
 def blank(

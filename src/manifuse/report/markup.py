@@ -8,6 +8,7 @@ from typing import Any
 
 from manifuse.errors import require
 from manifuse.files import check_writable, write_whole
+from manifuse.report.drawing import as_svg
 from manifuse.report.grid import as_markdown
 
 
@@ -21,7 +22,8 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
     room : str
         The package.
     **content
-        The names that the template uses; it also has ``version``, of manifuse, and the filter ``as_markdown``.
+        The names that the template uses. It also has ``version``, of manifuse, and the filters ``as_svg`` for
+        figures and ``as_markdown`` for grids.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["as_markdown"] = as_markdown
+    environment.filters.update(as_svg=as_svg, as_markdown=as_markdown)
     page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
 

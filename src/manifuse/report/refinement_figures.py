@@ -1,4 +1,4 @@
-"""Figures of one refinement, each with the text below it."""
+"""Figures of one refinement."""
 
 from __future__ import annotations
 
@@ -10,101 +10,11 @@ import numpy as np
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.drawing import (
-    AMBER,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    ROSE,
-    RULE,
-    SKY,
-    Figure,
-    blank,
-    draw_alignments,
-    draw_surface,
-    label,
-)
-from manifuse.report.refinement_statistics import LITTLE, Course, Metric, Shift, by_weight
-
-#: The most references that a figure has room for; tables have all.
-MOST_DRAWN = 24
-
-#: The most rows that a picture of scores has dots for; its caption says so.
-DOTS = 1000
+from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, ROSE, RULE, SKY, blank, label
+from manifuse.report.refinement_statistics import LITTLE, Course, Shift
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
-
-
-def reference_figures(result: Refinement, metric: Metric) -> list[Figure]:
-    """Draw what is known of the references of the largest weight, and how they align with each other."""
-    order = by_weight(result)
-    drawn = order[:MOST_DRAWN]
-    only = f" Drawn are the {len(drawn)} of the largest weight." if len(drawn) < len(order) else ""
-    own = len(metric.names) - len(order)
-    shown = [*range(own), *(own + index for index in drawn)]
-    alignments = draw_alignments(
-        metric.values[np.ix_(shown, shown)],
-        [metric.names[index] for index in shown],
-        measure="|alignment| on the main rows",
-    )
-    return [
-        Figure(
-            draw_relevance([result.relevance[index] for index in drawn]),
-            "Each line is one reference. A diamond outside the grey band: the reference agrees with the main predictor, "
-            f"on the rows known to both, more than by chance.{only}",
-        ),
-        Figure(
-            alignments,
-            "How alike scores are on all main rows, where bridges carry the references to these rows: 1 is the same "
-            f"up to offset and scale, 0 has nothing in common, below 0 is the reverse.{only}",
-        ),
-    ]
-
-
-def row_figures(result: Refinement, shift: Shift) -> list[Figure]:
-    """Draw how the scores changed and, if a reference took part, how many rows have how much support."""
-    rows, count = shift.sample(DOTS), len(shift.keys)
-    some = f"{len(rows):,} of {count:,} rows are drawn, evenly spaced in the order of the scores before."
-    some = some if len(rows) < count else "All rows are drawn."
-    caption = f"Scores before and after; on the dotted line nothing changed. Bright rows have much support. {some}"
-    drawn = [Figure(draw_shift(shift, rows), caption)]
-    if result.weights.any():
-        drawn.append(Figure(draw_support(shift), "How many rows have how much support."))
-    return drawn
-
-
-def course_figures(result: Refinement) -> list[Figure]:
-    """Draw the steps, if any was taken, and the score of every cell of the grid, if there was a choice of cells."""
-    course, choice = Course.of(result), result.choice
-    if not course.moved:
-        return []
-    measure = "minus root mean squared error" if result.method.is_regression else "ranking accuracy"
-    measure = f"{measure} on the labels"
-    before = np.nan
-    if result.accuracy is not None:
-        known = result.accuracy["before"]
-        before = -known["rmse"] if result.method.is_regression else known["accuracy"]
-    names = [entry.name for entry in result.relevance]
-    ends = "the score on the labels stops rising" if np.isfinite(before) else "the predictions settle"
-    drawn = [
-        Figure(
-            draw_course(course, names, by_weight(result)[:MOST_DRAWN], measure=measure, before=before),
-            f"Step by step, until {ends}. Alignments may jump where a round begins, because it builds new bridges.",
-        )
-    ]
-    if choice.surface is not None and choice.surface.size > 1:
-        chosen = choice.step_size, choice.weight_scale
-        axes = choice.step_sizes, choice.weight_scales
-        drawn.append(
-            Figure(
-                draw_surface(choice.surface, *axes, chosen, measure=f"{measure}, first round"),
-                "What the labels say of each step size δ and weight scale σ², in the first round; the cross marks the "
-                "chosen cell. A wide bright field means that the choice hardly matters.",
-            )
-        )
-    return drawn
 
 
 def draw_relevance(relevance: Sequence[Relevance]) -> Any:
@@ -144,30 +54,27 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
     return figure
 
 
-def draw_course(course: Course, names: Sequence[str], order: Sequence[int], *, measure: str, before: float) -> Any:
+def draw_course(result: Refinement, course: Course, order: Sequence[int]) -> Any:
     """Draw the alignments and, with labels, the scores on them over the steps.
 
     Parameters
     ----------
+    result : Refinement
     course : Course
-    names : sequence of str
-        Of the references.
+        Its history.
     order : sequence of int
-        Indices of the references, the most important first: these get colours.
-    measure : str
-        What the scores are.
-    before : float
-        The score of the main predictor as it came; NaN without labels.
+        Indices of the references to draw, the most important first: these get colours.
     """
-    labelled = bool(np.isfinite(course.scores).all())
-    figure, axes = blank(8.4 if labelled else 6.4, 3.4, columns=2 if labelled else 1)
+    figure, axes = blank(6.4, 3.4) if result.accuracy is None else blank(8.4, 3.4, columns=2)
     panels = np.atleast_1d(axes)
-    if labelled:
+    if result.accuracy is not None:
+        known = result.accuracy["before"]
+        before = -known["rmse"] if result.method.is_regression else known["accuracy"]
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
         panels[0].plot(course.taken, course.scores, color=BLUE, marker="o", ms=3.5, label="in the diffusion")
-        panels[0].set_ylabel(measure)
+        panels[0].set_ylabel(measure_of(result))
         panels[0].legend(frameon=False, fontsize=8, loc="center right")
-    _draw_alignments_of(course, names, order, panels[-1])
+    _draw_alignments_of(course, [entry.name for entry in result.relevance], order, panels[-1])
     for panel in panels:
         for start in course.starts:
             panel.axvline(start, color=RULE, lw=0.7, zorder=0)
@@ -189,6 +96,12 @@ def _draw_alignments_of(course: Course, names: Sequence[str], order: Sequence[in
     # Written afterwards, because a legend leaves out the names that begin with an underscore.
     for text, index in zip(legend.get_texts(), order, strict=False):
         text.set_text(label(names[index]))
+
+
+def measure_of(result: Refinement) -> str:
+    """Name what the labels measure, for an axis on which more is better."""
+    measure = "minus root mean squared error" if result.method.is_regression else "ranking accuracy"
+    return f"{measure} on the labels"
 
 
 def draw_shift(shift: Shift, rows: IndexArray) -> Any:

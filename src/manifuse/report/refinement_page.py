@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.refinement import Refinement
-from manifuse.report import refinement_figures as figures
 from manifuse.report import refinement_tables as tables
+from manifuse.report.drawing import draw_alignments, draw_surface
 from manifuse.report.markup import check_page, render, write_page
-from manifuse.report.refinement_statistics import Shift, metric_of
+from manifuse.report.refinement_figures import draw_course, draw_relevance, draw_shift, draw_support, measure_of
+from manifuse.report.refinement_statistics import Course, Metric, Shift, by_weight, metric_of
 from manifuse.report.sentences import lead
 
 #: Rows in each list of rows that moved.
 LISTED = 10
+
+#: The most rows that a figure of scores has dots for, and the most references that a figure has room for.
+DOTS, MOST_DRAWN = 1000, 24
 
 
 def write_report(
@@ -88,9 +95,36 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
-        reference_figures=figures.reference_figures(result, metric),
-        row_figures=figures.row_figures(result, shift) if result.accepted else [],
-        course_figures=figures.course_figures(result),
+        figures=_draw_figures(result, shift, metric),
+        labelled=result.accuracy is not None,
+        most_dots=DOTS,
+        most_drawn=MOST_DRAWN,
+        rows=len(result.main),
         seed=result.seed,
         seconds=seconds,
     )
+
+
+def _draw_figures(result: Refinement, shift: Shift, metric: Metric) -> dict[str, Any]:
+    order = by_weight(result)[:MOST_DRAWN]
+    own = len(metric.names) - len(result.relevance)
+    shown = [*range(own), *(own + index for index in order)]
+    alignments, names = metric.values[np.ix_(shown, shown)], [metric.names[index] for index in shown]
+    figures = {
+        "relevance": draw_relevance([result.relevance[index] for index in order]),
+        "metric": draw_alignments(alignments, names, measure="|alignment| on the main rows"),
+    }
+    if result.accepted:
+        figures["shift"] = draw_shift(shift, shift.sample(DOTS))
+    # Without a reference that took part, support says nothing about the result.
+    if result.accepted and result.weights.any():
+        figures["support"] = draw_support(shift)
+    course, choice = Course.of(result), result.choice
+    if course.moved:
+        figures["course"] = draw_course(result, course, order)
+    if course.moved and choice.surface is not None and choice.surface.size > 1:
+        chosen, measure = (choice.step_size, choice.weight_scale), f"{measure_of(result)}, first round"
+        figures["surface"] = draw_surface(
+            choice.surface, choice.step_sizes, choice.weight_scales, chosen, measure=measure
+        )
+    return figures

@@ -11,15 +11,7 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.grid import ABSENT, Cell, Grid, line
-from manifuse.report.refinement_statistics import (
-    LITTLE,
-    Metric,
-    Shift,
-    Standing,
-    by_weight,
-    is_coupled,
-    standings,
-)
+from manifuse.report.refinement_statistics import LITTLE, Metric, Shift, Standing, by_weight, is_coupled, standings
 
 #: The name of each measure, and the format of its values.
 MEASURES = {

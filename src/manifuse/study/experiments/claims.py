@@ -20,12 +20,6 @@ from manifuse.study.experiments.surface import roughness, surfaces_of
 
 TPC, TPC_CLOSED, PUBLISHED, MTL = "TPC, iterative", "TPC, closed form", "JMD, as published", ("MTL1", "MTL2")
 
-#: The note on the claims.
-CLAIMS_NOTE = (
-    f"The claims are about the paper's method, so the verdicts are about '{PUBLISHED}', which has none of our "
-    f"additions. Beside each verdict is the verdict on {OURS} as it ships."
-)
-
 #: The note wherever a number of TPC is shown, and the note where that number is a time.
 TPC_NOTE = "TPC is our reconstruction, because the text of its paper was not at hand."
 TPC_TIME_NOTE = (
@@ -82,6 +76,7 @@ def judge_claims(evidence: Evidence) -> tuple[Finding, ...]:
 Checks = Mapping[str, Callable[[Difference], bool]]
 
 IS_ABOVE: Checks = {"is {points}": lambda found: found.low > 0}
+HAS_INTERVAL_ABOVE: Checks = {"has its interval above zero": lambda found: found.low > 0}
 
 
 def _less(
@@ -93,9 +88,13 @@ def _less(
     if found is None or found.trials < 2:
         yield _no_rows(title, method, against)
         return
-    numbers = {"points": points(found), "reach": f"{100 * max(abs(found.low), abs(found.high)):.2f}"}
     for words, check in checks.items():
-        yield Condition(f"{title}: {method} less {against} {words.format(**numbers)}.", check(found))
+        said = words.format(points=points(found), reach=100 * _reach(found))
+        yield Condition(f"{title}: {method} less {against} {said}.", check(found))
+
+
+def _reach(found: Difference) -> float:
+    return max(abs(found.low), abs(found.high))
 
 
 def _on_par(evidence: Evidence, method: str) -> Iterator[Condition]:
@@ -124,19 +123,14 @@ def _osr(evidence: Evidence, method: str) -> Iterator[Condition]:
     """JMD less TPC in the mean over tasks: at most half a point either way, its 95% interval within one point."""
     checks: Checks = {
         "is {points}": lambda found: abs(found.mean) <= ON_PAR,
-        "has an interval that reaches {reach} points from zero": (
-            lambda found: max(abs(found.low), abs(found.high)) <= 2 * ON_PAR
-        ),
+        "has an interval that reaches {reach:.2f} points from zero": lambda found: _reach(found) <= 2 * ON_PAR,
     }
     yield from _less(evidence, "osr", method, TPC, checks)
 
 
 def _pubfig(evidence: Evidence, method: str) -> Iterator[Condition]:
     """JMD less TPC in the mean over tasks: positive, and its whole 95% interval is positive."""
-    checks: Checks = {
-        "is {points}": lambda found: found.mean > 0,
-        "has its interval above zero": lambda found: found.low > 0,
-    }
+    checks: Checks = {"is {points}": lambda found: found.mean > 0, **HAS_INTERVAL_ABOVE}
     yield from _less(evidence, "pubfig", method, TPC, checks)
 
 
@@ -145,10 +139,7 @@ def _awa(evidence: Evidence, method: str) -> Iterator[Condition]:
 
     TPC less Ind has a 95% interval above zero, too.
     """
-    checks: Checks = {
-        "is {points}": lambda found: found.mean >= LARGE,
-        "has its interval above zero": lambda found: found.low > 0,
-    }
+    checks: Checks = {"is {points}": lambda found: found.mean >= LARGE, **HAS_INTERVAL_ABOVE}
     yield from _less(evidence, "awa", method, TPC, checks)
     yield from _less(evidence, "awa", TPC, BASELINE)
 

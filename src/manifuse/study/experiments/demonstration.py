@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.refinement import Refinement
-from manifuse.report.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    RULE,
-    Figure,
-    blank,
-    draw_alignments,
-    draw_surface,
-)
+from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments, draw_surface
 from manifuse.report.grid import Cell, Grid, line
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
@@ -140,14 +130,10 @@ def demonstration_page(found: Demonstration) -> str:
         better=sum(accuracy > found.best_single for accuracy in found.accuracies["JMD"].values()),
         accuracy=accuracy_grid(found),
         relevance=relevance_grid(found),
-        figures=[
-            Figure(
-                draw_accuracies(found),
-                "Each row is one main predictor. The arrow leads from the predictor alone to its refinement.",
-            ),
-            _alignment_figure(found),
-            _surface_figure(found),
-        ],
+        chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
+        accuracies=draw_accuracies(found),
+        alignments=draw_pairs(found),
+        surface=draw_grid(found),
     )
 
 
@@ -177,32 +163,23 @@ def draw_accuracies(found: Demonstration) -> Any:
     return figure
 
 
-def _alignment_figure(found: Demonstration) -> Figure:
+def draw_pairs(found: Demonstration) -> Any:
     """Draw the absolute alignment at the pairs, main predictors by references."""
     views = list(found.dataset.tasks)
     values = np.full((len(views), len(views)), np.nan)
-    chance = 0.0
     for row, view in enumerate(views):
         for entry in found.refinements[view].relevance:
             values[row, views.index(entry.name)] = abs(entry.held_out_alignment)
-            chance = max(chance, entry.chance_alignment)
-    drawing = draw_alignments(values, views, measure="|alignment| on the pairs")
-    drawing.axes[0].set(xlabel="reference", ylabel="main predictor")
-    return Figure(
-        drawing,
-        "Which references matter: alignment of main and reference scores on the pairs. Permuted pairs stay below "
-        f"{chance:.2f}, 95 times of 100.",
-    )
+    figure = draw_alignments(values, views, measure="|alignment| on the pairs")
+    figure.axes[0].set(xlabel="reference", ylabel="main predictor")
+    return figure
 
 
-def _surface_figure(found: Demonstration) -> Figure:
-    """Draw the grid of the main predictor that gained most."""
+def draw_grid(found: Demonstration) -> Any:
+    """Draw the accuracy over the hyperparameters, for the main predictor that gained most."""
     alone, refined = found.accuracies["Ind"], found.accuracies["JMD"]
     shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
     choice = found.refinements[shown].choice
     assert choice.surface is not None, "there is a surface only with labels"
     chosen, title = (choice.step_size, choice.weight_scale), f"main predictor: {shown}"
-    return Figure(
-        draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title),
-        "How the two hyperparameters of the diffusion matter. The cross marks the cell that the labels chose.",
-    )
+    return draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.errors import require
-from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW
+from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW, blank
 from manifuse.study.experiments.claims import MTL, TPC
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Summary
@@ -79,9 +79,7 @@ def _is_far_below(summary: Summary, method: str) -> bool:
 
 def draw_toy(metrics: Metrics) -> Any:
     """Draw the paper's three panels: the true metric, over the first bridges, after joint diffusion."""
-    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
-    figure = pyplot.Figure(figsize=(10.5, 3.7), layout="constrained")
-    panels = figure.subplots(1, 3)
+    figure, panels = blank(10.5, 3.7, columns=3)
     shown = {
         "true metric (coupled)": metrics.true,
         "over the first bridges": metrics.first,

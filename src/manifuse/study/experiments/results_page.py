@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.errors import InputError, look_up
-from manifuse.report.drawing import Figure, as_pdf, draw_surface
+from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.report.grid import as_latex
 from manifuse.report.markup import render
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables
-from manifuse.study.experiments.claims import CLAIMS_NOTE, TPC_NOTE, TPC_TIME_NOTE
+from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.findings import VERDICTS, Finding
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
@@ -42,20 +43,6 @@ TOY = JointDiffusion(
 )
 TOY_SEED = 0
 
-GAINS_NOTE = (
-    "Points of ranking accuracy in the mean over tasks, with 95% intervals over trials, of JMD as it ships. Positive "
-    "means that JMD is better; bold is significant (Wilcoxon signed-rank, Holm's correction over the lines of a "
-    "column); the last line is what its presmoothing is worth."
-)
-
-#: The note wherever an interval or a p-value is shown.
-TRIALS_NOTE = (
-    "Intervals (95%, t) and tests (Wilcoxon signed-rank, with Holm's correction over the tasks of a data set for each "
-    "method; significant below 5%) are over trials. Trials are splits of the same rows, so intervals and tests are "
-    "about this data set, not about a population. No p-value of n trials is below 2 to the power of 1 - n. A mean "
-    "over tasks uses the trials that have all tasks."
-)
-
 
 def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surface]:
     """Return the paper's surface (or else the first) and those requested, each from its first trial.
@@ -78,71 +65,68 @@ def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surfa
 
 def draw_figures(
     summaries: Mapping[str, Summary], surfaces: Sequence[Surface], tick: Callable[[], None] = lambda: None
-) -> dict[str, Figure]:
+) -> dict[str, Any]:
     """Draw the results, the surfaces and the toy tasks, by names that files can have.
 
     The toy experiment runs for this; ``tick`` is called after each of its tasks.
     """
-    figures = {
-        "results": Figure(
-            draw_results(list(summaries.values())),
-            "Average accuracy over trials per task and method; error bars are ± one standard deviation. The axes do "
-            f"not begin at zero. {TPC_NOTE}",
-        )
-    }
+    figures = {"results": draw_results(list(summaries.values()))}
     for surface in surfaces:
-        title = f"{summaries[surface.dataset].title}, {surface.task}"
-        chosen = surface.step_size, surface.weight_scale
-        drawing = draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen, title=title)
-        figures[_slug(f"surface-{surface.dataset}-{surface.task}")] = Figure(
-            drawing,
-            f"Accuracy on the validation labels over the two hyperparameters, {title}, trial {surface.trial}; the "
-            f"cross marks the chosen cell. Roughness {roughness(surface.values):.2f} (Geary's C: 0 is smooth, 1 is "
-            "cells in any order).",
+        chosen, title = (surface.step_size, surface.weight_scale), _title(summaries, surface)
+        figures[_slug(f"surface-{surface.dataset}-{surface.task}")] = draw_surface(
+            surface.values, surface.step_sizes, surface.weight_scales, chosen, title=title
         )
-    metrics = estimate_metrics(toy_tasks(np.random.default_rng(TOY_SEED)), TOY, TOY_SEED, tick=tick)
-    figures["toy"] = Figure(
-        draw_toy(metrics),
-        f"How well the relation of {TASKS} synthetic tasks is found from decoupled predictions (section 3.1; seed "
-        f"{TOY_SEED}, computed for this page). Tasks 1 to 4 and 5 to 8 are groups.",
-    )
-    return figures
+    toy = toy_tasks(np.random.default_rng(TOY_SEED))
+    return {**figures, "toy": draw_toy(estimate_metrics(toy, TOY, TOY_SEED, tick=tick))}
 
 
-def results_html(
+def results_page(
+    template: str,
     summaries: Mapping[str, Summary],
     findings: Sequence[Finding],
-    figures: Mapping[str, Figure],
     deviations: Mapping[str, Sequence[str]],
+    surfaces: Sequence[Surface] = (),
+    figures: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
-    """Return the page as HTML, with its figures and its style inside.
+    """Return the page, as HTML with its figures and its style inside, or as Markdown without figures.
 
     Parameters
     ----------
+    template : {"results.html", "results.md"}
+        Markdown is the part of ``docs/results.md`` that the rows make.
     summaries : mapping of str to Summary
         By experiment.
     findings : sequence of Finding
-    figures : mapping of str to Figure
-        From `draw_figures`.
     deviations : mapping of str to sequence of str
         Of each experiment, sentences on how its data differ from the paper's.
+    surfaces : sequence of Surface
+        For HTML, those of the figures.
+    figures : mapping of str to figure
+        For HTML, from `draw_figures`.
     """
-    return _fill("results.html", summaries, findings, deviations, figures=list(figures.values()))
+    return render(
+        template,
+        room="manifuse.study.experiments",
+        lead=lead(summaries, findings),
+        gains=tables.gains_grid(summaries),
+        findings=findings,
+        sections=[_section(summary, deviations.get(name, ())) for name, summary in summaries.items()],
+        times=tables.times_grid(summaries),
+        tpc_note=TPC_NOTE,
+        tpc_time_note=TPC_TIME_NOTE,
+        missing=tables.missing_grid(summaries),
+        figures=list(figures.values()),
+        surfaces=[(_title(summaries, each), each.trial, roughness(each.values)) for each in surfaces],
+        toy={"tasks": TASKS, "seed": TOY_SEED},
+    )
 
 
-def results_markdown(
-    summaries: Mapping[str, Summary], findings: Sequence[Finding], deviations: Mapping[str, Sequence[str]]
-) -> str:
-    """Return claims and tables as Markdown, the part of ``docs/results.md`` that these rows make."""
-    return _fill("results.md", summaries, findings, deviations)
-
-
-def results_files(summaries: Mapping[str, Summary], figures: Mapping[str, Figure]) -> dict[str, bytes]:
+def results_files(summaries: Mapping[str, Summary], figures: Mapping[str, Any]) -> dict[str, bytes]:
     """Return every figure as SVG and PDF, and every table as CSV and LaTeX, by the names of the files."""
     files = {}
     for name, figure in figures.items():
-        files[f"{name}.svg"] = figure.svg.encode()
-        files[f"{name}.pdf"] = as_pdf(figure.drawing)
+        files[f"{name}.svg"] = as_svg(figure).encode()
+        files[f"{name}.pdf"] = as_pdf(figure)
     for name, summary in summaries.items():
         files[f"{_slug(name)}.csv"] = tables.as_csv(summary).encode()
         files[f"{_slug(name)}.tex"] = as_latex(tables.accuracy_grid(summary)).encode()
@@ -185,67 +169,29 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
 
 
-def notes(summary: Summary, deviations: Sequence[str]) -> list[str]:
-    """Say what has no result and why, where the data deviate, what *Ind* chose, where the rows come from."""
-    lines = [
-        f"No result: {missing.method} {missing.status} on {tables.where(missing, summary.tasks)} "
-        f"({missing.rows} rows): {missing.reason}"
-        for missing in summary.missing
-    ]
-    counts = {method: summary.spread(method, MEAN).trials for method in summary.methods}
-    fewer = ", ".join(f"{method} {count}" for method, count in counts.items() if count < len(summary.trials))
-    lines += [f"Trials with all tasks, where these are fewer than {len(summary.trials)}: {fewer}."] * bool(fewer)
-    lines += [f"Data: {sentence}" for sentence in deviations]
-    lines += [TPC_TIME_NOTE] * any(method.startswith("TPC") for method in summary.methods)
-    return [*lines, *origin(summary)]
-
-
-def origin(summary: Summary) -> list[str]:
-    """Say what *Ind* chose, and which code and versions made the rows."""
-    rankers = ", ".join(f"{ranker} {times} times" for ranker, times in summary.rankers.items())
-    versions = ", ".join(f"{name} {' and '.join(values)}" for name, values in summary.provenance.items())
-    return [f"Rankers that {BASELINE} chose: {rankers}."] * bool(rankers) + [f"Made by {versions}."] * bool(versions)
-
-
-def _fill(
-    template: str,
-    summaries: Mapping[str, Summary],
-    findings: Sequence[Finding],
-    deviations: Mapping[str, Sequence[str]],
-    **more: Any,
-) -> str:
-    return render(
-        template,
-        room="manifuse.study.experiments",
-        lead=lead(summaries, findings),
-        gains=tables.gains_grid(summaries),
-        gains_note=GAINS_NOTE,
-        findings=findings,
-        claims_note=CLAIMS_NOTE,
-        sections=[_section(summary, deviations.get(name, ())) for name, summary in summaries.items()],
-        trials_note=TRIALS_NOTE,
-        times=tables.times_grid(summaries),
-        tpc_note=TPC_NOTE,
-        tpc_time_note=TPC_TIME_NOTE,
-        missing=tables.missing_grid(summaries),
-        **more,
-    )
-
-
 def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
     """What the page shows of one experiment."""
+    counts = {method: summary.spread(method, MEAN).trials for method in summary.methods}
+    rankers = ", ".join(f"{ranker} {times} times" for ranker, times in summary.rankers.items())
+    versions = ", ".join(f"{name} {' and '.join(values)}" for name, values in summary.provenance.items())
     return {
         "title": summary.title,
-        "protocol": f"{summary.protocol.capitalize()} protocol, trials: {len(summary.trials)}. Ranking accuracy on "
-        "test rows, mean ± standard deviation over trials, in %.",
+        "protocol": summary.protocol.capitalize(),
+        "trials": len(summary.trials),
         "accuracy": tables.accuracy_grid(summary),
         "rivals": tables.rivals_grid(summary),
         "ours": tables.tasks_grid(summary.compare(OURS)) if OURS in summary.methods else None,
         "differences": tables.differences_grid(summary),
+        "missing": tables.missing_grid({summary.dataset: summary}),
+        "fewer": {method: count for method, count in counts.items() if count < len(summary.trials)},
+        "has_tpc": any(method.startswith("TPC") for method in summary.methods),
         "deviations": deviations,
-        "origin": origin(summary),
-        "notes": notes(summary, deviations),
+        "origin": [f"Rankers that Ind chose: {rankers}."] * bool(rankers) + [f"Made by {versions}."] * bool(versions),
     }
+
+
+def _title(summaries: Mapping[str, Summary], surface: Surface) -> str:
+    return f"{summaries[surface.dataset].title}, {surface.task}"
 
 
 def _slug(name: str) -> str:
