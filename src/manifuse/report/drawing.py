@@ -117,6 +117,8 @@ def as_svg(figure: Any) -> str:
         # Text stays text. The reader's fonts draw the signs that our font lacks; only their width is a guess.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(text, format="svg", metadata=metadata, transparent=True)
+    # Each drawing lays a figure out again, a little differently. Now the page and the files show the same.
+    figure.set_layout_engine("none")
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 

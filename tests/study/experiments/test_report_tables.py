@@ -26,7 +26,7 @@ from manifuse.study.experiments.result_tables import (
     tasks_grid,
     times_grid,
 )
-from manifuse.study.experiments.results_page import notes, results_markdown
+from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import summarise
 from manifuse.study.experiments.surface import surfaces_of
 
@@ -118,7 +118,7 @@ def test_what_is_significant_stands_out(summaries):
 
 def test_the_page_of_results_says_everything(summaries):
     findings = judge_claims(Evidence(summaries))
-    page = results_markdown(summaries, findings, {"osr": ["Features were recomputed."]})
+    page = results_page("results.md", summaries, findings, {"osr": ["Features were recomputed."]})
     for finding in findings:
         assert f"- **({finding.letter}) {finding.verdict}**; as it ships: {finding.shipped_verdict}." in page
         assert finding.statement in page
@@ -197,7 +197,7 @@ def test_a_stored_surface_is_drawn_with_its_choice(rows):
 def test_figures_are_the_same_bytes_again(rows):
     surface = surfaces_of(rows)[0]
     first, second = drawn(surface), drawn(surface)
-    assert as_svg(first) == as_svg(second)
+    assert as_svg(first) == as_svg(second) == as_svg(first)
     assert as_pdf(first) == as_pdf(second)
     assert as_pdf(first).startswith(b"%PDF")
     assert b"CreationDate" not in as_pdf(first)
@@ -219,5 +219,7 @@ def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
 def test_methods_of_fewer_trials_are_named():
     rows = draw_rows(("osr",), trials=4)
     short = [row for row in rows if not (row.method == "JMD" and row.trial > 1)]
-    assert not any("fewer" in note for note in notes(summarise([r for r in rows if r.method == "JMD"])["osr"], ()))
-    assert "Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3." in notes(summarise(short)["osr"], ())
+    ours = [row for row in rows if row.method == "JMD"]
+    page = results_page("results.md", summarise(short), (), {})
+    assert "\n- Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3.\n" in page
+    assert "fewer" not in results_page("results.md", summarise(ours), (), {})
