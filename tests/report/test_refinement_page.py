@@ -203,9 +203,9 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     read = Reader(markup)
     said = read.table("reference")
     assert list(said) == sorted(said, key=lambda name: -float(said[name]["weight"]))
-    for place, entry in enumerate(result.relevance):
+    for index, entry in enumerate(result.relevance):
         line = said[entry.name]
-        assert float(line["weight"]) == pytest.approx(result.weights[place], abs=6e-4)
+        assert float(line["weight"]) == pytest.approx(result.weights[index], abs=6e-4)
         assert float(line["held-out alignment"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
         assert float(line["chance level"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
         assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
@@ -255,7 +255,7 @@ def test_references_of_slight_weight_are_counted_and_not_named():
 
 def test_rows_out_of_reach_are_counted():
     case = draw(0, rows=60, pairs=30, references=1)
-    # Thirty rows of another world, which no bridge gets to.
+    # Thirty rows far from all others, which no bridge reaches.
     far = np.random.default_rng(0).standard_normal((30, 6)) + 1e3
     main = mf.Observations(
         np.concatenate([case.main.scores, np.linspace(0, 1, 30)]),
@@ -285,7 +285,7 @@ HOSTILE = [
 
 
 def page_with_names(names, tmp_path):
-    """The page, as it is read from its file, of a run whose tables and ids have these names."""
+    """The page of a run with these names of tables and ids, read from its file."""
     case = draw(0, rows=55, features=False, references=len(names))
     # Half characters, which names of files may have, are refused in ids.
     whole = [name.encode(errors="replace").decode() for name in names]

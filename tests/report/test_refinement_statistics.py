@@ -130,19 +130,19 @@ def test_a_sample_spans_the_scores_evenly_and_is_always_the_same(rows, rng):
     sample = shift.sample(100)
     assert len(set(sample.tolist())) == len(sample) == min(rows, 100)
     np.testing.assert_array_equal(sample, shift.sample(100))
-    places = np.argsort(np.argsort(before))[sample]
-    assert {places.min(), places.max()} == {0, rows - 1}
-    gaps = np.diff(np.sort(places))
+    positions = np.argsort(np.argsort(before))[sample]
+    assert {positions.min(), positions.max()} == {0, rows - 1}
+    gaps = np.diff(np.sort(positions))
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
 
 
 def test_the_course_is_the_history(labelled):
     course = Course.of(labelled)
-    for place, step in enumerate(labelled.history):
-        before = [earlier for earlier in labelled.history[: place + 1] if earlier.step > 0]
-        assert course.taken[place] == len(before)
-        assert course.scores[place] == step.score
-        np.testing.assert_array_equal(course.alignments[place], step.alignments)
+    for index, step in enumerate(labelled.history):
+        before = [earlier for earlier in labelled.history[: index + 1] if earlier.step > 0]
+        assert course.taken[index] == len(before)
+        assert course.scores[index] == step.score
+        np.testing.assert_array_equal(course.alignments[index], step.alignments)
     first = [step for step in labelled.history if step.step == 0]
     assert len(course.starts) == len(first) - 1
     # A round begins where the one before it ended.

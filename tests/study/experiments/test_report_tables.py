@@ -208,12 +208,12 @@ def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
     grid = gains_grid(summaries)
     lines = {line[0].text: line[1:] for line in grid.body}
     assert set(lines) == {name for name in RIVALS if any(name in summary.methods for summary in summaries.values())}
-    for place, summary in enumerate(summaries.values()):
-        assert grid.head[place + 1] == summary.title
+    for index, summary in enumerate(summaries.values()):
+        assert grid.head[index + 1] == summary.title
         found = summary.compare("JMD", "Ind").mean
-        assert lines["Ind"][place].text.startswith(f"{100 * found.mean:+.2f} [")
-        assert lines["Ind"][place].strong
-        assert (lines["self-smoothing"][place].text == ABSENT) == ("self-smoothing" not in summary.methods)
+        assert lines["Ind"][index].text.startswith(f"{100 * found.mean:+.2f} [")
+        assert lines["Ind"][index].strong
+        assert (lines["self-smoothing"][index].text == ABSENT) == ("self-smoothing" not in summary.methods)
 
 
 def test_methods_of_fewer_trials_are_named():
