@@ -2,18 +2,17 @@
 An archive of features (real data)
 ==================================
 
-The images are gone; what was kept are features and the scores of rankers, made by several groups at several times, of
-other images. This is the case of the paper: handwritten digits, where the truth that a ranker is to recover is the
-digit itself.
+The images are gone. Several groups kept features of them and the scores of rankers, made at several times and of
+different images. This is the case of the paper: handwritten digits, where a ranker should recover the digit itself.
 
-The digits are scikit-learn's, 1,797 images of 8 by 8 pixels. We make four views of them, give each to a group, and cut
-the rows so that 200 images are known to all.
+The digits are scikit-learn's, 1,797 images of 8 by 8 pixels. We make five views of them, give each to a group, and
+split the rows so that all groups have 200 images in common.
 """
 
 # %%
 # Five groups
 # -----------
-# Every group trains a ranker on 200 digits of its own with its own features.
+# Every group has its own features. Ours trains its ranker on 200 digits, the other four train theirs on 200 others.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +28,7 @@ common, ours, theirs, our_training, their_training = np.split(order, [200, 700, 
 
 
 def observed(view, training, rows):
-    """Scores and features that a group kept of some images."""
+    """Return the scores and features that a group kept of some images."""
     features, truth = archive.tasks[view].features, archive.tasks[view].labels
     features = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)
     ranker = RankSVM(kernel="gaussian").fit(features[training], truth[training])
@@ -45,7 +44,7 @@ references = [
 # %%
 # Without labels, and with 200
 # ----------------------------
-# Accuracy is the share of pairs of digits in the right order, on our 300 images that no label was given of.
+# Accuracy is the share of pairs of digits in the right order, on our 300 images that are neither paired nor labelled.
 
 truth = archive.tasks["fourier"].labels[main.keys.astype(int)]
 labelled = np.arange(200, 400)
@@ -67,17 +66,17 @@ assert all(ranking_accuracy(truth[400:], result.predictions[400:]) > alone + 0.0
 
 entries = results["200 labels"].relevance
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
-places = np.arange(len(entries))
-axes.barh(places + 0.2, [entry.held_out_alignment for entry in entries], 0.38, color="#0072b2", label="alignment")
-axes.barh(places - 0.2, [entry.fidelity for entry in entries], 0.38, color="#e69f00", label="fidelity of the bridge")
+heights = np.arange(len(entries))
+axes.barh(heights + 0.2, [entry.held_out_alignment for entry in entries], 0.38, color="#0072b2", label="alignment")
+axes.barh(heights - 0.2, [entry.fidelity for entry in entries], 0.38, color="#e69f00", label="fidelity of the bridge")
 axes.axvline(entries[0].chance_alignment, color="#d55e00", ls="--", label="chance")
-axes.set_yticks(places, [entry.name for entry in entries])
+axes.set_yticks(heights, [entry.name for entry in entries])
 axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
 # Images that come later
 # ----------------------
-# They are refined without fitting again.
+# ``apply`` refines them without fitting again.
 
 later = observed("fourier", our_training, their_training[200:])
 later_truth = archive.tasks["fourier"].labels[later.keys.astype(int)]

@@ -2,20 +2,20 @@
 A single-cell bridge (simulated data)
 =====================================
 
-One laboratory measured gene expression (RNA), another accessible chromatin (ATAC), in other cells of the same tissue.
-Both placed their cells along a course of differentiation. A multi-ome assay measured both in 100 cells. The scores of
-the RNA are noisy; those of the ATAC are to mend them.
+One laboratory measured gene expression (RNA), another measured accessible chromatin (ATAC) in other cells of the same
+tissue. Both scored how far each cell has gone along a course of differentiation. A multi-ome assay measured both in
+100 cells. The scores from RNA are noisy, and those from ATAC should improve them.
 
-The cells are drawn at random. The tables look like AnnData: scores in ``obs``, coordinates in ``obsm``, cells known by
-their ``obs_names``. The command line reads such files as they are, where the score is a column ``score`` of ``obs``:
+The cells are drawn at random. The tables look like AnnData: scores in ``obs``, coordinates in ``obsm``, and
+``obs_names`` as ids. The command line reads such files as they are, if the score is a column ``score`` of ``obs``:
 ``manifuse refine rna.h5ad::X_pca --reference atac.h5ad::X_lsi --out refined.csv``.
 """
 
 # %%
 # Two annotated tables
 # --------------------
-# Cells lie on a branching course: a trunk that divides in two. The coordinates stand for principal components of
-# expression and for the components of latent semantic indexing of chromatin.
+# Cells lie on a branching course: a trunk that divides in two. The coordinates play the part of principal components
+# of expression, and of components of latent semantic indexing of chromatin.
 
 from types import SimpleNamespace
 
@@ -28,12 +28,12 @@ import manifuse as mf
 rng = np.random.default_rng(1)
 time = rng.uniform(0, 1, 1300)
 branch = rng.choice([-1, 1], 1300)
-place = np.column_stack([time, branch * np.maximum(time - 0.4, 0)])
+positions = np.column_stack([time, branch * np.maximum(time - 0.4, 0)])
 
 
 def measure(cells, width, key, noise):
-    """What one assay knows of some cells, laid out like an AnnData object."""
-    coordinates = np.tanh(place[cells] @ rng.standard_normal((2, width)) + 0.3 * rng.standard_normal(width))
+    """Return what one assay measures of some cells, laid out like an AnnData object."""
+    coordinates = np.tanh(positions[cells] @ rng.standard_normal((2, width)) + 0.3 * rng.standard_normal(width))
     names = pd.Index([f"cell-{cell:04d}" for cell in cells])
     score = time[cells] + noise * rng.standard_normal(len(cells))
     return SimpleNamespace(
@@ -50,11 +50,11 @@ atac = measure(np.concatenate([multiome, np.arange(700, 1300)]), width=30, key="
 # %%
 # Refine
 # ------
-# Cells with equal names are the same cell. The refined score comes back as a series with the index of ``obs``.
+# Rows with equal names are the same cell. The refined score comes back as a series with the index of ``obs``.
 
 
 def observe(table, key, name):
-    """Observations of an annotated table."""
+    """Return the observations in an annotated table."""
     return mf.Observations(table.obs["course"], table.obsm[key], ids=table.obs_names, name=name)
 
 
@@ -69,7 +69,7 @@ print(f"correlation with the course: {before:.2f} before, {after:.2f} after")
 figure, panels = plt.subplots(1, 2, figsize=(8, 3), sharex=True, sharey=True, layout="constrained")
 for axes, column in zip(panels, ("course", "refined"), strict=True):
     values = rna.obs[column].rank()
-    axes.scatter(*place[:700].T, c=values, cmap="cividis", s=12)
+    axes.scatter(*positions[:700].T, c=values, cmap="cividis", s=12)
     axes.set_title("as scored" if column == "course" else "refined", loc="left", fontsize=11)
     axes.set_axis_off()
 

@@ -2,15 +2,15 @@
 How many pairs? (real data)
 ===========================
 
-Rows that are known on both sides are what a bridge stands on. Here their number is varied and nothing else: the
-handwritten digits that come with scikit-learn, a main predictor over Fourier features, three references that saw other
-digits through other features, no labels.
+A bridge needs rows that are known on both sides. This script varies their number and nothing else. The data are the
+handwritten digits that come with scikit-learn. The main predictor uses Fourier features. Three references saw other
+digits through other features. There are no labels.
 """
 
 # %%
-# One predictor, ever more pairs
-# ------------------------------
-# Accuracy is taken on 400 rows of ours that are never paired, in four random splits (thin lines) and on average.
+# One predictor, more and more pairs
+# ----------------------------------
+# Accuracy is measured on 400 of our rows that are never paired, in four random splits (thin lines) and on average.
 
 import warnings
 
@@ -27,7 +27,7 @@ counts = (5, 10, 20, 30, 50, 100, 200)
 
 
 def accuracies(split):
-    """Accuracy alone, and refined over each number of pairs."""
+    """Return the accuracy alone, and refined with each number of pairs."""
     order = np.random.default_rng(split).permutation(len(archive))
     common, ours, theirs, our_training, their_training = np.split(order, [200, 600, 1200, 1400])
 
@@ -45,7 +45,7 @@ def accuracies(split):
         paired = common[:count]
         tables = [reference(np.concatenate([paired, theirs])) for reference in references]
         with warnings.catch_warnings():
-            # Fewer than ten pairs are warned of; that is what we want to see.
+            # The library warns of fewer than ten pairs; here we want to see what they do.
             warnings.simplefilter("ignore", mf.ManifuseWarning)
             result = mf.refine(main(np.concatenate([paired, ours])), tables, rng=split)
         found.append(ranking_accuracy(truth, result.predictions[count:]))

@@ -3,18 +3,18 @@ A panel of judges (simulated data)
 ==================================
 
 A cheap judge rates 400 answers of a language model. Four other judges have rated answers too, but to other prompts,
-and each pipeline keeps another kind of embedding. 120 answers were rated by all. One of the four is bought: its
-ratings have nothing to do with quality. Which judges help, and which is to be ignored?
+and each judge's pipeline keeps another kind of embedding. All judges rated 120 answers in common. One of the four is
+bought: its ratings have nothing to do with quality. Which judges help, and which should be ignored?
 
-Everything here is drawn at random, with a known truth, to show what manifuse reports. It says nothing about how good
-real judges are.
+All data are drawn at random with a known truth, to show what manifuse reports. They say nothing about how good real
+judges are.
 """
 
 # %%
 # The panel
 # ---------
-# Answers differ in three hidden respects. Quality is one direction of them; embeddings are smooth functions of all
-# three.
+# Answers differ in three hidden properties. Quality is a combination of two of them; embeddings are smooth functions
+# of all three.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ quality = answers @ [1.0, 0.6, 0.0]
 
 
 def judge(name, rows, noise, opinion=quality):
-    """Ratings of some answers, and their embeddings in this judge's pipeline."""
+    """Return ratings of some answers, and their embeddings in this judge's pipeline."""
     ratings = opinion[rows] + noise * rng.standard_normal(len(rows))
     embeddings = np.tanh(answers[rows] @ rng.standard_normal((3, 16)))
     return mf.Observations(ratings, embeddings, ids=rows, name=name)

@@ -2,18 +2,18 @@
 Partners with few common ids (real data)
 ========================================
 
-Two clinics score tumours. Each measures other quantities of other patients; only 60 patients were at both. Clinic A
-has a weak model. Clinic B's is better, but B hands out neither model nor records: what A gets of B's rows are ids,
-scores and principal components. Can A's scores for its own patients be mended?
+Two clinics score tumours. They measure different quantities of different patients, and only 60 patients were at both.
+Clinic A has a weak model. Clinic B's model is better, but B gives away neither the model nor its records: A gets ids,
+scores and principal components of B's patients. Can A improve the scores of its own patients?
 
-The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagnostic data), cut in two by us.
+The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagnostic data). We split them in two.
 """
 
 # %%
 # Two tables
 # ----------
-# A measures texture, smoothness and the like; B measures sizes. Both trained a model on 20 patients of their own. The
-# labels are used for training these, and for the verdict below, but not by manifuse.
+# A measures texture, smoothness and the like; B measures sizes. Each trained a model on 20 patients of its own. These
+# models and the comparison below use the labels; manifuse does not.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +37,7 @@ measured = {clinic: tumours.data[:, np.isin(tumours.feature_names, names)] for c
 
 
 def table(clinic, training, rows):
-    """Scores and features of some patients, as one clinic sees them."""
+    """Return scores and features of some patients, as one clinic sees them."""
     features = measured[clinic]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(features[training], malignant[training])
     shown = make_pipeline(StandardScaler(), PCA(whiten=True, random_state=0)).fit_transform(features[rows])
@@ -45,7 +45,7 @@ def table(clinic, training, rows):
 
 
 def draw(split):
-    """Both clinics' tables: 60 patients in common, 200 that only A has, 249 that only B has."""
+    """Return both clinics' tables: 60 patients in common, 200 that only A has, 249 that only B has."""
     order = np.random.default_rng(split).permutation(len(malignant))
     common, ours, theirs, our_training, their_training = np.split(order, [60, 260, 509, 529])
     return (
@@ -58,7 +58,7 @@ def draw(split):
 # Refine
 # ------
 # One call, and no labels. The relevance says what the partner is worth: how its scores align with ours on the common
-# patients, what chance alone would give, and how well its scores cross the bridge to patients held out of it.
+# patients, what chance alone would give, and how well the bridge predicts its scores of patients held out of it.
 
 main, reference = draw(0)
 result = mf.refine(main, [reference], rng=0)
@@ -70,10 +70,10 @@ print(f"fidelity of the bridge {partner.fidelity:.2f}; it reaches {partner.reach
 # %%
 # What it is worth
 # ----------------
-# Area under the ROC curve on the 200 patients that only A has, over ten random splits; beside it what one would do
-# without manifuse: learn their score from our features on the common patients, predict it for the others, average.
-# With 60 pairs and a good partner both are worth about the same; manifuse also says whether the partner is to be
-# trusted.
+# The area under the ROC curve on the 200 patients that only A has, over ten random splits. Beside it is what one would
+# do without manifuse: learn their score from our features on the common patients, predict it for the others, and take
+# the average. With 60 pairs and a good partner, both are worth about the same. manifuse also says whether the partner
+# can be trusted.
 
 areas = {"alone": [], "impute and average": [], "refined": []}
 for split in range(10):

@@ -3,8 +3,8 @@ In a scikit-learn pipeline (real data)
 ======================================
 
 :class:`~manifuse.PredictorCombiner` takes a data frame with a column ``id``, a column ``score`` and features, so that
-pipelines, cross-validation and grid searches can split it by rows. What is the same in every fold, the references, is
-a parameter.
+pipelines, cross-validation and grid searches can split it by rows. The references are the same in every fold, so they
+are a parameter.
 
 The data are the handwritten digits that come with scikit-learn.
 """
@@ -12,7 +12,7 @@ The data are the handwritten digits that come with scikit-learn.
 # %%
 # The table
 # ---------
-# Our scores come from a poor model over Fourier features; three references saw other digits through other features.
+# Our scores come from a poor model over Fourier features. Three references saw other digits through other features.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,7 +33,7 @@ common, ours, theirs, our_training, their_training = np.split(order, [200, 600, 
 
 
 def scored(view, training, rows):
-    """Scores of a linear model, and the features that it goes by."""
+    """Return the scores of a linear model, and the features that it uses."""
     features, truth = numerals.tasks[view].features, numerals.tasks[view].labels
     model = make_pipeline(StandardScaler(), Ridge(10.0)).fit(features[training], truth[training])
     return model.predict(features[rows]), features[rows]
@@ -51,7 +51,7 @@ references = [
 # %%
 # The pipeline
 # ------------
-# Features are scaled; ids and scores pass through. Earlier steps must give data frames, hence ``set_output``.
+# Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``.
 
 scale = make_column_transformer(
     (StandardScaler(), make_column_selector("fourier")), remainder="passthrough", verbose_feature_names_out=False
@@ -64,9 +64,8 @@ pipeline
 # %%
 # Cross-validation
 # ----------------
-# In every fold the combiner is fitted with the labels of the training rows, and refines the test rows as rows that
-# come later. Its score is the ranking accuracy; with ``method__task="regression"`` it is the coefficient of
-# determination.
+# In every fold the combiner is fitted with the labels of the training rows, and refines the test rows as later rows.
+# Its score is the ranking accuracy; with ``method__task="regression"`` it is the coefficient of determination.
 
 folds = KFold(3, shuffle=True, random_state=0)
 refined = cross_val_score(pipeline, X, y, cv=folds)
@@ -83,14 +82,14 @@ assert (refined > alone).all()
 # %%
 # Grid search
 # -----------
-# Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``. Mind that each candidate fits
-# anew, where the method chooses step size and weight scale itself, from the labels, in one fit.
+# Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``. Each candidate needs a fit of
+# its own. The step size and the weight scale need no search: with labels, the method chooses them in one fit.
 
 search = GridSearchCV(pipeline, {"combine__method__score_scale": [0.1, 1.0]}, cv=folds).fit(X, y)
 print(search.best_params_, f"{search.best_score_:.3f}")
 
 # %%
-# References are not passed to ``fit``: they have rows of their own, so that scikit-learn could not tell them from
-# metadata that is to be split with ``X``. ``set_output`` gives a data frame with one column:
+# References are not passed to ``fit``. They have rows of their own, but scikit-learn might take them for metadata and
+# split them with ``X``. ``set_output`` gives a data frame with one column:
 
 pipeline.set_output(transform="pandas").fit(X, y).transform(X).head()

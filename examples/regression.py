@@ -2,10 +2,10 @@
 Regression (real data)
 ======================
 
-Numbers instead of ranks: the radius of the largest nuclei of a tumour is to be predicted from texture and shape, by a
-model that was trained on a dozen rows. Somebody else predicts the same from sizes, for other tumours.
+Numbers instead of ranks: our model predicts the radius of the largest nuclei of a tumour from texture and shape, and
+was trained on a dozen rows. Somebody else predicts the same from sizes, for other tumours.
 
-The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagnostic data), cut in two by us.
+The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagnostic data). We split them in two.
 """
 
 # %%
@@ -34,7 +34,7 @@ shapes = [
 
 
 def predicted(columns, training, rows, name):
-    """Predictions of a linear model and the features that it goes by."""
+    """Return the predictions of a linear model, and the features that it uses."""
     features = tumours.data[:, [names.index(column) for column in columns]]
     model = make_pipeline(StandardScaler(), Ridge()).fit(features[training], target[training])
     return mf.Observations(model.predict(features[rows]), features[rows], ids=rows, name=name)
@@ -43,9 +43,9 @@ def predicted(columns, training, rows, name):
 # %%
 # Refine, with labels that are values
 # -----------------------------------
-# ``task="regression"`` makes the labels measure the error instead of the order. With labels the refinement is taken
-# only if what it gains on them exceeds its own standard error; else the predictions come back as they were. Sixty
-# labels can err: of six splits here one is left alone, and one gets a little worse.
+# With ``task="regression"``, labels measure the error instead of the order. The refinement is taken only if its gain
+# on the labels exceeds its own standard error; otherwise the predictions come back unchanged. Sixty labels can
+# mislead: of the six splits here, one is left alone, and one gets a little worse.
 
 method = mf.JointDiffusion(task="regression")
 errors = []

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import hw
+from manifuse.study.datasets.hw import HW
 from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.run import refine
@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
     folder = data_folder(parser.parse_args().data)
-    jobs = [(load, seed) for load in (lambda: hw(folder), digits) for seed in SEEDS]
+    jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
     write_rows(HERE / "results" / "ablation.csv", [row for part in parts for row in part])
 

@@ -2,9 +2,9 @@
 
 Usage: python perf/page.py [--moves N]
 
-Prints a table and writes perf/page.csv: for each control, the median, the 95th percentile and the largest of
-the milliseconds from the event to the first frame that shows what follows from it; and the same for the whole
-surface, which fills between frames.
+Prints a table and writes perf/page.csv. For each control it measures the milliseconds from the event to the first
+frame that shows the result, and reports their median, 95th percentile and maximum. It does the same for the whole
+surface, which is filled between frames.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from machine import describe
 from playwright.sync_api import sync_playwright
 
 import manifuse as mf
-from manifuse.study.experiments.provenance import provenance, write_rows
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
+from manifuse.study.experiments.provenance import provenance, write_rows
 
 HERE = Path(__file__).parent
 ROWS, REFERENCES, PAIRS, LABELLED = 30_000, 5, 200, 500
 TARGET = "p95 at most 100 ms"
 
-#: Moves one control at random and gives the milliseconds until its picture is there, one number a move.
+#: Moves one control at random and returns the milliseconds until its picture is shown, one number for each move.
 MOVE = """async ([kind, moves]) => {
   const sliders = { "step size": "delta", "weight scale": "scale", "rounds": "steps" };
   const painted = () => new Promise((resume) => requestAnimationFrame(() => {
@@ -65,11 +65,11 @@ CONTROLS = ("step size", "weight scale", "rounds", "switch", "surface after a sw
 def main() -> None:
     """Serve the problem, open it, and move its controls."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--moves", type=int, default=100, help="moves of each control")
+    parser.add_argument("--moves", type=int, default=100, help="how often to move each control")
     options = parser.parse_args()
     chromium = shutil.which("chromium")
     if chromium is None:
-        sys.exit("No chromium is installed, and the page is timed in one.")
+        sys.exit("Chromium is not installed, and the page is timed in it; install chromium.")
     page = Page(simulated(np.random.default_rng(0)), lambda method: Export("run.toml", b"", ""))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(page.application(), log_level="warning"))
@@ -80,6 +80,7 @@ def main() -> None:
         finally:
             server.should_exit = True
             thread.join()
+            page.close()
     about = {"machine": describe(), **provenance()}
     rows = [{**summary(control, taken), **about} for control, taken in measured.items()]
     write_rows(HERE / "page.csv", rows)
@@ -88,7 +89,7 @@ def main() -> None:
 
 
 def simulated(rng: np.random.Generator) -> Exploration:
-    """Draw decoupled tables that see latent points through features of their own."""
+    """Draw decoupled tables; each sees the latent points through features of its own."""
     names = [f"m{row}" for row in range(ROWS)]
     latent = rng.uniform(-1, 1, (ROWS, 3))
     truth = latent @ [1.0, 0.7, 0.4]
@@ -108,12 +109,12 @@ def simulated(rng: np.random.Generator) -> Exploration:
 
 
 def features(latent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A smooth map of latent points, with a little noise."""
+    """Map latent points smoothly, and add a little noise."""
     return np.tanh(latent @ rng.standard_normal((3, 8))) + 0.02 * rng.standard_normal((len(latent), 8))
 
 
 def measure(port: int, chromium: str, moves: int) -> dict[str, list[float]]:
-    """Milliseconds of every move, by control."""
+    """Return the milliseconds of every move, by control."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -127,7 +128,7 @@ def measure(port: int, chromium: str, moves: int) -> dict[str, list[float]]:
 
 
 def summary(control: str, taken: list[float]) -> dict[str, object]:
-    """One row of the table."""
+    """Return one row of the table."""
     median, high = np.percentile(taken, [50, 95])
     timed = control != CONTROLS[-1]
     return {

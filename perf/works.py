@@ -386,7 +386,7 @@ def _coefficient_space(columns: FloatArray, score: GradedRanking) -> FloatArray:
     run = diffuse_prediction(
         columns,
         columns[:, 0],
-        gates=np.ones(columns.shape[1] - 1),
+        active=np.ones(columns.shape[1] - 1),
         grid=(STEP_SIZES, WEIGHT_SCALES),
         steps=20,
         evaluate=lambda coefficients: score.evaluate(inside @ coefficients.T),

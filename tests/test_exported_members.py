@@ -8,8 +8,8 @@ import manifuse as mf
 
 def test_the_front_door_lists_what_it_has():
     assert dir(mf) == sorted(mf.__all__)
-    assert set(mf._HOMES) == set(mf.__all__) - {"__version__"}
-    for name, home in mf._HOMES.items():
+    assert set(mf.HOMES) == set(mf.__all__) - {"__version__"}
+    for name, home in mf.HOMES.items():
         assert getattr(mf, name).__module__ == f"manifuse.{home}"
 
 

@@ -20,9 +20,9 @@ def read_a_table(folder):
 
 
 def draw_a_figure(folder):
+    from manifuse.report.drawing import as_svg
     from manifuse.study.experiments.result_figures import draw_toy
     from manifuse.study.experiments.toy import Metrics
-    from manifuse.report.drawing import as_svg
 
     (folder / "a.svg").write_text(as_svg(draw_toy(Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12))))))
 

@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
-from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion.joint import Reason
+from manifuse.diffusion.reason import Reason
 from manifuse.study.ranking.accuracy import ranking_accuracy
+from tests.problems import draw, remade
 
 METHODS = {
     "implicit": mf.JointDiffusion(),

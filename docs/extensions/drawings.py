@@ -1,34 +1,40 @@
-"""The pictures of the page on the method, drawn by the library itself when the site is built."""
+"""The pictures of the site, drawn by the library itself.
+
+Those of the page on the method are drawn when the site is built. The picture of the two clinics is kept in
+docs/_static, because the README shows it too; ``python docs/extensions/drawings.py`` draws it again.
+"""
 
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from sphinx.application import Sphinx
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
 from manifuse.files import write_whole
+from manifuse.study.datasets.digits import digits
 from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
 
-#: Three directions across each other among predictions of four rows that sum to zero: the sphere that can be drawn.
+#: Three orthogonal directions among the predictions of four rows that sum to zero: a sphere that can be drawn.
 BASIS = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Draw before the sources are read."""
+    """Connect the drawings to Sphinx, so that they are there before the sources are read."""
     app.connect("builder-inited", lambda app: draw_all(Path(app.srcdir) / "generated" / "drawings"))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def draw_all(folder: Path) -> None:
-    """Draw what is not there yet, or was drawn by another state of this file or of the library."""
+    """Draw every picture that does not exist yet, or is older than this file or the library."""
     folder.mkdir(parents=True, exist_ok=True)
     sources = [Path(__file__), *Path(mf.__file__).parent.rglob("*.py")]
     latest = max(source.stat().st_mtime for source in sources)
@@ -40,8 +46,46 @@ def draw_all(folder: Path) -> None:
             write_whole(path, lambda temporary, figure=figure: figure.savefig(temporary, format="svg"))
 
 
+def clinics() -> Figure:
+    """Two tables of patients on one axis of ids: each row's measurements and scores, clinic A's before and after."""
+    rng = np.random.default_rng(0)
+    health = rng.uniform(-1, 1, (400, 2))
+    # In every part the healthiest patients come last, so that a better score is a smoother column.
+    parts = (slice(0, 150), slice(150, 250), slice(250, 400))
+    health = np.vstack([health[part][np.argsort(health[part].sum(axis=1))] for part in parts])
+    a, b = health[:250], health[150:]
+    noisy, better = a.sum(axis=1) + rng.normal(0, 0.8, 250), b.sum(axis=1) + rng.normal(0, 0.2, 250)
+    measured_a, measured_b = np.tanh(a @ rng.normal(size=(2, 5))), np.tanh(b @ rng.normal(size=(2, 8)))
+    reference = mf.Observations(better, measured_b, ids=range(150, 400), name="clinic B")
+    result = mf.refine(mf.Observations(noisy, measured_a, ids=range(250), name="clinic A"), [reference], rng=0)
+    refined = np.asarray(result.predictions)
+    figure = Figure(figsize=(7.6, 3.7), layout="constrained")
+    axes = figure.subplots()
+    columns = (
+        (0, 5, 0, measured_a, "5 measurements", "cividis"),
+        (5.4, 6.6, 0, noisy, "score", "viridis"),
+        (8.4, 9.6, 0, refined, "refined\nscore", "viridis"),
+        (14.4, 15.6, 150, better, "score", "viridis"),
+        (16, 24, 150, measured_b, "8 measurements", "cividis"),
+    )
+    for left, right, first, values, title, colours in columns:
+        ranks = np.argsort(np.argsort(values, axis=0), axis=0).reshape(len(values), -1)
+        axes.imshow(ranks[::5], cmap=colours, extent=(left, right, first + 250, first), aspect="auto", zorder=1)
+        axes.text((left + right) / 2, first - 8, title, ha="center", va="bottom", fontsize=9)
+    axes.add_patch(Rectangle((-0.3, 150), 24.6, 100, fill=False, edgecolor=ORANGE, lw=1.8, zorder=3))
+    axes.text(12, 218, "100 patients\nat both clinics", ha="center", va="center", fontsize=9, color=ORANGE)
+    for start, end in (((14.2, 180), (9.8, 180)), ((6.8, 70), (8.2, 70)), ((12, 172), (9.8, 70))):
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": BLUE, "lw": 1.6})
+    axes.text(10.2, 45, "carried on to patients with\nsimilar measurements", va="center", fontsize=9, color=BLUE)
+    axes.text(0, -62, "clinic A, 250 patients", fontsize=11, weight="bold")
+    axes.text(14.4, 88, "clinic B, 250 patients", fontsize=11, weight="bold")
+    axes.set(xlim=(-0.5, 24.5), ylim=(402, -85))
+    axes.set_axis_off()
+    return figure
+
+
 def sphere() -> Figure:
-    """A predictor of four rows and three references on the sphere, and its way when they are followed."""
+    """A predictor of four rows, three references, and the predictor's way to them on the sphere."""
     start, near, nearer, away = (
         point / np.linalg.norm(point)
         for point in np.array([[0.15, -0.75, 1], [0.75, 0.45, 1], [0.5, 0.62, 1], [-0.85, 0.4, 0.6]])
@@ -53,11 +97,11 @@ def sphere() -> Figure:
     ]
     way = [start]
     with warnings.catch_warnings():
-        # Four rows are few, but more cannot be drawn.
+        # The library warns of so few rows, but more cannot be drawn.
         warnings.simplefilter("ignore", mf.ManifuseWarning)
-        for turns in range(1, 9):
+        for rounds_taken in range(1, 9):
             plain = mf.JointDiffusion(
-                rounds=turns,
+                rounds=rounds_taken,
                 step_size=0.6,
                 weight_scale=0.4,
                 settled=0.0,
@@ -94,11 +138,11 @@ def sphere() -> Figure:
 
 
 def bridge() -> Figure:
-    """Two tables with thirty pairs, what arrives on ours, and what becomes of it. The rows are drawn at random."""
+    """Two tables with thirty pairs: both scores, the refined scores, and the support. The rows are random."""
     rng = np.random.default_rng(3)
     pairs, own = 30, 270
     ours, theirs = (np.vstack([shared, rng.uniform(0, 1, (own, 2))]) for shared in [rng.uniform(0, 1, (pairs, 2))] * 2)
-    truth = [np.sin(3 * places[:, 0]) + places[:, 1] for places in (ours, theirs)]
+    truth = [np.sin(3 * points[:, 0]) + points[:, 1] for points in (ours, theirs)]
     main = mf.Observations(
         truth[0] + 0.5 * rng.standard_normal(pairs + own), ours, ids=range(pairs + own), name="ours"
     )
@@ -116,17 +160,17 @@ def bridge() -> Figure:
         ("our rows, support", ours, result.support, "cividis"),
     )
     figure = Figure(figsize=(7.2, 6.6), layout="constrained")
-    for axes, (title, places, values, colours) in zip(figure.subplots(2, 2).ravel(), panels, strict=True):
+    for axes, (title, points, values, colours) in zip(figure.subplots(2, 2).ravel(), panels, strict=True):
         order = values if colours == "cividis" else np.argsort(np.argsort(values))
-        axes.scatter(*places.T, c=order, cmap=colours, s=16)
-        axes.scatter(*places[:pairs].T, s=52, facecolors="none", edgecolors=ORANGE, linewidths=1.3)
+        axes.scatter(*points.T, c=order, cmap=colours, s=16)
+        axes.scatter(*points[:pairs].T, s=52, facecolors="none", edgecolors=ORANGE, linewidths=1.3)
         axes.set_title(title, loc="left", fontsize=11)
         axes.set(xticks=[], yticks=[])
     return figure
 
 
 def rounds() -> Figure:
-    """Digits with labels: the accuracy over the grid in the first round, and how accuracy and alignments go on."""
+    """Digits with labels: the accuracy over the grid in the first round, then accuracy and alignments step by step."""
     archive, rng = digits(), np.random.default_rng(0)
     common, ours, theirs, training = np.split(rng.permutation(len(archive)), [200, 600, 1400])
 
@@ -154,11 +198,17 @@ def rounds() -> Figure:
     surface.set_title("accuracy on the labels, first round", loc="left", fontsize=11)
     figure.colorbar(image, ax=surface)
     steps = np.arange(len(result.history))
-    for place, reference in enumerate(references):
-        values = [step.alignments[place] for step in result.history]
-        course.plot(steps, values, "-", color=(ORANGE, GREEN, GREY)[place], label=f"alignment with {reference.name}")
+    for index, reference in enumerate(references):
+        values = [step.alignments[index] for step in result.history]
+        course.plot(steps, values, "-", color=(ORANGE, GREEN, GREY)[index], label=f"alignment with {reference.name}")
     course.plot(steps, [step.score for step in result.history], "o-", color=BLUE, ms=3, label="accuracy on the labels")
     course.set(xlabel="step", ylim=(0.6, 1.0))
     course.set_title("over all rounds", loc="left", fontsize=11)
     course.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
+
+
+if __name__ == "__main__":
+    # Letters stay letters, and the same picture is the same file.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "clinics"}):
+        clinics().savefig(Path(__file__).parents[1] / "_static" / "clinics.svg", metadata={"Date": None})

@@ -10,50 +10,33 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from manifuse.backends.cached import Cached
-    from manifuse.backends.host import Host
-    from manifuse.backends.torch import Torch
-    from manifuse.combiner import PredictorCombiner
-    from manifuse.diffusion.labels import RankLabels
-    from manifuse.diffusion.method import JointDiffusion
-    from manifuse.diffusion.observations import Observations
-    from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler
-    from manifuse.errors import InputError, ManifuseError, ManifuseWarning, MissingExtraError
-    from manifuse.persistence import load, save
-    from manifuse.refinement import Refinement
-    from manifuse.report.refinement_page import write_report
-    from manifuse.run import refine
+    from manifuse.backends.cached import Cached as Cached
+    from manifuse.backends.host import Host as Host
+    from manifuse.backends.torch import Torch as Torch
+    from manifuse.combiner import PredictorCombiner as PredictorCombiner
+    from manifuse.diffusion.explicit_euler import ExplicitEuler as ExplicitEuler
+    from manifuse.diffusion.implicit_euler import ImplicitEuler as ImplicitEuler
+    from manifuse.diffusion.labels import RankLabels as RankLabels
+    from manifuse.diffusion.method import JointDiffusion as JointDiffusion
+    from manifuse.diffusion.observations import Observations as Observations
+    from manifuse.errors import InputError as InputError
+    from manifuse.errors import ManifuseError as ManifuseError
+    from manifuse.errors import ManifuseWarning as ManifuseWarning
+    from manifuse.errors import MissingExtraError as MissingExtraError
+    from manifuse.persistence import load as load
+    from manifuse.persistence import save as save
+    from manifuse.refinement import Refinement as Refinement
+    from manifuse.report.refinement_page import write_report as write_report
+    from manifuse.run import refine as refine
 
 __version__ = version("manifuse")
 
-__all__ = [
-    "Cached",
-    "ExplicitEuler",
-    "Host",
-    "ImplicitEuler",
-    "InputError",
-    "JointDiffusion",
-    "ManifuseError",
-    "ManifuseWarning",
-    "MissingExtraError",
-    "Observations",
-    "PredictorCombiner",
-    "RankLabels",
-    "Refinement",
-    "Torch",
-    "__version__",
-    "load",
-    "refine",
-    "save",
-    "write_report",
-]
-
-#: Where public names live. They are imported when first asked for, so that the command line answers at once.
-_HOMES = {
+#: Modules of the public names. A name is imported when it is first asked for, so that the command line starts at once.
+HOMES = {
     "Cached": "backends.cached",
-    "ExplicitEuler": "diffusion.schemes",
+    "ExplicitEuler": "diffusion.explicit_euler",
     "Host": "backends.host",
-    "ImplicitEuler": "diffusion.schemes",
+    "ImplicitEuler": "diffusion.implicit_euler",
     "InputError": "errors",
     "JointDiffusion": "diffusion.method",
     "ManifuseError": "errors",
@@ -70,11 +53,13 @@ _HOMES = {
     "write_report": "report.refinement_page",
 }
 
+__all__ = ["__version__", *HOMES]
+
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -3,8 +3,8 @@
 - ManifuseError: catch this one to catch them all
     - InputError: the input cannot be used; the message says what came, what was expected, what to do
         - MissingExtraError: an optional dependency is needed; the message says how to install it
-    - OutputError: what was asked for cannot be done here: a full disk, a process or a cluster lost
-- ManifuseWarning: the run goes on, and the user should know
+    - OutputError: results cannot be computed to the end or written: a full disk, a lost process
+- ManifuseWarning: the run goes on, but the user should know something
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ its own; drop or rename the repeats.
 
 
 class MissingExtraError(InputError):
-    """A feature was asked for whose optional dependency is not installed.
+    """An optional dependency is needed and not installed.
 
     The message is the command that installs it.
 
@@ -63,18 +63,18 @@ class MissingExtraError(InputError):
 
 
 class OutputError(ManifuseError):
-    """Results that cannot be computed to the end or written, as on a full disk or where workers are lost.
+    """Results that cannot be computed to the end or written, as on a full disk or when a process is lost.
 
-    Those written before are whole.
+    Results that were written before are complete.
     """
 
 
 class ManifuseWarning(UserWarning):
-    """Something about the input that the user should know of.
+    """Something about the input that the user should know.
 
     Examples
     --------
-    Where such input is to be refused:
+    To refuse such input, turn the warning into an error:
 
     >>> import warnings
     >>> import manifuse as mf
@@ -99,7 +99,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     extra : str
         The extra of this package that installs it.
     purpose : str
-        What it is needed for, as the start of the sentence.
+        What needs it, as the start of the sentence.
 
     Raises
     ------
@@ -116,46 +116,46 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 def find(module: str) -> ModuleType | None:
-    """Import an optional dependency that only makes things faster; None if it is not installed."""
+    """Import an optional dependency that only makes things faster; return None if it is not installed."""
     return import_module(module) if find_spec(module) is not None else None
 
 
 def demand(kind: type, *values: object) -> None:
-    """Refuse arguments of the front door that are of another type than ``kind``.
+    """Refuse arguments of public functions that are not of type ``kind``.
 
     Raises
     ------
     InputError
-        If one is.
+        If one is of another type.
     """
     for value in values:
         if not isinstance(value, kind):
-            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; wrap it in one.")
+            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; pass one.")
 
 
-def look_up(name: str, there: Mapping[str, Value], *, kind: str) -> Value:
-    """Return the entry of this name, or refuse with the nearest name there is.
+def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:
+    """Return the entry of this name, or refuse and suggest the most similar name.
 
     Parameters
     ----------
     name : str
-    there : mapping
+    entries : mapping
         Not empty.
     kind : str
-        What the entries are, for the sentence.
+        What the entries are, for the message.
 
     Raises
     ------
     InputError
-        If there is none of this name.
+        If no entry has this name.
 
     Examples
     --------
     >>> look_up("two", {"one": 1, "two": 2}, kind="number")
     2
     """
-    if name in there:
-        return there[name]
-    spelt = {key.lower(): key for key in there}
+    if name in entries:
+        return entries[name]
+    spelt = {key.lower(): key for key in entries}
     (nearest,) = get_close_matches(name.lower(), spelt, n=1, cutoff=0.0)
-    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {', '.join(there)}.")
+    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {', '.join(entries)}.")

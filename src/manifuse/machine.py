@@ -1,4 +1,4 @@
-"""What this machine has to offer: cores and memory, as far as they are ours to use."""
+"""The cores and the memory of this machine that this process may use."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 
 from joblib import cpu_count
 
-#: Where the kernel says what memory there is, which groups this process is in, and what these may use.
+#: Where Linux reports the memory, the control groups of this process, and the limits of the groups.
 MEMORY, MEMBERSHIP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
-#: Names of a group's limit and of what it uses, in the second version of groups and in the first.
+#: Names of the files with a group's limit and its use, in the second version of control groups and in the first.
 FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
 
 
 def threads() -> int:
     """Count the threads that one process should use.
 
-    ``OMP_NUM_THREADS`` decides, which joblib and Dask set in their workers so that these do not crowd each other;
-    without it, the cores that this process may run on, by its affinity and its share of them.
+    ``OMP_NUM_THREADS`` decides. Joblib and Dask set it in their workers, so that these do not compete for cores.
+    Without it, the number is that of the cores that this process may use, by its affinity and its share of them.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(asked) if asked.isdecimal() and int(asked) > 0 else int(cpu_count())
 
 
 def available_memory() -> int | None:
-    """Bytes that this process could still take without swapping or being killed; None where nobody says."""
+    """Count the bytes that this process can still take without swapping or being killed; None if they are unknown."""
     free = [_of_machine(), *(_of_group(folder) for folder in _groups())]
     return min((amount for amount in free if amount is not None), default=None)
 
@@ -40,7 +40,7 @@ def _of_machine() -> int | None:
 
 
 def _groups() -> Iterator[Path]:
-    """Folders of the groups of this process, each up to the root; a container may show but the root."""
+    """Folders of the groups of this process, each with its parents; a container may show only the root."""
     try:
         lines = MEMBERSHIP.read_text().splitlines()
     except OSError:
@@ -55,7 +55,7 @@ def _groups() -> Iterator[Path]:
 
 
 def _of_group(folder: Path) -> int | None:
-    """What a group's limit leaves; files that are kept in memory for as long as nobody needs it count as free."""
+    """What a group's limit leaves. Cached files count as free, because the kernel drops them when memory is needed."""
     for limit, used in FILES:
         try:
             left = int((folder / limit).read_text()) - int((folder / used).read_text())

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.extension import Extension
 from manifuse.diffusion.fit import Fit
-from manifuse.diffusion.joint import Reason, Step
+from manifuse.diffusion.joint import Path, Step
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import SmoothingSetting
 from manifuse.diffusion.problem import locate
+from manifuse.diffusion.reason import Reason
 from manifuse.errors import demand
-from manifuse.evidence.relevance import Relevance
+from manifuse.evidence.relevance import Relevance, final_weights, relevance_of
 from manifuse.evidence.score import Gain
 from manifuse.evidence.tuning import Trial
+from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
+from manifuse.preparation import Prepared
+from manifuse.records import Saved, read_fields, write
+
+#: Fields of a refinement that stand in no file: the container of the predictions, and what the fit has too.
+NOT_SAVED = ("predictions", "main", "method")
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Saved):
     """The hyperparameters that were used, and what they were chosen from.
 
     Attributes
@@ -31,10 +37,9 @@ class Choice:
     setting : Setting
         Of graphs and bridges.
     standardised : tuple of bool or None
-        Whether features were standardised: of the main table, then of every reference; None where there
-        was no graph or its neighbours were given.
+        Whether features were standardised: of the main table, then of every reference; None if there was no search.
     recall : tuple of float or None
-        Share of the true neighbours that the search found, likewise; None where there was no graph.
+        Share of the true neighbours that the search found, likewise; None without a graph.
     step_size, weight_scale : float
         Of the f-diffusion, in its first round.
     step_sizes, weight_scales : tuple of float
@@ -42,9 +47,9 @@ class Choice:
     surface : (step sizes, weight scales) array or None
         Best score of every cell in the first round; None without labels.
     trials : tuple of Trial
-        Settings tried, with the criterion of each; empty if none were to be chosen.
-    presmoothing : Presmoothing or None
-        How the main predictor was smoothed before the diffusion began; None if it was not.
+        Settings tried, with the criterion of each; empty if there was nothing to choose.
+    presmoothing : SmoothingSetting or None
+        How the main predictor was smoothed before the diffusion; None if it was not.
     """
 
     setting: Setting
@@ -56,17 +61,47 @@ class Choice:
     weight_scales: tuple[float, ...]
     surface: FloatArray | None
     trials: tuple[Trial, ...]
-    presmoothing: Presmoothing | None
+    presmoothing: SmoothingSetting | None
+
+    @classmethod
+    def of(cls, prepared: Prepared, path: Path) -> Choice:
+        """Collect what was chosen before and during the diffusion."""
+        step_sizes, weight_scales = prepared.setup.method.grid(labelled=prepared.score is not None)
+        return cls(
+            setting=prepared.bridges.setting,
+            standardised=prepared.tables.standardised(),
+            recall=prepared.tables.recall(),
+            step_size=path.history[0].step_size,
+            weight_scale=path.history[0].weight_scale,
+            step_sizes=step_sizes,
+            weight_scales=weight_scales,
+            surface=path.surface,
+            trials=prepared.trials,
+            presmoothing=None if prepared.presmoothing is None else prepared.presmoothing.setting,
+        )
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        shape = (len(self.step_sizes), len(self.weight_scales))
+        if len(self.recall) != len(self.standardised) or (self.surface is not None and self.surface.shape != shape):
+            raise ValueError("what was chosen does not fit together")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hyperparameters that were used, as JSON can hold them."""
+        used = ("standardised", "recall", "step_size", "weight_scale", "presmoothing")
+        return {**write(self.setting), **{name: write(getattr(self, name)) for name in used}}
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
+class Refinement(Saved):
     """What `refine` found.
 
     Attributes
     ----------
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
+    scores : (n,) array
+        The same as a NumPy array.
     accepted : bool
         Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
@@ -76,8 +111,11 @@ class Refinement:
     weights : (m,) array
         Weight of every reference at the end, in [0, 1].
     support : (n,) array
-        How much pair evidence stands behind each row, in [0, 1]: 0 where no bridge arrives, 1 where it is
-        as good as at a typical pair.
+        How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
+        at a typical pair.
+    metric : (m + 2, m + 2) array
+        Alignments of the main predictor as it came, the predictions after the diffusion, and the references after
+        transport, with each other (the task metric of the paper), in [-1, 1].
     history : tuple of Step
         Every step of the f-diffusion.
     choice : Choice
@@ -86,11 +124,15 @@ class Refinement:
         With labels: each measure's value ``before`` and ``after``, on the labelled rows.
     gain : Gain or None
         With labels: the gain on them and its standard error, accepted or not. The same labels chose the
-        hyperparameters, so it leans to the good side.
+        hyperparameters, so that the gain on other rows may be smaller.
     method : JointDiffusion
     seed : int
         Gives the same result again on the same input.
     main : Observations
+    typical : (m,) array
+        Row sum of every reference's bridge at a typical pair, which ``support`` is measured by.
+    fit : Fit
+        What later rows need.
 
     Examples
     --------
@@ -101,17 +143,22 @@ class Refinement:
     >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
     >>> result = mf.refine(ours, [other], rng=0)
     >>> result
-    Refinement(20 rows, 1 references, accepted: The predictions settled: a further round hardly turned them.)
+    Refinement(20 rows, 1 references, accepted: The predictions settled: a further round hardly changed them.)
     >>> result.relevance[0].name, result.relevance[0].pairs, result.weights.shape, result.support.shape
     ('other', 20, (1,), (20,))
+    >>> print(result.summary())
+    accepted: The predictions settled: a further round hardly changed them.
+    other: weight 0.24, alignment 0.69 on 20 pairs (chance 0.46), fidelity 1.00, 100% of the rows reached
     """
 
     predictions: Any
+    scores: FloatArray
     accepted: bool
     reason: Reason
     relevance: tuple[Relevance, ...]
     weights: FloatArray
     support: FloatArray
+    metric: FloatArray
     history: tuple[Step, ...]
     choice: Choice
     accuracy: Mapping[str, Mapping[str, float]] | None
@@ -119,9 +166,81 @@ class Refinement:
     method: JointDiffusion
     seed: int
     main: Observations
-    _refined: FloatArray
-    _typical: FloatArray
-    _extension: Fit | Extension
+    typical: FloatArray
+    fit: Fit
+
+    @classmethod
+    def of(cls, prepared: Prepared, path: Path, verdict: Verdict, refined: FloatArray) -> Refinement:
+        """Put together what a run found; ``refined`` (n,) are the scores after the diffusion."""
+        problem, score, transport = prepared.problem, prepared.score, path.references
+        main, weights = problem.main, final_weights(path)
+        scores = refined if verdict.accepted else main.scores
+        typical = np.array(
+            [
+                np.median(transport.row_sums[reference.main_rows, number])
+                for number, reference in enumerate(problem.references)
+            ]
+        )
+        accuracy = None
+        if score is not None:
+            before, after = (score.report(values[score.rows]) for values in (main.scores, scores))
+            accuracy = {"before": before, "after": after}
+        return cls(
+            predictions=main.like_predictions(scores),
+            scores=scores,
+            accepted=verdict.accepted,
+            reason=verdict.reason,
+            relevance=relevance_of(problem, path, prepared.pair_evidence, prepared.setup.seed),
+            weights=weights,
+            support=support_of_rows(transport.row_sums * transport.reached, typical, weights),
+            metric=path.metric,
+            history=path.history,
+            choice=Choice.of(prepared, path),
+            accuracy=accuracy,
+            gain=verdict.gain,
+            method=prepared.setup.method,
+            seed=prepared.setup.seed,
+            main=main,
+            typical=typical,
+            fit=prepared.fit(path),
+        )
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what a file holds: everything but the container of the predictions."""
+        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name not in NOT_SAVED}
+
+    @classmethod
+    def from_record(cls, record: Any) -> Refinement:
+        """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
+        values = read_fields(cls, record, omit=NOT_SAVED)
+        fit = values["fit"]
+        made = cls(**values, predictions=values["scores"], main=fit.main, method=fit.bridges.method)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        rows, references = len(self.main), self.fit.bridges.count
+        shapes = {
+            "scores": (rows,),
+            "support": (rows,),
+            "weights": (references,),
+            "typical": (references,),
+            "metric": (references + 2, references + 2),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} is not finite and of shape {shape}")
+        counts = {len(self.relevance), len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
+        if counts != {references} or not self.history or {len(s.weights) for s in self.history} != {references}:
+            raise ValueError("the references are not those of the fit")
+        measures = {"rmse", "mae"} if self.method.is_regression else {"accuracy"}
+        accuracy = {} if self.accuracy is None else self.accuracy
+        if self.accuracy is not None and accuracy.keys() != {"before", "after"}:
+            raise ValueError("the accuracy is not that before and after")
+        if any(of.keys() != measures for of in accuracy.values()):
+            raise ValueError("the accuracy has other measures than the task")
 
     def apply(self, new: Observations) -> Any:
         """Refine rows that came later, without fitting again.
@@ -129,8 +248,8 @@ class Refinement:
         Parameters
         ----------
         new : Observations
-            New main rows, with the features of the main table where bridges were needed. Rows whose id was
-            in the fit get their fitted prediction.
+            New main rows, with the features of the main table if bridges were needed. Rows whose id was in the fit
+            get their fitted prediction.
 
         Returns
         -------
@@ -140,12 +259,12 @@ class Refinement:
         Raises
         ------
         InputError
-            If the features are not those of the fit.
+            If the features are not those of the fit, or there is not enough memory.
 
         Notes
         -----
-        From 100,000 rows on, a refinement does not keep what its rounds did; the first call, `save` or report repeats
-        them, on this machine, and is refused (InputError) where there is no memory for it.
+        A refinement keeps what every round mixed, but not what the rounds worked on. The first call repeats the rounds,
+        on this machine.
         """
         return self.apply_with_support(new)[0]
 
@@ -154,20 +273,43 @@ class Refinement:
         return self.apply_with_support(new)[1]
 
     def apply_with_support(self, new: Observations) -> tuple[Any, FloatArray]:
-        """Return what `apply` and `support_of` do, at the cost of one of them."""
+        """Return what `apply` and `support_of` return, at the cost of one of them."""
         demand(Observations, new)
         rows, known = locate(new.keys, self.main.keys)
-        predictions: FloatArray = new.scores
+        scores: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))
         if self.accepted:
-            predictions, row_sums = self._fitted().extend(new)
-            support = support_of_rows(row_sums, self._typical, self.weights)
-        refined = new.like_predictions(np.where(known, self._refined[rows], predictions))
+            scores, row_sums = self.fit.extend(new)
+            support = support_of_rows(row_sums, self.typical, self.weights)
+        refined = new.like_predictions(np.where(known, self.scores[rows], scores))
         return refined, np.where(known, self.support[rows], support)
 
-    def _fitted(self) -> Extension:
-        """What rows that come later go by; made when it is first asked for."""
-        return self._extension.extension if isinstance(self._extension, Fit) else self._extension
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
+        return {
+            "accepted": self.accepted,
+            "reason": str(self.reason),
+            "accuracy": write(self.accuracy),
+            "gain": write(self.gain),
+            "references": write(self.relevance),
+            "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
+            "rows": len(self.main),
+            "seed": self.seed,
+        }
+
+    def summary(self) -> str:
+        """Say in a few lines what was found: the verdict, the accuracy on the labels, and each reference."""
+        lines = [f"{'accepted' if self.accepted else 'unchanged'}: {self.reason}"]
+        if self.accuracy is not None:
+            before, after = self.accuracy["before"], self.accuracy["after"]
+            lines += [f"{name} on the labels: {before[name]:.4f} before, {after[name]:.4f} after" for name in before]
+        lines += [
+            f"{entry.name}: weight {entry.weight:.2f}, alignment {entry.held_out_alignment:.2f} on {entry.pairs} pairs "
+            f"(chance {entry.chance_alignment:.2f}), fidelity {entry.fidelity:.2f}, {entry.reached:.0%} of the rows "
+            "reached"
+            for entry in self.relevance
+        ]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"
@@ -175,8 +317,8 @@ class Refinement:
 
 
 def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
-    """Average over references, by weight, of row sums against those at a typical pair; shape (n,), in [0, 1]."""
-    # Where all references are ignored no weight tells them apart.
+    """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
+    # If no reference took part, all count alike.
     weights = weights if weights.sum() > 0 else np.ones(len(weights))
     shares = row_sums / typical
     np.clip(shares, 0.0, 1.0, out=shares)

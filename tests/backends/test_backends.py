@@ -1,4 +1,4 @@
-"""The same problem, on every place, by every way to its neighbours."""
+"""The same problem, on every backend, with every kind of neighbours."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import joint, presmoothing
-from manifuse import footprint
-from manifuse.backends import host as graph
-from manifuse.diffusion.containers import device_of
-from manifuse.backends.neighbours import Query
 from manifuse.backends.backend import Backend
+from manifuse.backends.neighbours import Query
+from manifuse.diffusion.containers import device_of
+from manifuse.evidence import presmoothing_choice
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
 
@@ -32,30 +30,28 @@ def later(case):
 
 
 def refined(case, backend=None, **options):
-    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, backend=place)
+    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, backend=backend)
 
 
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
 def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
     # Few settings to choose from: every product of so small a table starts its threads anew.
     for name, values in {"NEIGHBOURS": (5,), "STEPS": (1.0, 3.0), "SCALES": (0.3,)}.items():
-        monkeypatch.setattr(presmoothing, name, values)
+        monkeypatch.setattr(presmoothing_choice, name, values)
     plain = refined(case, **method)
-    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
     monkeypatch.setattr(blocks, "ROWS", 17)
     monkeypatch.setattr(columns, "NUMBERS", 100)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    large = refined(case, **method)
+    large = refined(case, mf.Host(ordered_rows=10), **method)
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-9)
     np.testing.assert_allclose(large.support, plain.support, atol=1e-9)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-9)
 
 
-def test_single_precision_of_edges_hardly_tells(case, later, monkeypatch):
+def test_edges_in_single_precision_hardly_change_a_result(case, later):
     plain = refined(case)
-    monkeypatch.setattr(graph, "LARGE_ROWS", 10)
-    large = refined(case)
-    assert large._fitted().graph.weights.dtype == np.float32
+    large = refined(case, mf.Host(single_precision_rows=10))
+    assert large.fit.bridges.graph.stored().weights.dtype == np.float32
     assert (large.predictions != plain.predictions).any()
     spread = plain.predictions.std()
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
@@ -63,43 +59,34 @@ def test_single_precision_of_edges_hardly_tells(case, later, monkeypatch):
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
 
 
-def test_one_reference_after_the_other_comes_out_as_all_at_once(case, monkeypatch):
+def test_one_reference_after_the_other_comes_out_as_all_at_once(case):
     plain = refined(case, bridge=mf.ImplicitEuler(steps=2))
-    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
-    compiled = refined(case, bridge=mf.ImplicitEuler(steps=2))
+    compiled = refined(case, mf.Host(compiled_rows=10), bridge=mf.ImplicitEuler(steps=2))
     np.testing.assert_allclose(compiled.predictions, plain.predictions, atol=1e-9)
     np.testing.assert_allclose(compiled.support, plain.support, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
-def test_rounds_that_were_not_kept_are_made_anew(case, later, method, monkeypatch, tmp_path):
-    plain = refined(case, **method)
-    monkeypatch.setattr(joint, "LARGE_ROWS", 10)
-    large = refined(case, **method)
-    np.testing.assert_array_equal(large.predictions, plain.predictions)
-    np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-12)
-    mf.save(large, tmp_path / "model.npz")
-    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
+def test_repeated_rounds_end_at_the_refined_predictions(case, method):
+    result = refined(case, **method)
+    *rounds, end = result.fit.rounds
+    assert len(rounds) == len(result.fit.coefficients) > 0
+    np.testing.assert_array_equal(result.fit.units.from_sphere(end.start), result.scores)
 
 
-@pytest.mark.parametrize("place", [None, mf.Torch("cpu")], ids=["host", "torch"])
-def test_all_that_large_tables_get_at_once_comes_out_as_a_small_one(case, later, place, monkeypatch, tmp_path):
-    plain = refined(case, place)
-    for module in (graph, joint, footprint):
-        monkeypatch.setattr(module, "LARGE_ROWS", 10)
-    monkeypatch.setattr(graph, "ORDERED_ROWS", 10)
-    monkeypatch.setattr(graph, "COMPILED_ROWS", 10)
-    large, spread = refined(case, place), plain.predictions.std()
+def test_all_that_large_tables_get_at_once_comes_out_as_a_small_one(case, later, tmp_path):
+    plain = refined(case)
+    large = refined(case, mf.Host(ordered_rows=10, single_precision_rows=10, compiled_rows=10))
+    spread = plain.predictions.std()
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
     mf.save(large, tmp_path / "model.npz")
     np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
 
 
-def test_torch_finds_what_the_host_finds(case, later, monkeypatch):
-    monkeypatch.setattr(tensors, "DISTANCES", 7 * len(case.main))
-    monkeypatch.setattr(tensors, "NUMBERS", 100)
-    here, there = refined(case), refined(case, mf.Torch("cpu"))
+def test_torch_finds_what_the_host_finds(case, later):
+    torch_on_cpu = mf.Torch("cpu", distances=7 * len(case.main), differences=100)
+    here, there = refined(case), refined(case, torch_on_cpu)
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
     assert min(there.choice.recall) == 1.0
     np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
@@ -116,7 +103,7 @@ def test_a_device_that_is_not_there_is_refused():
         mf.Torch("mars")
 
 
-def test_a_place_that_is_none_is_refused(case):
+def test_a_backend_that_is_none_is_refused(case):
     with pytest.raises(mf.InputError, match="str came where Backend was expected"):
         refined(case, "cuda")
 
@@ -240,7 +227,9 @@ def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale
 
 
 def test_a_search_by_torch_that_misses_much_is_said(rng, monkeypatch):
-    monkeypatch.setattr(tensors, "nearest_rows", lambda torch, table, count: torch.arange(300).repeat(count, 1).T)
+    monkeypatch.setattr(
+        tensors, "nearest_rows", lambda torch, table, count, at_once: torch.arange(300).repeat(count, 1).T
+    )
     with pytest.warns(mf.ManifuseWarning, match="of the true neighbours"):
         mf.Torch("cpu").search(clusters(rng, 0.0), Query(5, True), rng)
 

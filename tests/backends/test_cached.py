@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.backends.neighbours import Query
 from manifuse.backends.backend import Backend
+from manifuse.backends.neighbours import Query
 
 
 class Counting(Backend):

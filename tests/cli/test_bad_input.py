@@ -319,9 +319,9 @@ CASES = {
         ["--reference", "reference.csv::f.npy", "--out", "f.csv"],
         "would be written over what is read",
     ),
-    "a name that is no UTF-8": ({}, ["--reference", "b\udcff.csv"], "is no text in UTF-8; rename it"),
-    "an output name that is no UTF-8": ({}, ["--out", "o\udcff.csv"], "is no text in UTF-8; rename it"),
-    "a cache whose name is no UTF-8": ({}, ["--cache", "c\udcff"], "is no text in UTF-8; rename it"),
+    "a name that is no UTF-8": ({}, ["--reference", "b\udcff.csv"], "is not valid UTF-8; rename it"),
+    "an output name that is no UTF-8": ({}, ["--out", "o\udcff.csv"], "is not valid UTF-8; rename it"),
+    "a cache whose name is no UTF-8": ({}, ["--cache", "c\udcff"], "is not valid UTF-8; rename it"),
     "an expression that is no UTF-8": ({}, ["--features", "x|\udcff"], "is no regular expression"),
     "a folder where the record of the run goes": (
         {"out.run.toml": lambda path: path.mkdir()},

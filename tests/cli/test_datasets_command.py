@@ -29,9 +29,9 @@ def run(*words):
 def test_list_names_every_data_set():
     result = run("list")
     assert result.exit_code == 0
-    for entry in CATALOGUE.values():
-        assert entry.name in result.output
-        assert entry.summary in result.output
+    for source in CATALOGUE.values():
+        assert source.name in result.output
+        assert source.summary in result.output
 
 
 def test_check_tells_present_damaged_and_missing_apart(folder):
@@ -74,7 +74,7 @@ def test_check_shows_checksums_and_deviations(folder):
     assert report["checksums"]["osr/data.mat"][:12] in printed
     (folder / "osr" / "data.mat").unlink()
     write_matlab(folder / "pubfig" / "data.mat", release("pubfig", np.random.default_rng(0)))
-    assert "pubfig: The paper counts 800 images; the release has 24." in run("check", "--data", folder).output
+    assert "pubfig: The paper counts 800 images; this copy has 24." in run("check", "--data", folder).output
 
 
 def test_check_reads_the_folder_named_in_the_environment(folder, monkeypatch):
@@ -85,7 +85,7 @@ def test_check_reads_the_folder_named_in_the_environment(folder, monkeypatch):
 def test_a_missing_folder_is_refused(tmp_path):
     result = run("check", "--data", tmp_path / "none")
     assert isinstance(result.exception, mf.InputError)
-    assert "is no folder" in str(result.exception)
+    assert "is not a folder" in str(result.exception)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_fetch_refuses_what_it_cannot_get(tmp_path, name, sentence):
 
 
 def test_fetch_prints_what_came(tmp_path, rng, monkeypatch):
-    def local(entry, folder):
+    def local(source, folder):
         write_mfeat(folder, rng)
-        return entry.loader(folder)
+        return source.load(folder)
 
     monkeypatch.setattr("manifuse.study.datasets.fetch.fetch", local)
     result = run("fetch", "hw", "--data", tmp_path)

@@ -136,7 +136,7 @@ def test_a_table_is_refused_by_what_its_columns_come_to(ending, tmp_path, monkey
     monkeypatch.setattr(formats, "ENTRY", 8)
     assert read_table(str(path)).features.shape == (rows, columns)
     monkeypatch.setattr(files, "available_memory", lambda: free - 1)
-    with pytest.raises(InputError, match="take a part of it"):
+    with pytest.raises(InputError, match="use a part of the file"):
         read_table(str(path))
     assert read_table(str(path), features="x1").features.shape == (rows, 11)
 

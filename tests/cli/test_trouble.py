@@ -15,18 +15,17 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse import files
+from manifuse import files, footprint
 from manifuse.cli import app, output
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
-from manifuse import footprint
 
 #: What happens, with the exit status and what is said.
 TROUBLE = {
     "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
-    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
-    "an archive that packs more than memory holds": (2, "GB of memory are free; take a part of it"),
+    "a Parquet table that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
+    "an archive that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
     "a model or a report of a large table that there is no memory for": (2, "What rounds did, made anew for a saved"),
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be looked at (Permission denied)"),

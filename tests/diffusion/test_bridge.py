@@ -6,16 +6,18 @@ import scipy.sparse as sparse
 from scipy.linalg import cho_factor, cho_solve, solve_sylvester
 
 import manifuse as mf
-from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler, Transport, transport
-from manifuse.backends.host import HostGraph
-from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.backends.host import SparseAffinity
+from manifuse.backends.neighbours import Query
+from manifuse.diffusion.explicit_euler import ExplicitEuler
+from manifuse.diffusion.implicit_euler import ImplicitEuler
+from manifuse.diffusion.schemes import transport
+from manifuse.diffusion.transport import Transport
 from manifuse.kernels.sphere import standardise
 
 
 def graph_affinity(rng, rows, scale=0.5):
     features = rng.standard_normal((rows, 3))
-    graph = HostGraph.of(Neighbours.of(features, Query(5, True), rng), 5)
+    graph = mf.Host().graph(mf.Host().search(features, Query(5, True), rng), 5)
     return graph.affinity(standardise(features[:, 0]), scale)
 
 

@@ -108,11 +108,12 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     case = draw(0, references=1)
     method = mf.JointDiffusion(rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    fit, turn = result._fitted(), result._fitted().rounds[0]
-    graph, start, n = fit.graph, turn.start, len(case.main)
+    fit, first_round = result.fit, result.fit.rounds[0]
+    references, smoothed_fit = first_round.arrival.references, first_round.arrival.smoothed
+    graph, start, n = fit.bridges.graph, first_round.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])
-    own = (score - fit.offset) / fit.scale
+    own = fit.units.to_sphere(score)
 
     squares = np.sum((case.main.table - features) ** 2, axis=1)
     near = np.argsort(squares)[:6]
@@ -120,15 +121,13 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     weights = np.exp(-squares[near] / scales) * np.exp(-n * (own - start[near]) ** 2 / 0.1)
     standard = (start - start.mean()) / start.std()
     affinity = weights / np.sqrt(weights.sum() * graph.degrees(standard, 0.1)[near])
-    masses = turn.transport.values * turn.transport.row_sums
-    arrived = (affinity @ masses[near]) / (affinity @ turn.transport.row_sums[near])
-    arrived = (arrived - turn.transport.values.mean()) / np.linalg.norm(
-        turn.transport.values - turn.transport.values.mean()
+    masses = references.values * references.row_sums
+    arrived = (affinity @ masses[near]) / (affinity @ references.row_sums[near])
+    arrived = (arrived - references.values.mean()) / np.linalg.norm(references.values - references.values.mean())
+    smooth = smoothed_fit.values * smoothed_fit.row_sums
+    smoothed = (own + 10.0 * affinity @ smooth[near]) / (1 + 10.0 * affinity @ smoothed_fit.row_sums[near])
+    smoothed = (smoothed - smoothed_fit.values.mean()) / np.linalg.norm(
+        smoothed_fit.values - smoothed_fit.values.mean()
     )
-    smooth = turn.smoothed.values * turn.smoothed.row_sums
-    smoothed = (own + 10.0 * affinity @ smooth[near]) / (1 + 10.0 * affinity @ turn.smoothed.row_sums[near])
-    smoothed = (smoothed - turn.smoothed.values.mean()) / np.linalg.norm(
-        turn.smoothed.values - turn.smoothed.values.mean()
-    )
-    expected = np.array([own, arrived[0], smoothed[0], own]) @ turn.coefficients
-    assert result.apply(new)[0] == pytest.approx(fit.offset + fit.scale * expected, rel=1e-9)
+    expected = np.array([own, arrived[0], smoothed[0], own]) @ first_round.coefficients
+    assert result.apply(new)[0] == pytest.approx(fit.units.from_sphere(expected), rel=1e-9)

@@ -40,7 +40,7 @@ def test_equals_the_plain_loop_over_the_grid(seed):
         return (unit(candidates).T @ truth)[:, 0]
 
     run = diffuse_prediction(
-        Z, Z[:, 0], gates=np.ones(4), grid=GRID, steps=20, evaluate=lambda coefficients: score(Z @ coefficients.T)
+        Z, Z[:, 0], active=np.ones(4), grid=GRID, steps=20, evaluate=lambda coefficients: score(Z @ coefficients.T)
     )
     surface, trail = plain(Z, score, 20)
     np.testing.assert_allclose(run.surface, surface, atol=1e-10)
@@ -50,7 +50,7 @@ def test_equals_the_plain_loop_over_the_grid(seed):
 
 def test_without_a_score_the_one_cell_takes_all_its_steps(rng):
     Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
-    run = diffuse_prediction(Z, Z[:, 0], gates=np.ones(2), grid=((1.0,), (1.0,)), steps=4, evaluate=None)
+    run = diffuse_prediction(Z, Z[:, 0], active=np.ones(2), grid=((1.0,), (1.0,)), steps=4, evaluate=None)
     assert len(run.path) == 5
     assert run.surface is None
     assert np.isnan(run.scores).all()
@@ -59,12 +59,14 @@ def test_without_a_score_the_one_cell_takes_all_its_steps(rng):
 def test_where_nothing_raises_the_score_the_start_is_kept(rng):
     Z = unit(rng.standard_normal((50, 3)))
     run = diffuse_prediction(
-        Z, Z[:, 0], gates=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: -np.abs(a[:, 1:]).sum(axis=1)
+        Z, Z[:, 0], active=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: -np.abs(a[:, 1:]).sum(axis=1)
     )
     np.testing.assert_array_equal(run.path, np.eye(3)[:1])
 
 
 def test_a_step_that_only_keeps_the_score_is_not_taken(rng):
     Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
-    run = diffuse_prediction(Z, Z[:, 0], gates=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: np.full(len(a), 0.7))
+    run = diffuse_prediction(
+        Z, Z[:, 0], active=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: np.full(len(a), 0.7)
+    )
     np.testing.assert_array_equal(run.path, np.eye(3)[:1])

@@ -1,38 +1,37 @@
-"""Smoothing the main predictor over its own graph before the references speak."""
+"""Smoothing the main predictor over its own graph before the references are used."""
 
 import numpy as np
 import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.backends import neighbours as neighbours_module
-from manifuse.backends.host import HostGraph
-from manifuse.diffusion.joint import Reason
-from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.diffusion.presmoothing import Presmoothing, choose_presmoothing
-from manifuse.diffusion.problem import Problem
+from manifuse.backends.neighbours import Query
+from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.reason import Reason
+from manifuse.evidence.presmoothing_choice import choose_presmoothing
+from manifuse.evidence.score import score_of
 from manifuse.kernels.sphere import standardise
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
 
 def searched(main, count=20):
-    return Neighbours.of(main.table, Query(count, True), np.random.default_rng(0))
+    return mf.Host().search(main.table, Query(count, True), np.random.default_rng(0))
 
 
 def presmoothing(main, *, scale=np.inf, rounds=2):
     table = searched(main)
-    return Presmoothing(main, HostGraph.of(table, 5), 10.0, scale, rounds)
+    return Presmoothing(main, mf.Host().graph(table, 5), 10.0, scale, rounds)
 
 
 def graded(case):
-    return Problem.of(case.main, case.references).score(case.labels(), regression=False)
+    return score_of(case.labels(), case.main, regression=False)
 
 
 def test_every_round_brings_neighbours_together_and_mean_and_spread_are_put_back(rng):
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
     chosen = presmoothing(main)
-    stages = chosen.stages()
-    start, stop = chosen.graph.weights.nonzero()
+    stages = [standardise(main.scores), *(presmoothing(main, rounds=rounds).smoothed() for rounds in (1, 2))]
+    start, stop = chosen.graph.stored().weights.nonzero()
     roughness = [np.mean((scores[start] - scores[stop]) ** 2) for scores in stages]
     assert roughness[0] > roughness[1] > roughness[2]
     final = chosen.scores()
@@ -46,7 +45,7 @@ def test_one_round_is_the_solution_of_the_linear_system(rng):
     affinity = chosen.graph.affinity(np.zeros(60), np.inf).matrix().toarray()
     solved = np.linalg.solve(11.0 * np.eye(60) - 10.0 * affinity, np.column_stack([main.scores, np.ones(60)]))
     averages = solved[:, 0] / solved[:, 1]
-    np.testing.assert_allclose(chosen.stages()[1], standardise(averages), atol=1e-7)
+    np.testing.assert_allclose(chosen.smoothed(), standardise(averages), atol=1e-7)
 
 
 def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
@@ -54,11 +53,12 @@ def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
     score = graded(case)
     table = searched(case.main)
     chosen = choose_presmoothing(case.main, [table], score, mf.Host())
-    reached = score.evaluate(chosen.stages()[-1][score.rows, None])[0]
+    reached = score.evaluate(chosen.smoothed()[score.rows, None])[0]
     assert reached > score.evaluate(case.main.scores[score.rows, None])[0]
     for count, step, scale in ((5, 1.0, 0.1), (10, 10.0, 0.3), (20, 30.0, np.inf)):
-        other = Presmoothing(case.main, HostGraph.of(table, count), step, scale, 3)
-        assert all(reached >= score.evaluate(scores[score.rows, None])[0] for scores in other.stages())
+        for rounds in (1, 2, 3):
+            other = Presmoothing(case.main, mf.Host().graph(table, count), step, scale, rounds)
+            assert reached >= score.evaluate(other.smoothed()[score.rows, None])[0]
 
 
 def test_scores_that_no_smoothing_betters_are_left_alone():
@@ -71,7 +71,7 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     """Two rounds by hand, from dense matrices."""
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     table = searched(main)
-    chosen = Presmoothing(main, HostGraph.of(table, 5), 10.0, 0.3, 2)
+    chosen = Presmoothing(main, mf.Host().graph(table, 5), 10.0, 0.3, 2)
     features, score = rng.standard_normal(2), 0.4
     scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
     squares = np.sum(((main.table - main.table.mean(axis=0)) / main.table.std(axis=0) - scaled) ** 2, axis=1)
@@ -137,10 +137,9 @@ def test_with_no_reference_that_is_any_good_the_main_predictor_stays_as_it_is():
 
 def test_a_coupled_run_goes_on_without_the_library_for_large_tables(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    monkeypatch.setattr(neighbours_module, "exact_is_affordable", lambda table: False)
     case = draw(0, rows=120, pairs=120)
     with pytest.warns(mf.ManifuseWarning, match="main is not presmoothed: Approximate neighbour search"):
-        result = mf.refine(case.main, case.references, case.labels(), rng=0)
+        result = mf.refine(case.main, case.references, case.labels(), rng=0, backend=mf.Host(exact_work=0))
     assert result.choice.presmoothing is None
 
 

@@ -6,16 +6,15 @@ import pytest
 import scipy.sparse as sparse
 import torch
 
-from manifuse.backends import host as graph_module
-from manifuse.backends.host import HostGraph
-from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.backends.torch import TensorGraph
-from manifuse.kernels import blocks
-from manifuse.backends.host import SparseAffinity
-from manifuse.kernels.chebyshev import moments, smooth, spread
+import manifuse as mf
+from manifuse.backends import host as host_module
 from manifuse.backends.compiled import pair_step
-from manifuse.kernels.rows import from_order, in_order, inverse_order
+from manifuse.backends.host import SparseAffinity
+from manifuse.backends.neighbours import Query
 from manifuse.backends.torch import TensorAffinity
+from manifuse.kernels import blocks
+from manifuse.kernels.chebyshev import moments, propagate, smooth
+from manifuse.kernels.rows import from_order, in_order, inverse_order
 
 ROWS = 90
 
@@ -95,7 +94,7 @@ def test_every_recurrence_comes_out_the_same(kind, matrix, rng):
     sources = rng.standard_normal((6, 9, 2))
     np.testing.assert_allclose(smooth(other, values, [1.0, 30.0]), smooth(one, values, [1.0, 30.0]), atol=1e-12)
     np.testing.assert_allclose(moments(other, values, rows, 8), moments(one, values, rows, 8), atol=1e-12)
-    np.testing.assert_allclose(spread(other, rows, sources), spread(one, rows, sources), atol=1e-12)
+    np.testing.assert_allclose(propagate(other, rows, sources), propagate(one, rows, sources), atol=1e-12)
 
 
 def test_an_inverse_order_undoes_the_order(rng):
@@ -105,20 +104,19 @@ def test_an_inverse_order_undoes_the_order(rng):
 
 
 @pytest.mark.parametrize("scale", [0.1, np.inf])
-def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch):
+def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
     features = rng.integers(0, 4, (120, 2)) + 0.1 * rng.integers(0, 3, (120, 2))  # with copies among the rows
     predictions = rng.standard_normal(120)
 
     def searched():
-        return Neighbours.of(features, Query(6, True), np.random.default_rng(0))
+        return mf.Host().search(features, Query(6, True), np.random.default_rng(0))
 
-    here = HostGraph.of(searched(), 5)
-    monkeypatch.setattr(graph_module, "ORDERED_ROWS", 10)
-    apart = HostGraph.of(searched(), 5)
-    assert here.order is None
-    assert apart.order is not None
-    tensor = TensorGraph.of(torch, "cpu", searched(), 5)
-    for graph in (apart, tensor, tensor.on_host()):
+    here = mf.Host().graph(searched(), 5)
+    apart = mf.Host(ordered_rows=10).graph(searched(), 5)
+    assert here.stored().order is None
+    assert apart.stored().order is not None
+    tensor = mf.Torch("cpu").graph(searched(), 5)
+    for graph in (apart, tensor, mf.Host().restore(tensor.stored()), mf.Host().restore(apart.stored())):
         np.testing.assert_allclose(
             graph.affinity(predictions, scale).matrix().toarray(),
             here.affinity(predictions, scale).matrix().toarray(),
@@ -130,9 +128,9 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng, monkeypatch)
 
 
 def test_compiled_steps_are_taken_where_rows_are_many_and_numba_is_there(rng, monkeypatch):
-    graph = HostGraph.of(Neighbours.of(rng.random((50, 2)), Query(4, True), rng), 4)
-    assert graph.affinity(np.zeros(50), np.inf)._pair_step is None
-    monkeypatch.setattr(graph_module, "COMPILED_ROWS", 50)
+    neighbours = mf.Host().search(rng.random((50, 2)), Query(4, True), rng)
+    assert mf.Host(compiled_rows=51).graph(neighbours, 4).affinity(np.zeros(50), np.inf)._pair_step is None
+    graph = mf.Host(compiled_rows=50).graph(neighbours, 4)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is pair_step(numba)
-    monkeypatch.setattr(graph_module, "find", lambda module: None)
+    monkeypatch.setattr(host_module, "find", lambda module: None)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is None

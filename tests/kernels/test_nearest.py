@@ -2,7 +2,7 @@ import faiss
 import numpy as np
 import pytest
 
-from manifuse.kernels.nearest import approximate_neighbours, exact_is_affordable, exact_neighbours
+from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours
 
 
 def test_exact_neighbours_are_the_nearest_others(rng):
@@ -35,8 +35,3 @@ def test_approximate_neighbours_leave_out_the_row_itself_among_copies(rng):
     neighbours, _ = approximate_neighbours(points, 8, faiss=faiss, rng=rng)
     assert neighbours.shape == (3000, 8)
     assert not (neighbours == np.arange(3000)[:, None]).any()
-
-
-def test_exact_search_is_for_tables_that_it_can_afford():
-    assert exact_is_affordable(np.empty((60_000, 128)))
-    assert not exact_is_affordable(np.broadcast_to(0.0, (1_000_000, 32)))

@@ -1,4 +1,4 @@
-"""A page that is really served, and a client that sends it whatever a test wants."""
+"""A page that is really served, and a client that sends it what a test asks for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Client:
         return f"127.0.0.1:{self.port}"
 
     def ask(self, method, address, body=b"", **headers) -> Answer:
-        """Send a request as the page would, but for what is given; a header that is None is left out."""
+        """Send a request as the page does, with other headers where some are given; None leaves a header out."""
         sent = {"host": self.own, "origin": f"http://{headers.get('host', self.own)}", **headers}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
@@ -79,7 +79,7 @@ class Client:
 
 @contextmanager
 def serving(page):
-    """Serve a page on a free port of the loopback."""
+    """Serve a page on a free port of the loopback, and close it at the end."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(page.application(), log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -89,11 +89,12 @@ def serving(page):
         finally:
             server.should_exit = True
             thread.join()
+            page.close()
 
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of the page of a small labelled problem, its bridges built."""
+    """A client of the page of a small labelled problem; its bridges are built."""
     with serving(Page(explored(draw(1), held_back=True), exported)) as client:
         assert client.wait("latest")["state"] == "done"
         yield client

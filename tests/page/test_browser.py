@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows is what the library computes, and it asks nobody else for anything."""
+"""The page in a real browser: it shows what the library computes, and it asks no other server for anything."""
 
 import re
 import shutil
@@ -52,7 +52,7 @@ def served(exploration):
 
 @pytest.fixture
 def page(browser, served):
-    """The page, loaded; what it logs and whom it asks is looked at when the test is over."""
+    """The page, loaded. After the test, this fixture checks what it logged and which servers it asked."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text))
@@ -72,7 +72,7 @@ def open_page(page, client):
 
 
 def until(page, condition):
-    """Wait for a condition of the page; its policy forbids playwright's own way of waiting for one."""
+    """Wait for a condition of the page; its content security policy forbids playwright's own way of waiting."""
     deadline = time.monotonic() + 30
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, condition
@@ -80,7 +80,7 @@ def until(page, condition):
 
 
 def move(page, slider, position):
-    """Move a slider as a hand does, and wait for the picture."""
+    """Move a slider as a user does, and wait for the picture."""
     page.evaluate(
         """([id, position]) => new Promise((resume) => {
             const slider = document.getElementById(id);
@@ -95,14 +95,14 @@ def move(page, slider, position):
 def state(page):
     return page.evaluate(
         """() => ({ ...explored.set, refined: [...explored.shown.refined], weights: explored.shown.weights,
-            labels: explored.shown.labels, held: explored.shown.held, alignments: explored.shown.alignments,
+            labels: explored.shown.labels, heldBack: explored.shown.heldBack, alignments: explored.shown.alignments,
             bridges: explored.space.bridges, taken: explored.shown.run.path.length - 1,
             ranks: [...explored.shown.after] })"""
     )
 
 
 def refine_as(exploration, seen):
-    """What the library computes of what the page says that it shows."""
+    """What the library computes with the settings that the page shows."""
     bridges = seen["bridges"]
     method = replace(
         exploration.method,
@@ -171,7 +171,7 @@ def test_sliders_and_switches_give_what_the_library_computes(exploration, page):
     until(page, "!explored.shown.any")
     seen, _ = assert_shown(exploration, page)
     np.testing.assert_array_equal(seen["refined"], exploration.main.scores)
-    assert "come back as they came" in page.inner_text("#sentence")
+    assert "stay as they came" in page.inner_text("#sentence")
 
 
 def test_everything_is_reached_by_the_keyboard(page):
@@ -197,7 +197,7 @@ def test_everything_is_reached_by_the_keyboard(page):
     assert unnamed == []
 
 
-def test_bridges_are_built_anew_cancelled_and_checked(exploration, page):
+def test_new_bridges_are_built_cancelled_and_checked(exploration, page):
     page.fill("#neighbours", "100")
     page.click("#build")
     page.wait_for_selector("#working", state="visible")
@@ -214,7 +214,6 @@ def test_bridges_are_built_anew_cancelled_and_checked(exploration, page):
         "neighbours": 9,
         "score_scale": None,
         "step": 2.0,
-        "scheme": "ImplicitEuler",
         "candidate": 0,
     }
     page.click("#check")
@@ -271,7 +270,7 @@ def test_problems_of_every_kind_are_shown(browser, kind):
 
 
 @pytest.mark.parametrize("kind", ["graded", "paired", "squared"])
-def test_scores_of_the_page_are_the_librarys_ties_and_all(page, kind, rng):
+def test_scores_of_the_page_are_those_of_the_library_with_ties(page, kind, rng):
     values = np.round(rng.standard_normal((2, 30)), 1)
     labels = rng.integers(0, 5, 30).astype(float)
     better, worse = rng.permutation(30).reshape(2, 15)
@@ -284,7 +283,7 @@ def test_scores_of_the_page_are_the_librarys_ties_and_all(page, kind, rng):
         """async ([kind, labels, better, worse, before, after]) => {
             const { scoreOf } = await import("/scores.js");
             const arrays = { x_values: labels, x_better: better, x_worse: worse, x_rows: labels };
-            const score = scoreOf(kind, arrays, "x");
+            const score = scoreOf({ x: kind }, arrays, "x");
             return { height: score.evaluate(after), gain: score.gain(before, after), report: score.report(after) };
         }""",
         [kind, labels.tolist(), better.tolist(), worse.tolist(), *values.tolist()],
@@ -300,21 +299,25 @@ def test_ranks_are_those_of_scipy(page, rng):
     crowded = np.append(np.round(rng.standard_normal(400), 1), [1e9, -1e9])
     for values in (rng.standard_normal(1000), crowded, np.zeros(5), np.array([3.0])):
         found = page.evaluate(
-            "async (values) => Array.from((await import('/pictures.js')).ranksOf(Float64Array.from(values)))",
+            "async (values) => Array.from((await import('/order.js')).ranksOf(Float64Array.from(values)))",
             values.tolist(),
         )
         assert found == rankdata(-values, method="min").tolist()
 
 
-def test_leading_vectors_are_those_of_lapack(page, rng):
+def test_eigenpairs_are_those_of_lapack(page, rng):
     for size in (1, 2, 5, 30):
         table = rng.standard_normal((50, size))
         matrix = table.T @ table
         found = page.evaluate(
-            "async (matrix) => Array.from((await import('/diffusion.js')).leadingVector(matrix))", matrix.tolist()
+            """async (matrix) => (await import('/diffusion.js')).eigenpairs(matrix).map(
+                ({ value, vector }) => [value, ...vector])""",
+            matrix.tolist(),
         )
-        leading = np.linalg.eigh(matrix).eigenvectors[:, -1]
-        assert abs(abs(leading @ np.array(found)) - 1.0) < 1e-12
+        values, vectors = np.linalg.eigh(matrix)
+        np.testing.assert_allclose([pair[0] for pair in found], values[::-1], rtol=1e-12, atol=1e-12 * values[-1])
+        cosines = np.sum(vectors.T[::-1] * [pair[1:] for pair in found], axis=1)
+        np.testing.assert_allclose(np.abs(cosines), 1.0, rtol=0, atol=1e-12)
 
 
 def test_the_page_is_readable_in_light_and_dark(browser, served):

@@ -1,17 +1,23 @@
-"""What the page is given is what the library works on: solved here by the library's own f-diffusion."""
+"""The page gets what the library works on; the library's own f-diffusion solves it here."""
 
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.page.test_blocks import unpack
+from tests.page.test_packing import unpack
 from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.diffusion.prediction import diffuse_prediction
-from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown
-from manifuse.page.requests import bridges_wished
+from manifuse.page.exploration import (
+    Exploration,
+    describe,
+    open_bridges,
+    run_in_full,
+    set_as_shown,
+    set_bridges,
+)
 
 
 def explored(case, *, labels=True, method=None, held_back=False):
@@ -27,18 +33,18 @@ def explored(case, *, labels=True, method=None, held_back=False):
 
 
 def solve(exploration, method, ignored):
-    """The refined predictions, by the columns that the browser gets."""
+    """The refined predictions, from the columns that the browser gets."""
     facts, arrays = unpack(open_bridges(exploration, exploration.method, lambda stage: None))
     columns = arrays["columns"].T
     columns = np.column_stack([columns, columns[:, 0]]) if facts["anchored"] else columns
     names = [reference["name"] for reference in facts["references"]]
-    gates = np.ones(columns.shape[1] - 1)
-    gates[: len(names)] = [name not in ignored for name in names]
+    active = np.ones(columns.shape[1] - 1)
+    active[: len(names)] = [name not in ignored for name in names]
     score = exploration.score(exploration.problem())
     run = diffuse_prediction(
         columns,
         columns[:, 0],
-        gates=gates,
+        active=active,
         grid=((method.step_size,), (method.weight_scale,)),
         steps=method.steps,
         evaluate=None
@@ -49,7 +55,7 @@ def solve(exploration, method, ignored):
 
 
 def test_new_bridges_are_of_the_scheme_that_was_chosen():
-    # No bridge of the first candidate gets anywhere, so that the second is chosen.
+    # The bridges of the first candidate reach almost no row, so the second is chosen.
     method = mf.JointDiffusion(
         neighbours=6,
         bridge=(mf.ExplicitEuler(step=1e-5, steps=1, keep=1), mf.ImplicitEuler(3.0)),
@@ -57,11 +63,10 @@ def test_new_bridges_are_of_the_scheme_that_was_chosen():
     )
     exploration = explored(draw(1), method=method)
     facts, _ = unpack(open_bridges(exploration, method, lambda stage: None))
-    assert (facts["bridges"]["scheme"], facts["bridges"]["candidate"]) == ("ImplicitEuler", 1)
-    wish = {"neighbours": 4, "score_scale": 0.1, "step": 5.0, "candidate": facts["bridges"]["candidate"]}
-    wished = bridges_wished(wish, method)
-    assert wished.bridge == mf.ImplicitEuler(5.0)
-    again, _ = unpack(open_bridges(exploration, wished, lambda stage: None))
+    assert facts["bridges"]["candidate"] == 1
+    asked = set_bridges(exploration, neighbours=4, score_scale=0.1, step=5.0, candidate=1)
+    assert asked.bridge == mf.ImplicitEuler(5.0)
+    again, _ = unpack(open_bridges(exploration, asked, lambda stage: None))
     assert again["bridges"]["candidate"] == 1
 
 
@@ -95,7 +100,7 @@ def test_a_reference_at_chance_starts_off_and_takes_part_once_it_is_switched_on(
     np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
 
 
-def test_where_every_reference_is_switched_off_the_library_gives_the_scores_back():
+def test_with_every_reference_switched_off_the_scores_stay_as_they_came():
     exploration = explored(draw(0))
     names = tuple(reference.name for reference in exploration.references)
     shown = set_as_shown(exploration.method, step_size=1.0, weight_scale=1.0, steps=2, ignored=names)
@@ -103,7 +108,7 @@ def test_where_every_reference_is_switched_off_the_library_gives_the_scores_back
     np.testing.assert_array_equal(arrays["predictions"], exploration.main.scores)
 
 
-def test_what_the_pairs_say_is_what_refine_reports():
+def test_the_page_reports_the_same_about_the_pairs_as_refine():
     case = draw(2)
     exploration = explored(case, held_back=True)
     stages = []
@@ -119,7 +124,7 @@ def test_what_the_pairs_say_is_what_refine_reports():
     np.testing.assert_array_equal(arrays["predictions"], result.predictions)
 
 
-def test_references_that_take_no_part_say_so():
+def test_the_page_learns_which_references_take_no_part():
     case = draw(0)
     constant = remade(case.references[1], predictions=np.full(160, 3.0))
     exploration = replace(explored(case), references=(case.references[0], constant))
@@ -136,13 +141,13 @@ def test_ids_and_labels_of_every_kind_are_described():
     ends = [0, *arrays["id_ends"].tolist()]
     text = arrays["ids"].tobytes()
     assert [text[a:b].decode() for a, b in pairwise(ends)] == case.main.keys.tolist()
-    np.testing.assert_array_equal(arrays["label_values"], case.labels().grades)
+    np.testing.assert_array_equal(arrays["labels_values"], case.labels().grades)
     assert (facts["labels"], facts["held_back"]) == ("graded", "graded")
     assert len(facts["step_sizes"]) * len(facts["weight_scales"]) == 56
     pairs = mf.RankLabels.from_pairs(case.main.keys[:9], case.main.keys[9:18])
     facts, arrays = unpack(describe(replace(explored(case, labels=False), labels=pairs)))
     assert facts["labels"] == "paired"
-    rows = arrays["label_rows"][arrays["label_better"]]
+    rows = arrays["labels_rows"][arrays["labels_better"]]
     assert case.main.keys[rows].tolist() == case.main.keys[:9].tolist()
     regression = mf.JointDiffusion(task="regression", step_size=(0.1, 1.0))
     facts, arrays = unpack(describe(explored(case, method=regression)))

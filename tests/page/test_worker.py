@@ -1,4 +1,4 @@
-"""Jobs in a process of their own: they end, fail, are cancelled and crash, and the worker goes on."""
+"""Jobs in a process of their own end, fail, crash or are cancelled, and the worker goes on."""
 
 import os
 import time
@@ -94,7 +94,7 @@ def test_a_cancelled_job_is_killed_and_the_next_one_runs(worker):
     assert job.state == "cancelled"
 
 
-def test_old_results_make_room(worker):
+def test_only_the_last_results_are_kept(worker):
     jobs = [finished(worker, succeed, number) for number in range(4)]
     assert [job.result is None for job in jobs] == [True, False, False, False]
     assert worker.latest(succeed) is jobs[-1]

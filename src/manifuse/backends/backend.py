@@ -10,10 +10,11 @@ import numpy as np
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
+from manifuse.records import Saved, is_amount
 
 
 @dataclass(frozen=True, eq=False)
-class StoredGraph:
+class StoredGraph(Saved):
     """A feature graph as plain arrays, which every backend can give and every file can hold.
 
     Attributes
@@ -35,6 +36,16 @@ class StoredGraph:
     neighbours: int
     standardised: bool | None
     order: IndexArray | None
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        rows = len(self.scales)
+        if not (self.weights.shape == (rows, rows) and self.scales.shape == (rows,) and is_amount(self.scales)):
+            raise ValueError("the weights and the local scales of a graph do not fit together")
+        if not 0 <= self.neighbours <= rows:
+            raise ValueError("a graph has a number of neighbours that its rows cannot have")
+        if self.order is not None and not np.array_equal(np.sort(self.order), np.arange(rows)):
+            raise ValueError("the order of a graph's rows is not an order")
 
 
 class FeatureGraph(ABC):

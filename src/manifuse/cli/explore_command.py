@@ -121,7 +121,7 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
         if data is not None and not there:
             raise InputError(f"{folder} holds no data set; manifuse datasets check says what it expects.")
     experiment = look_up(name, EXPERIMENTS, kind="data set")
-    dataset = CATALOGUE[experiment.dataset].loader(folder)
+    dataset = CATALOGUE[experiment.dataset].load(folder)
     view = next(iter(dataset.tasks)) if view is None else view
     look_up(view, dataset.tasks, kind=f"task of {name} named")
     trial = Trial.prepare(dataset, experiment.protocol, seed)

@@ -80,7 +80,7 @@ def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:
     """Whether the data are there; if not, and the experiment was asked for, the loader says what is missing."""
     entry = CATALOGUE[experiment.dataset]
     if named and not entry.is_there(folder):
-        entry.loader(folder)  # which refuses, and says what is missing
+        entry.load(folder)  # which refuses, and says what is missing
     if named or entry.is_there(folder):
         return True
     if not folder.is_dir():

@@ -1,236 +1,290 @@
-"""Bridges: the bridges of all references to one main table, under one setting."""
+"""Bridges: how the scores of all references reach the main table, under one setting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
 
-from manifuse.backends.backend import Backend, FeatureGraph
+from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
-from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.diffusion.method import JointDiffusion, Setting, choices
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem, Reference
-from manifuse.diffusion.schemes import Anchor, Transport, anchors_of, transport
+from manifuse.backends.neighbours import Neighbours
+from manifuse.diffusion.method import JointDiffusion, Setting
+from manifuse.diffusion.problem import Reference, locate
+from manifuse.diffusion.schemes import Anchor, anchors_of, transport
+from manifuse.diffusion.setup import Setup
+from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
+from manifuse.records import Saved, read_fields, write
 
 Key = TypeVar("Key")
 
-#: Numbers of a block of right-hand sides while held-out pairs are asked; more columns wait for their turn.
+#: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
 HELD_OUT_NUMBERS = 1 << 22
 
 
-def neighbours_of(
-    table: Observations,
-    count: int,
-    method: JointDiffusion,
-    backend: Backend,
-    *,
-    standardised: bool,
-    rng: np.random.Generator,
-) -> Neighbours:
-    """Return the neighbours that a table came with, or search ``count`` of every row by its features."""
-    if table.neighbours is not None:
-        return table.neighbours
-    assert table.table is not None, "a table without any graph is refused before"
-    return backend.search(table.table, Query(count, standardised, table.name, method.search), rng)
+@dataclass(frozen=True, eq=False)
+class Lookup(Saved):
+    """The identity bridge of a coupled reference: its scores are looked up by id.
+
+    Attributes
+    ----------
+    keys : (n_k,) array of str
+    scores : (n_k,) array
+        Standardised.
+    main_rows : (n,) array of int
+        The reference's row of every main row.
+    """
+
+    keys: NDArray[np.str_]
+    scores: FloatArray
+    main_rows: IndexArray
+
+    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
+        """Scores and row sums at rows (q,) of any ids, (q,) each: 0 and 0 at a row that the reference does not have."""
+        rows, known = locate(keys, self.keys)
+        return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
+            raise ValueError("the ids and scores of a coupled reference do not fit together")
+        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
+            raise ValueError("a coupled reference does not have all main rows")
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourTables:
-    """Neighbour searches of all tables that need one, for the largest N among the candidates.
+    """The neighbour searches that bridges need, for the largest N among the candidates.
 
     Attributes
     ----------
     main : Neighbours or None
-        None where every reference is coupled.
-    references : tuple of Neighbours or None
-        None for a coupled reference.
+        None if every reference is coupled.
+    references : mapping of int to Neighbours
+        By the number of the reference; coupled references are left out.
+    count : int
+        Number of references, coupled ones included.
     """
 
     main: Neighbours | None
-    references: tuple[Neighbours | None, ...]
-
-    def standardised(self) -> tuple[bool | None, ...]:
-        """Whether features were standardised: the main table, then the references; None where they were not seen."""
-        return tuple(None if table is None else table.standardised for table in (self.main, *self.references))
-
-    def recall(self) -> tuple[float | None, ...]:
-        """Share of the true neighbours found: the main table, then the references; None without a graph."""
-        return tuple(None if table is None else table.recall for table in (self.main, *self.references))
+    references: Mapping[int, Neighbours]
+    count: int
 
     @classmethod
     def search(
-        cls,
-        problem: Problem,
-        method: JointDiffusion,
-        backend: Backend,
-        *,
-        main: Neighbours | None = None,
-        standardised: Sequence[bool],
-        rng: np.random.Generator,
+        cls, setup: Setup, standardised: Sequence[bool], main: Neighbours | None, rng: np.random.Generator
     ) -> NeighbourTables:
-        """Search every table once, the main table and the references each standardised or not.
+        """Search every table once.
 
-        ``main`` is the main table's search, if it was made before.
+        Parameters
+        ----------
+        setup : Setup
+        standardised : sequence of bool
+            Whether features are standardised: of the main table, then of every reference.
+        main : Neighbours or None
+            The main table's search, if it was done before.
+        rng : numpy.random.Generator
+            Draws the samples on which the recall is measured.
         """
-        count = max(choices(method.neighbours))
+        bridged = setup.problem.bridged
+        references = {
+            number: setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
+            for number, reference in bridged.items()
+        }
+        if bridged and main is None:
+            main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
+        return cls(main if bridged else None, references, len(setup.problem.references))
 
-        def search(table: Observations, flag: bool) -> Neighbours:
-            return neighbours_of(table, count, method, backend, standardised=flag, rng=rng)
+    def standardised(self) -> tuple[bool | None, ...]:
+        """Whether features were standardised: the main table, then the references; None without a search."""
+        return tuple(None if table is None else table.standardised for table in self._all())
 
-        references = tuple(
-            None if reference.is_coupled else search(reference.table, flag)
-            for reference, flag in zip(problem.references, standardised[1:], strict=True)
-        )
-        needed = any(table is not None for table in references)
-        if needed and main is None:
-            main = search(problem.main, standardised[0])
-        return cls(main if needed else None, references)
+    def recall(self) -> tuple[float | None, ...]:
+        """Share of the true neighbours found: the main table, then the references; None without a graph."""
+        return tuple(None if table is None else table.recall for table in self._all())
+
+    def _all(self) -> list[Neighbours | None]:
+        return [self.main, *(self.references.get(number) for number in range(self.count))]
 
 
 @dataclass(frozen=True, eq=False)
-class Bridges:
-    """All references' bridges; only the main side's weights change while the diffusion runs.
+class Bridges(Saved):
+    """All references' bridges. Only the weights of the main table's graph change while the diffusion runs.
 
     Attributes
     ----------
-    problem : Problem
     setting : Setting
-    graph : FeatureGraph or None
-        The main table's; None where every reference is coupled.
-    anchors : tuple of (int, Anchor)
-        Backend among the references and reference side, for those that are not coupled.
-    standardised : tuple of bool or None
-        As `NeighbourTables.standardised` has it.
-    recall : tuple of float or None
-        As `NeighbourTables.recall` has it.
+    method : JointDiffusion
+    graph : FeatureGraph
+        The main table's; without edges if every reference is coupled.
+    anchors : mapping of int to Anchor
+        The reference side of every bridge over the graph, by the number of the reference.
+    lookups : mapping of int to Lookup
+        The identity bridges, likewise.
     """
 
-    problem: Problem
     setting: Setting
-    graph: FeatureGraph | None
-    anchors: tuple[tuple[int, Anchor], ...]
-    standardised: tuple[bool | None, ...]
-    recall: tuple[float | None, ...]
+    method: JointDiffusion
+    graph: FeatureGraph
+    anchors: Mapping[int, Anchor]
+    lookups: Mapping[int, Lookup]
 
     @classmethod
-    def build(
-        cls, problem: Problem, settings: Sequence[Setting], tables: NeighbourTables, backend: Backend
-    ) -> list[Bridges]:
-        """Build the bridges of every setting; graphs and reference sides that settings have in common are shared."""
-        sides: dict[Setting, list[tuple[int, Anchor]]] = {setting: [] for setting in settings}
-        for number, (reference, table) in enumerate(zip(problem.references, tables.references, strict=True)):
-            if table is not None:
-                for setting, anchor in _anchors(reference, table, settings, backend).items():
-                    sides[setting].append((number, anchor))
+    def build(cls, setup: Setup, settings: Sequence[Setting], tables: NeighbourTables) -> list[Bridges]:
+        """Build the bridges of every setting; settings share graphs and reference sides where these are the same."""
+        problem = setup.problem
+        lookups = {
+            number: Lookup(reference.table.keys, reference.scores, locate(problem.main.keys, reference.table.keys)[0])
+            for number, reference in enumerate(problem.references)
+            if number not in problem.bridged
+        }
+        anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
+        for number, reference in problem.bridged.items():
+            for setting, anchor in _anchors(setup, reference, tables.references[number], settings).items():
+                anchors[setting][number] = anchor
+        main = tables.main
         graphs = {
-            count: None if tables.main is None else backend.graph(tables.main, count)
+            count: graph_without_edges(len(problem.main)) if main is None else setup.backend.graph(main, count)
             for count in {setting.neighbours for setting in settings}
         }
         return [
-            cls(
-                problem,
-                setting,
-                graphs[setting.neighbours],
-                tuple(sides[setting]),
-                tables.standardised(),
-                tables.recall(),
-            )
-            for setting in settings
+            cls(setting, setup.method, graphs[setting.neighbours], anchors[setting], lookups) for setting in settings
         ]
 
-    def to_keep(self) -> Bridges:
-        """Return the same bridges, their graph in this machine's memory, without the references' features."""
-        references = tuple(reference.without_features() for reference in self.problem.references)
-        graph = None if self.graph is None else Host().restore(self.graph.stored())
-        return replace(self, problem=replace(self.problem, references=references), graph=graph)
+    def to_record(self) -> dict[str, Any]:
+        """Return what a file holds of them."""
+        return {**{name: write(value) for name, value in vars(self).items()}, "graph": write(self.graph.stored())}
 
-    def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> tuple[Transport, Transport | None]:
-        """Bring every reference to the main rows over the graph that ``predictions`` (n,) weigh.
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Read saved bridges; see `Saved.from_record`."""
+        plain = {name: value for name, value in record.items() if name not in ("graph", "anchors")}
+        values = read_fields(cls, plain, omit=("graph", "anchors"))
+        stored = StoredGraph.from_record(record["graph"])
+        kind = values["setting"].bridge.anchor_type
+        anchors = {int(number): kind.from_record(anchor) for number, anchor in record["anchors"].items()}
+        made = cls(**values, graph=Host().restore(stored), anchors=anchors)
+        made.check()
+        return made
 
-        Returns
-        -------
-        transport : Transport
-        smoothed : Transport or None
-            ``predictions`` smoothed over that graph by a step of ``smoothing``, as a reference that all rows are
-            paired with; None where there is no graph or the step is 0.
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        rows = len(self.graph.scales)
+        sides: dict[int, Anchor | Lookup] = {**self.anchors, **self.lookups}
+        if sorted(sides) != list(range(self.count)) or not sides:
+            raise ValueError("the references of the bridges are not numbered")
+        if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
+            raise ValueError("a bridge has fewer moments than its step needs")
+        if bool(self.anchors) != (self.graph.neighbours > 0):
+            raise ValueError("there are bridges without a graph, or a graph without bridges")
+        for number, side in sides.items():
+            pairs = side.main_rows
+            whole = pairs.shape == (rows,) or number in self.anchors
+            if not whole or pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max():
+                raise ValueError("the pairs of a bridge do not fit the main table")
+            if number in self.anchors and pairs.max() >= rows:
+                raise ValueError("the pairs of a bridge are not rows of the main table")
+
+    def on_host(self) -> Bridges:
+        """Return the same bridges with the graph in this machine's memory."""
+        return replace(self, graph=Host().restore(self.graph.stored()))
+
+    @property
+    def count(self) -> int:
+        """Number of references."""
+        return len(self.anchors) + len(self.lookups)
+
+    def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> Arrival:
+        """Bring every reference to the main rows, over the graph that ``predictions`` (n,) weigh.
+
+        With a step size ``smoothing``, also smooth ``predictions`` over that graph.
         """
+        shape = (len(predictions), self.count)
         blocks: list[FloatArray] = []
         smoothed = None
-        affinity = self._affinity(predictions)
-        if affinity is not None and smoothing > 0:
-            (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [smoothing])
-            smoothed = Transport.of(block[:, :1], block[:, 1:])
-        if affinity is not None:
-            blocks = self.setting.bridge.carry(affinity, [anchor for _, anchor in self.anchors], predictions)
-        # What comes now needs the room of the affinity, and then that of the blocks.
-        affinity = None
-        shape = (len(predictions), len(self.problem.references))
+        if self.anchors:
+            affinity = self._affinity(predictions)
+            if smoothing > 0:
+                smoothed = _smooth(affinity, predictions, smoothing)
+            blocks = self.setting.bridge.carry(affinity, list(self.anchors.values()), predictions)
+            # What follows needs the memory of the affinity, and then that of the blocks.
+            del affinity
         carried, row_sums = np.empty(shape), np.ones(shape)
-        for place, reference in enumerate(self.problem.references):
-            if reference.is_coupled:
-                carried[reference.main_rows, place] = reference.paired
-        for place, _ in reversed(self.anchors):
+        for number, lookup in self.lookups.items():
+            carried[:, number] = lookup.scores[lookup.main_rows]
+        for number in reversed(list(self.anchors)):
             block = blocks.pop()
-            carried[:, place], row_sums[:, place] = block[:, 0], block[:, -1]
-        return Transport.of(carried, row_sums), smoothed
+            carried[:, number], row_sums[:, number] = block[:, 0], block[:, -1]
+        return Arrival(Transport.of(carried, row_sums), smoothed)
 
-    def transport(self, predictions: FloatArray) -> Transport:
-        """Bring every reference to the main rows over the graph that ``predictions`` (n,) weigh."""
-        return self.arrive(predictions)[0]
-
-    def predict_held_out(self, predictions: FloatArray, folds: Sequence[IndexArray]) -> dict[int, FloatArray]:
-        """Reference scores at every pair, carried by a bridge that was not given that pair.
+    def predict_held_out(
+        self, predictions: FloatArray, pairs: Mapping[int, IndexArray], folds: Sequence[IndexArray]
+    ) -> dict[int, FloatArray]:
+        """Predict the scores of bridged references at every pair, by a bridge built without that pair's fold.
 
         Parameters
         ----------
         predictions : (n,) array
+        pairs : mapping of int to (p,) array of int
+            The main rows of the pairs of every bridged reference.
         folds : sequence of (p,) arrays of int
-            For every reference, the fold of each of its pairs.
+            The fold of each pair of every reference.
 
         Returns
         -------
         dict
-            For the place of every reference that is not coupled, an array (p,).
+            For the number of every bridged reference, an array (p,).
         """
-        affinity = self._affinity(predictions)
-        if affinity is None:
+        if not self.anchors:
             return {}
-        tasks = [(place, anchor, fold) for place, anchor in self.anchors for fold in np.unique(folds[place])]
-        held_out: dict[int, FloatArray] = {place: np.zeros(len(folds[place])) for place, _ in self.anchors}
+        affinity = self._affinity(predictions)
+        tasks = [
+            (number, anchor, fold) for number, anchor in self.anchors.items() for fold in np.unique(folds[number])
+        ]
+        held_out: dict[int, FloatArray] = {number: np.zeros(len(folds[number])) for number in self.anchors}
         at_once = max(1, HELD_OUT_NUMBERS // (2 * len(predictions)))
         for first in range(0, len(tasks), at_once):
-            asked = tasks[first : first + at_once]
-            omitted = [anchor.without(np.flatnonzero(folds[place] == fold)) for place, anchor, fold in asked]
+            batch = tasks[first : first + at_once]
+            omitted = [anchor.without(np.flatnonzero(folds[number] == fold)) for number, anchor, fold in batch]
             arrived: Any = transport(self.setting.bridge, affinity, omitted, predictions)
-            for column, (place, _, fold) in enumerate(asked):
-                here = folds[place] == fold
-                held_out[place][here] = arrived.values[self.problem.references[place].main_rows[here], column]
+            for column, (number, _, fold) in enumerate(batch):
+                here = folds[number] == fold
+                held_out[number][here] = arrived.values[pairs[number][here], column]
         return held_out
 
-    def _affinity(self, predictions: FloatArray) -> Affinity | None:
-        """Affinity of the main table, re-weighted by ``predictions`` (n,); None where there is no graph."""
-        if self.graph is None:
-            return None
+    def _affinity(self, predictions: FloatArray) -> Affinity:
+        """Affinity of the main table's graph, weighed by ``predictions`` (n,)."""
         return self.graph.affinity(standardise(predictions), self.setting.score_scale)
 
 
+def graph_without_edges(rows: int) -> FeatureGraph:
+    """Return the graph of a main table that needs none, because every reference is known on all of its rows."""
+    return Host().restore(StoredGraph(sparse.csr_array((rows, rows)), np.ones(rows), 0, None, None))
+
+
+def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transport:
+    """Smooth ``predictions`` (n,) over their own graph, as if it were a bridge from the table to itself."""
+    (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [step])
+    return Transport.of(block[:, :1], block[:, 1:])
+
+
 def _anchors(
-    reference: Reference, table: Neighbours, settings: Sequence[Setting], backend: Backend
+    setup: Setup, reference: Reference, table: Neighbours, settings: Sequence[Setting]
 ) -> dict[Setting, Anchor]:
-    """The reference's side of the bridge under every setting; what settings have in common is made once."""
+    """The reference's side of the bridge under every setting; what settings have in common is computed once."""
     made: dict[Setting, Anchor] = {}
+    scores = reference.scores
+    block = np.column_stack([scores, np.ones(len(scores))])
     for count, alike in _by(lambda setting: setting.neighbours, settings).items():
-        graph = backend.graph(table, count)
-        scores = reference.scores
-        block = np.column_stack([scores, np.ones(len(scores))])
+        graph = setup.backend.graph(table, count)
         for scale, same in _by(lambda setting: setting.score_scale, alike).items():
             affinity = graph.affinity(scores, scale)
             schemes = [setting.bridge for setting in same]
@@ -240,7 +294,7 @@ def _anchors(
 
 
 def _by(key: Callable[[Setting], Key], settings: Sequence[Setting]) -> dict[Key, list[Setting]]:
-    """Settings by what a key makes of them."""
+    """Group settings by what ``key`` returns."""
     groups: dict[Key, list[Setting]] = {}
     for setting in settings:
         groups.setdefault(key(setting), []).append(setting)

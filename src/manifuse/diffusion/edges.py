@@ -17,7 +17,7 @@ from manifuse.kernels.laplacian import feature_weights, local_scales, prediction
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges from new rows to their nearest fitted rows.
+    """Edges from later rows to their nearest fitted rows.
 
     Attributes
     ----------
@@ -35,16 +35,18 @@ class Edges:
 
     @classmethod
     def of(cls, new: Observations, main: Observations, graph: FeatureGraph) -> Edges:
-        """Find the nearest fitted rows of every new row.
+        """Find the nearest fitted rows of every later row; there are none if the graph has no edges.
 
         Raises
         ------
         InputError
-            If the new rows have other features than the fitted ones, or these had none.
+            If the later rows have other features than the fitted ones, or the fitted ones had none.
         """
+        if graph.neighbours == 0:
+            return cls(graph, np.empty((len(new), 0), dtype=np.intp), np.empty((len(new), 0)))
         if main.table is None:
             raise InputError(
-                f"{main.name} was fitted on neighbours that were given, so there is nothing to place {new.name} by; "
+                f"{main.name} was fitted on neighbours that were given, so {new.name} cannot be compared with it; "
                 "fit on features to apply to rows that come later."
             )
         if new.table is None or new.table.shape[1] != main.table.shape[1]:
@@ -60,12 +62,12 @@ class Edges:
         return cls(graph, indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
 
     def affinity(self, new: FloatArray, fitted: FloatArray, scale: float) -> FloatArray:
-        """Normalised affinity (eq. 14) of new rows to their fitted neighbours, shape (q, N).
+        """Normalised affinity (eq. 14) of later rows to their fitted neighbours, shape (q, N).
 
         Parameters
         ----------
         new, fitted : (q,) and (n,) array
-            Predictions, in units of the standard deviation of the fitted ones.
+            Predictions, standardised by the fitted ones.
         scale : float
             ``sigma_f^2``.
         """
@@ -78,3 +80,17 @@ class Edges:
     def carry(self, affinity: FloatArray, values: FloatArray) -> FloatArray:
         """Average ``values`` (n, c) of the fitted neighbours by ``affinity``, shape (q, c)."""
         return np.asarray(np.einsum("qN,qNc->qc", affinity, values[self.indices]))
+
+
+def smooth_later(current: FloatArray, step: float, carried: FloatArray, row_sums: FloatArray) -> FloatArray:
+    """Smooth later rows with their fitted neighbours: rows of ``(I + step Laplacian) s = f``, solved for their own entry.
+
+    Parameters
+    ----------
+    current : (q,) array
+        The predictions of the later rows.
+    step : float
+    carried, row_sums : (q,) array
+        What the neighbours' smoothed predictions and their smoothed constant average to.
+    """
+    return np.asarray((current + step * carried) / (1.0 + step * row_sums))

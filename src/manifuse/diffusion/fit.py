@@ -1,50 +1,151 @@
-"""Fit: a diffusion over a large table that is done, until somebody asks about rows that come later."""
+"""Fit: a diffusion that is done, ready for rows that come later."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
+import numpy as np
+
+from manifuse.backends.backend import StoredGraph
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.extension import Extension, Lookup
-from manifuse.diffusion.joint import replay
-from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.presmoothing import Presmoothing
-from manifuse.footprint import demand_memory_to_replay
+from manifuse.diffusion.edges import Edges, smooth_later
+from manifuse.diffusion.footprint import demand_memory_to_replay
+from manifuse.diffusion.joint import Round, mixture, replay
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.presmoothing import Presmoothing, SmoothingSetting
+from manifuse.diffusion.transport import Arrival, Transport
+from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved, read, write
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """What a fitted diffusion is made of, where what its rounds did was not kept.
+class Fit(Saved):
+    """A diffusion that is done.
+
+    Off the pairs, a row of the implicit bridge is an average of its neighbours' rows. A later row takes the average of
+    its nearest fitted rows, weighed as the graph weighs them. Coupled references are looked up by id.
 
     Attributes
     ----------
+    main : Observations
+    start : (n,) array
+        What the first round began with, on the sphere.
     bridges : Bridges
-        In this machine's memory.
-    lookups : tuple of Lookup or None
-        As `Extension` has them.
-    coefficients : tuple of arrays
-        As `Path` has them.
+        With the graph in this machine's memory.
+    coefficients : (rounds, k) array
+        What every round mixed; see `Path`.
     presmoothing : Presmoothing or None
-    method : JointDiffusion
     """
 
+    main: Observations
+    start: FloatArray
     bridges: Bridges
-    lookups: tuple[Lookup | None, ...]
-    coefficients: tuple[FloatArray, ...]
+    coefficients: FloatArray
     presmoothing: Presmoothing | None
-    method: JointDiffusion
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what a file holds of it."""
+        smoothing = self.presmoothing
+        return {
+            "main": self.main.to_record(),
+            "start": self.start,
+            "bridges": self.bridges.to_record(),
+            "coefficients": self.coefficients,
+            "presmoothing": None if smoothing is None else write(smoothing.setting),
+            "presmoothing_graph": None if smoothing is None else write(smoothing.graph.stored()),
+        }
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Read a saved fit; see `Saved.from_record`."""
+        names = ("main", "start", "bridges", "coefficients", "presmoothing", "presmoothing_graph")
+        if record.keys() != set(names):
+            raise ValueError(f"a fit should have {', '.join(names)}, and no more")
+        main = Observations.from_record(record["main"])
+        setting = read(SmoothingSetting | None, record["presmoothing"], "presmoothing")
+        presmoothing = None
+        if setting is not None:
+            graph = StoredGraph.from_record(record["presmoothing_graph"])
+            presmoothing = Presmoothing.restore(main, graph, setting)
+        start, mixed = (read(FloatArray, record[name], name) for name in ("start", "coefficients"))
+        made = cls(main, start, Bridges.from_record(record["bridges"]), mixed, presmoothing)
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        rows, bridges = len(self.main), self.bridges
+        smoothed = bool(bridges.anchors) and bridges.method.smoothing > 0
+        columns = 1 + bridges.count + smoothed + bridges.method.anchored
+        if self.start.shape != (rows,) or len(bridges.graph.scales) != rows:
+            raise ValueError("the parts of the fit are about tables of different sizes")
+        if self.coefficients.shape != (len(self.coefficients), columns):
+            raise ValueError("the rounds mix other columns than there are")
+        if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
+            raise ValueError("the rounds are not finite")
 
     @cached_property
-    def extension(self) -> Extension:
-        """The fit, ready for rows that come later; the first to ask has the rounds repeated.
+    def units(self) -> Units:
+        """Units of the main predictor."""
+        return Units.of(self.main.scores)
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """What every round worked on, computed again when it is first needed.
 
         Raises
         ------
         InputError
-            If they do not fit into memory.
+            If that does not fit into memory.
         """
-        demand_memory_to_replay(self.bridges.problem, self.method, len(self.coefficients))
-        rounds = replay(self.bridges, self.method, self.coefficients)
-        return Extension.of(self.bridges, self.lookups, rounds, self.presmoothing, self.method)
+        demand_memory_to_replay(self.bridges, len(self.main), len(self.coefficients))
+        return replay(self.start, self.bridges, self.coefficients)
+
+    def extend(self, new: Observations) -> tuple[FloatArray, FloatArray]:
+        """Refine later rows.
+
+        Returns
+        -------
+        predictions : (q,) array
+            In units of the main predictor.
+        row_sums : (q, m) array
+            Pair evidence that arrives at each row.
+
+        Raises
+        ------
+        InputError
+            If the later rows have other features than the fitted ones, or the rounds do not fit into memory.
+        """
+        own = self.units.to_sphere(new.scores)
+        if self.presmoothing is not None:
+            own = self.units.sphere_from_standardised(self.presmoothing.extend(new))
+        edges = Edges.of(new, self.main, self.bridges.graph)
+        *rounds, end = self.rounds
+        current = own
+        for each in rounds:
+            arrived = each.arrival.columns(at=self._arrive(each, current, new, edges))
+            current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
+        return self.units.from_sphere(current), self._arrive(end, current, new, edges).references.row_sums
+
+    def _arrive(self, each: Round, current: FloatArray, new: Observations, edges: Edges) -> Arrival:
+        """What arrives at the later rows, which have the predictions ``current`` (q,)."""
+        standardise, fitted = self.units.standardised_from_sphere, each.arrival
+        affinity = edges.affinity(standardise(current), standardise(each.start), self.bridges.setting.score_scale)
+        carried, row_sums = _average(fitted.references, affinity, edges)
+        for number, lookup in self.bridges.lookups.items():
+            carried[:, number], row_sums[:, number] = lookup.at(new.keys)
+        smoothed = None
+        if fitted.smoothed is not None:
+            block, constant = _average(fitted.smoothed, affinity, edges)
+            values = smooth_later(current[:, None], self.bridges.method.smoothing, block, constant)
+            smoothed = Transport(values, constant, constant > 0)
+        return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
+
+
+def _average(transport: Transport, affinity: FloatArray, edges: Edges) -> tuple[FloatArray, FloatArray]:
+    """Average what the fitted neighbours have, before division by row sums, and their row sums."""
+    carried = edges.carry(affinity, transport.values * transport.row_sums)
+    return carried, edges.carry(affinity, transport.row_sums)

@@ -1,64 +1,56 @@
-"""The loop of Algorithm 1: bridges, f-diffusion, graph, in turn."""
+"""Algorithm 1: bridges, f-diffusion and graph in turn. The one loop of the method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.schemes import Transport
-
-LARGE_ROWS = 100_000
-from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.prediction import PredictionRun, diffuse_prediction
-from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray
+from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_prediction
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.reason import Reason
+from manifuse.diffusion.transport import Arrival, Transport
+from manifuse.diffusion.units import Units
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit
+from manifuse.records import Saved
 
 
-class Reason(StrEnum):
-    """Why a refinement came out as it did, with a remedy where there is one."""
+class Criterion(Protocol):
+    """What the labels say of candidate predictions; larger is better.
 
-    SCORE_STOPPED_RISING = "The score on the labels stopped rising."
-    SETTLED = "The predictions settled: a further round hardly turned them."
-    ROUNDS_USED_UP = "All rounds were used; raise 'rounds' to go on."
-    NO_REFERENCE = (
-        "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
-        "give more pairs or other references, or set the method's 'ignore_chance' to false."
-    )
-    NOTHING_BETTER = (
-        "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
-    )
-    SMOOTHED_ONLY = (
-        "The main predictor smoothed over its own graph scored best on the labels; no reference raised that score."
-    )
-    GAIN_UNCERTAIN = (
-        "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
-        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to "
-        "take the refinement all the same."
-    )
+    Attributes
+    ----------
+    rows : (l,) array of int
+        The labelled rows.
+    """
+
+    rows: IndexArray
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions at ``rows``, shape (l, c), in the units of the main predictor; returns (c,)."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step of the f-diffusion, as it is kept in the history.
+class Step(Saved):
+    """One step of the f-diffusion, as the history keeps it.
 
     Attributes
     ----------
     round, step : int
         Counted from 1; step 0 is the state that the round began with.
     score : float
-        On the labels; NaN without.
+        On the labels; NaN without labels.
     alignments : tuple of float
-        Of the prediction with every reference as its bridge brings it (eq. 11).
+        Of the prediction with every reference after transport (eq. 11).
     weights : tuple of float
-        Of every reference (eq. 5), 0 for those ignored.
+        Of every reference (eq. 5), 0 for those that take no part.
     step_size, weight_scale : float
-        The cell chosen in this round, or in the one before where no step of this one raised the score.
+        The cell chosen in this round, or in the round before if no step of this one raised the score.
     """
 
     round: int
@@ -71,29 +63,6 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """What one joint round did, enough to do the same to rows that come later.
-
-    Attributes
-    ----------
-    start : (n,) array
-        The prediction on the sphere that the round began with, which also weighed its graph.
-    transport : Transport
-        The references.
-    smoothed : Transport or None
-        The prediction smoothed over its own graph.
-    coefficients : (m + 1,) to (m + 3,) array
-        The new prediction in ``[start, references..., smoothed, what the first round began with]``, the last two where
-        the method has them.
-    """
-
-    start: FloatArray
-    transport: Transport
-    smoothed: Transport | None
-    coefficients: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
 class Path:
     """Where the diffusion went.
 
@@ -101,132 +70,150 @@ class Path:
     ----------
     predictions : (n,) array
         On the sphere.
-    coefficients : tuple of (m + 1,) to (m + 3,) arrays
-        Those of every round, as `Round` has them.
-    rounds : tuple of Round or None
-        What every round did, and last what a further one would begin with; None where the table is large: a round is
-        several times as large as the table's scores.
-    transport : Transport
-        Of the final predictions.
+    coefficients : (rounds, k) array
+        For every round, the new prediction in the columns ``Z`` of `mixture`; `replay` repeats the rounds from these.
+    references : Transport
+        The references over the bridges of the final predictions.
     history : tuple of Step
+    metric : (m + 2, m + 2) array
+        Alignments of the main predictor as it came, the final predictions, and the references as the last step of the
+        history saw them, with each other; in [-1, 1], and 0 for constant ones.
     surface : (step sizes, weight scales) array or None
-        Best score of every cell in the first round.
+        Best score of every cell in the first round; None without labels.
     reason : Reason
+        Why the rounds ended.
     """
 
     predictions: FloatArray
-    coefficients: tuple[FloatArray, ...]
-    rounds: tuple[Round, ...] | None
-    transport: Transport
+    coefficients: FloatArray
+    references: Transport
     history: tuple[Step, ...]
+    metric: FloatArray
     surface: FloatArray | None
     reason: Reason
 
 
-def diffuse(bridges: Bridges, method: JointDiffusion, gates: FloatArray, score: Score | None) -> Path:
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round worked on.
+
+    Attributes
+    ----------
+    start : (n,) array
+        The prediction on the sphere that the round began with and weighed the graph by.
+    arrival : Arrival
+        What arrived on the fitted rows.
+    coefficients : (k,) array
+        What the round mixed; empty after the last round.
+    """
+
+    start: FloatArray
+    arrival: Arrival
+    coefficients: FloatArray
+
+
+def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: Criterion | None) -> Path:
     """Alternate bridges and f-diffusion until the stopping rule holds (Algorithm 1).
 
     Parameters
     ----------
+    problem : Problem
     bridges : Bridges
-    method : JointDiffusion
-    gates : (m,) array
+    active : (m,) array
         1 for references that take part, 0 for the others.
-    score : Score or None
+    criterion : Criterion or None
         With labels, rounds go on while it rises; without, until the predictions settle.
     """
-    problem = bridges.problem
-    grid = method.grid(labelled=score is not None)
-    current = problem.start
-    kept = len(current) < LARGE_ROWS
-    taken: list[FloatArray] = []
-    rounds: list[Round] = []
+    method, labelled = bridges.method, criterion is not None
+    current, origin = problem.start, problem.start if bridges.method.anchored else None
+    coefficients: list[FloatArray] = []
     history: list[Step] = []
-    surface = None
-    reason = Reason.ROUNDS_USED_UP
+    surface, references, reason = None, None, Reason.ROUNDS_USED_UP
     for number in range(1, method.rounds + 1):
-        transport, smoothed = bridges.arrive(current, method.smoothing)
-        columns = mixture(current, transport, smoothed, problem.start if method.anchored else None)
-        # What is not kept makes room.
-        arrived = (transport, smoothed) if kept else None
-        del transport, smoothed
-        evaluate = None
-        if score is not None:
-            rows = columns[score.rows]
-
-            def evaluate(coefficients: FloatArray, rows: FloatArray = rows, score: Score = score) -> FloatArray:
-                return score.evaluate(problem.restore(rows @ coefficients.T))
-
+        arrival = bridges.arrive(current, method.smoothing)
+        columns = mixture(current, arrival.columns(), origin)
         run = diffuse_prediction(
             columns,
             problem.start,
-            gates=np.append(gates, np.ones(columns.shape[1] - 1 - len(gates))),
-            grid=grid,
-            steps=method.most_steps(labelled=score is not None),
-            evaluate=evaluate,
+            active=np.append(active, np.ones(columns.shape[1] - 1 - len(active))),
+            grid=method.grid(labelled=labelled),
+            steps=method.most_steps(labelled=labelled),
+            evaluate=None if criterion is None else _evaluation(columns, problem.units, criterion),
         )
         surface = run.surface if surface is None else surface
-        stuck = len(run.path) == 1
-        cell = (history[-1].step_size, history[-1].weight_scale) if stuck and history else run.cell
-        history += _record(number, run, cell, columns, gates)
-        if stuck:
-            reason = Reason.SCORE_STOPPED_RISING
+        history += _record(number, run, history[-1:], active)
+        seen = unit(problem.main.scores) @ columns[:, 1 : 1 + len(active)]
+        if len(run.path) == 1:
+            reason, references = Reason.SCORE_STOPPED_RISING, arrival.references
             break
-        taken.append(run.path[-1])
-        if arrived is not None:
-            rounds.append(Round(current, *arrived, run.path[-1]))
+        coefficients.append(run.path[-1])
         following = mix(columns, run.path[-1])
-        del columns, arrived
-        turned = 1.0 - float(following @ current)
+        # The next round needs the memory.
+        del columns, arrival
+        change = 1.0 - float(following @ current)
         current = following
-        if score is None and turned < method.settled:
+        if not labelled and change < method.settled:
             reason = Reason.SETTLED
             break
-    transport = bridges.transport(current)
-    if kept:
-        rounds.append(Round(current, transport, None, np.zeros(0)))
-    return Path(current, tuple(taken), tuple(rounds) if kept else None, transport, tuple(history), surface, reason)
+    if references is None:
+        references = bridges.arrive(current).references
+    metric = _metric(float(unit(problem.main.scores) @ current), seen, history[-1], run.gram)
+    mixed = np.array(coefficients).reshape(len(coefficients), len(run.gram))
+    return Path(current, mixed, references, tuple(history), metric, surface, reason)
 
 
-def replay(bridges: Bridges, method: JointDiffusion, coefficients: Sequence[FloatArray]) -> tuple[Round, ...]:
-    """Do again what `diffuse` did, for what it did not keep; the same that ``Path.rounds`` would be."""
-    current, rounds = bridges.problem.start, []
+def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tuple[Round, ...]:
+    """Repeat the rounds of `diffuse` from their coefficients; last comes what a further round would begin with."""
+    current, rounds = start, []
     for each in coefficients:
-        transport, smoothed = bridges.arrive(current, method.smoothing)
-        rounds.append(Round(current, transport, smoothed, each))
-        origin = bridges.problem.start if method.anchored else None
-        current = mix(mixture(current, transport, smoothed, origin), each)
-    return (*rounds, Round(current, bridges.transport(current), None, np.zeros(0)))
+        arrival = bridges.arrive(current, bridges.method.smoothing)
+        rounds.append(Round(current, arrival, each))
+        current = mix(mixture(current, arrival.columns(), start if bridges.method.anchored else None), each)
+    return (*rounds, Round(current, bridges.arrive(current), np.zeros(0)))
 
 
-def mixture(
-    current: FloatArray, transport: Transport, smoothed: Transport | None, origin: FloatArray | None
-) -> FloatArray:
-    """``Z`` on the main rows: the current prediction, the references, it smoothed, and what the first round had."""
-    references = transport.values.shape[1]
-    columns = np.empty((len(current), 1 + references + (smoothed is not None) + (origin is not None)))
-    columns[:, 0] = current
-    columns[:, 1 : 1 + references] = transport.project(transport.values)
-    if smoothed is not None:
-        columns[:, 1 + references] = smoothed.project(smoothed.values)[:, 0]
-    if origin is not None:
-        columns[:, -1] = origin
-    return columns
+def mixture(current: FloatArray, arrived: Sequence[FloatArray], origin: FloatArray | None) -> FloatArray:
+    """``Z`` of one round, on the sphere: the current prediction, the columns that arrived, and where it all began.
+
+    Parameters
+    ----------
+    current : (n,) array
+    arrived : sequence of (n, c) arrays
+    origin : (n,) array or None
+        What the first round began with; None to leave it out.
+    """
+    return np.column_stack([current, *arrived, *([] if origin is None else [origin])])
 
 
 def mix(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """``Z a`` on the sphere."""
-    # Columns and coefficients are of unit norm already; projecting again keeps rounding from adding up.
+    """``Z a``, projected to the sphere."""
+    # Columns and coefficients have unit norm already; projecting again keeps rounding errors from adding up.
     return unit(columns @ coefficients)
 
 
-def _record(
-    number: int, run: PredictionRun, cell: tuple[float, float], columns: FloatArray, gates: FloatArray
-) -> list[Step]:
-    references = slice(1, 1 + len(gates))
-    alignments = run.path @ (columns.T @ columns)[:, references]
-    weights = gates * reference_weights(alignments, np.asarray(cell[1]))
+def _evaluation(columns: FloatArray, units: Units, criterion: Criterion) -> Evaluate:
+    rows = columns[criterion.rows]
+    return lambda coefficients: criterion.evaluate(units.from_sphere(rows @ coefficients.T))
+
+
+def _record(number: int, run: PredictionRun, before: Sequence[Step], active: FloatArray) -> list[Step]:
+    """Return the steps of a round; a round without steps has the cell of the step ``before``."""
+    stuck = len(run.path) == 1
+    cell = (before[0].step_size, before[0].weight_scale) if stuck and before else run.cell
+    alignments = run.path @ run.gram[:, 1 : 1 + len(active)]
+    weights = active * reference_weights(alignments, np.asarray(cell[1]))
     return [
         Step(number, step, float(run.scores[step]), tuple(a), tuple(w), *cell)
         for step, (a, w) in enumerate(zip(alignments.tolist(), weights.tolist(), strict=True))
     ]
+
+
+def _metric(refined: float, seen: FloatArray, last: Step, gram: FloatArray) -> FloatArray:
+    """Put the alignments of the main predictor, the refined predictions and the references together."""
+    references = slice(1, 1 + len(seen))
+    metric = np.eye(2 + len(seen))
+    metric[0, 1] = metric[1, 0] = refined
+    metric[0, 2:] = metric[2:, 0] = seen
+    metric[1, 2:] = metric[2:, 1] = last.alignments
+    metric[2:, 2:] = gram[references, references]
+    return metric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from numbers import Real
@@ -11,48 +11,63 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from manifuse.backends.neighbours import Search
-from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, ExplicitEuler, ImplicitEuler
+from manifuse.diffusion.explicit_euler import ExplicitEuler
+from manifuse.diffusion.implicit_euler import ImplicitEuler
+from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme
 from manifuse.errors import InputError
+from manifuse.records import Saved
 
 Value = TypeVar("Value")
 
-#: With labels and nothing else said, (delta, sigma²) is chosen from this grid of 8 by 7 cells.
+#: With labels, (delta, sigma²) is chosen from this grid of 8 by 7 cells by default.
 STEP_SIZES = tuple(float(value) for value in np.logspace(-2, 2, 8))
 WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
 
-#: Without labels there is nothing to choose by: these stand (docs/decisions.md).
+#: Without labels there is nothing to choose by, and these values are used (docs/decisions.md).
 UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 1.0, 0.3
 
-#: Characters of a refused value that a sentence repeats.
+#: Characters of a refused value that a message repeats.
 LONGEST = 200
 
-#: With labels a round goes on while its score rises, up to this many steps.
+#: With labels, a round takes steps while its score rises, at most so many.
 LABELLED_STEPS = 20
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Hyperparameters of graphs and bridges, each one number: what `JointDiffusion` offers, decided."""
+class Setting(Saved):
+    """Hyperparameters of graphs and bridges, one value each, out of those that a `JointDiffusion` offers."""
 
     neighbours: int
     score_scale: float
     bridge: BridgeScheme[Any]
 
+    def check(self) -> None:
+        """Refuse values out of range."""
+        JointDiffusion(neighbours=self.neighbours, score_scale=self.score_scale, bridge=self.bridge)
+
+
+#: Hyperparameters that are one of a few words.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "selection": ("held-out", "alignment"),
+    "search": ("auto", "exact", "approximate"),
+    "task": ("ranking", "regression"),
+}
+
 
 @dataclass(frozen=True)
-class JointDiffusion:
+class JointDiffusion(Saved):
     """Joint manifold diffusion (Algorithm 1).
 
-    Hyperparameters of the graphs and bridges are a number, or a tuple of numbers to choose from by
-    ``selection``. Those of the f-diffusion are a number, or a tuple to choose from by the labels.
+    A hyperparameter of the graphs and bridges is one value, or a tuple of values that ``selection`` chooses from.
+    A hyperparameter of the f-diffusion is one value, or a tuple that the labels choose from.
 
     Parameters
     ----------
     neighbours : int or tuple of int
-        Nearest neighbours in the feature graphs (N), at least 1; tables with fewer rows use all.
+        Nearest neighbours in the feature graphs (N), at least 1; smaller tables use all their rows.
     score_scale : float or tuple of float
         Scale of the prediction weights in the feature graphs (``sigma_f^2`` and ``sigma_k^2``), in
-        variances of the scores; infinity leaves the predictions out of the graphs.
+        variances of the scores, positive; infinity leaves the predictions out of the graphs.
     bridge : ImplicitEuler, ExplicitEuler, or tuple of them
         How pairs become bridges, with their step size (``delta_B``) and, if explicit, sparsity (K).
     step_size : float, tuple of float, or None
@@ -64,23 +79,24 @@ class JointDiffusion:
     rounds : int
         Upper bound on joint rounds (T1).
     steps : int or None
-        Upper bound on steps of the f-diffusion in a round (T2); without labels, their number. None: twenty with
-        labels, one without.
+        With labels, upper bound on steps of the f-diffusion in a round (T2); without, their number. None: 20 with
+        labels, 1 without.
     settled : float
         Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
-        Keep what the rounds began with, the main predictor, among the references, so that they cannot drift away.
+        Keep the main predictor, as the first round began with it, among the references, so that rounds do not drift
+        away from it.
     presmoothed : bool
-        With labels and features of the main table, start from the main predictor smoothed over its own graph,
-        in the way and as far as the labels say.
+        With labels and features of the main table, smooth the main predictor over its own graph first, in the way
+        that the labels choose.
     smoothing : float
-        Step size with which the current prediction is smoothed over its own graph, to join the references;
-        0 leaves it out, as does a main table without a graph.
+        Step size with which the current prediction is smoothed over its own graph, as one more reference; 0 leaves
+        it out. It is also left out if no reference needs a bridge.
     ignore_chance : bool
-        Give weight 0 to references that align with the main predictor, or cross their bridge, no
-        better than permuted pairs do.
+        Give weight 0 to references that align with the main predictor no better than permuted pairs do, or whose
+        bridge predicts them no better.
     ignored : tuple of str
-        Names of references that get weight 0 whatever the pairs say of them.
+        Names of references that get weight 0 in any case.
     selection : {"held-out", "alignment"}
         How graphs and bridges are chosen: by how well bridges predict reference scores at pairs held
         out of them, averaged over references, or by the largest alignment (the paper's rule, which
@@ -88,12 +104,12 @@ class JointDiffusion:
     folds : int
         Folds of the held-out pairs, at least 2.
     standardised : bool or tuple of bool
-        Whether every feature is brought to mean 0 and standard deviation 1 before distances are taken. A
-        tuple: chosen for each table by the pairs held out, whatever ``selection`` says.
+        Whether every feature is brought to mean 0 and standard deviation 1 before distances are taken. With a
+        tuple, held-out pairs choose for each table, also if ``selection`` is ``"alignment"``.
     search : {"auto", "exact", "approximate"}
-        Nearest-neighbour search; ``"auto"`` goes by the size of the table.
+        Nearest-neighbour search; with ``"auto"`` the size of the table decides.
     task : {"ranking", "regression"}
-        What labels measure: ranking accuracy, or root mean squared error.
+        What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool
         With labels, return the main predictor unchanged unless the gain exceeds its standard error.
 
@@ -136,47 +152,47 @@ class JointDiffusion:
 
     def __post_init__(self) -> None:
         for name in ("neighbours", "score_scale", "bridge", "standardised", "step_size", "weight_scale"):
-            if getattr(self, name) == ():
-                self._refuse(name, "at least one value")
-        self._demand_whole("neighbours", choices(self.neighbours), least=1)
-        for name, least in {"rounds": 1, "steps": 1, "folds": 2}.items():
-            if name != "steps" or self.steps is not None:
-                self._demand_whole(name, (getattr(self, name),), least=least)
+            self._demand(name, getattr(self, name) != (), "at least one value")
+        self._check_counts()
+        self._check_amounts()
+        schemes, flags = choices(self.bridge), choices(self.standardised)
+        are_schemes = all(isinstance(scheme, BridgeScheme) for scheme in schemes)
+        self._demand("bridge", are_schemes, "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
+        are_flags = all(isinstance(flag, bool) for flag in flags)
+        self._demand("standardised", are_flags, "True, False or a tuple of them")
+        for name in ("anchored", "presmoothed", "ignore_chance", "safeguarded"):
+            self._demand(name, isinstance(getattr(self, name), bool), "True or False")
+        are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
+        self._demand("ignored", are_names, "a tuple of names")
+        for name, words in WORDS.items():
+            self._demand(name, getattr(self, name) in words, " or ".join(repr(word) for word in words))
+
+    def _check_counts(self) -> None:
+        counts = [("neighbours", value, 1) for value in choices(self.neighbours)]
+        counts += [("rounds", self.rounds, 1), ("folds", self.folds, 2)]
+        counts += [] if self.steps is None else [("steps", self.steps, 1)]
+        for name, value, smallest in counts:
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            self._demand(name, is_whole and value >= smallest, f"whole numbers of at least {smallest}")
+            self._demand(name, value <= MOST_COUNTED, f"whole numbers of at most {MOST_COUNTED}")
+
+    def _check_amounts(self) -> None:
         for name in ("score_scale", "step_size", "weight_scale"):
-            value = getattr(self, name)
-            if value is not None and any(not (is_number(number) and number > 0) for number in choices(value)):
-                self._refuse(name, "positive numbers")
-        if self.step_size is not None and np.inf in choices(self.step_size):
-            self._refuse("step_size", "finite numbers")
+            given = getattr(self, name)
+            positive = given is None or all(is_number(value) and value > 0 for value in choices(given))
+            self._demand(name, positive, "positive numbers")
+        self._demand("step_size", self.step_size is None or np.inf not in choices(self.step_size), "finite numbers")
         for name in ("settled", "smoothing"):
             value = getattr(self, name)
-            if not (is_number(value) and 0 <= value < np.inf):
-                self._refuse(name, "a number of at least 0")
-        if self.smoothing and not 1e-6 <= self.smoothing <= 1e4:
-            self._refuse("smoothing", "0 or a number in [1e-6, 1e4]")
-        if any(not isinstance(scheme, BridgeScheme) for scheme in choices(self.bridge)):
-            self._refuse("bridge", "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
-        if any(not isinstance(flag, bool) for flag in choices(self.standardised)):
-            self._refuse("standardised", "True, False or a tuple of them")
-        for name in ("anchored", "presmoothed", "ignore_chance", "safeguarded"):
-            if not isinstance(getattr(self, name), bool):
-                self._refuse(name, "True or False")
-        if not isinstance(self.ignored, tuple) or any(not isinstance(name, str) for name in self.ignored):
-            self._refuse("ignored", "a tuple of names")
-        allowed = {
-            "selection": ("held-out", "alignment"),
-            "search": ("auto", "exact", "approximate"),
-            "task": ("ranking", "regression"),
-        }
-        for name, words in allowed.items():
-            if getattr(self, name) not in words:
-                self._refuse(name, " or ".join(repr(word) for word in words))
+            self._demand(name, is_number(value) and 0 <= value < np.inf, "a number of at least 0")
+        in_range = self.smoothing == 0 or 1e-6 <= self.smoothing <= 1e4
+        self._demand("smoothing", in_range, "0 or a number in [1e-6, 1e4]")
 
     @classmethod
     def as_published(cls) -> JointDiffusion:
-        """Return the method as the paper runs it: explicit bridges, its tuning rule, none of our additions.
+        """Return the method as the paper runs it: explicit bridges, its tuning rule, and none of our additions.
 
-        The paper names no candidates for N, K and sigma_f²; these are ours.
+        The paper gives no candidates for N, K and sigma_f²; the candidates are ours.
         """
         return cls(
             neighbours=(5, 10, 20),
@@ -193,7 +209,7 @@ class JointDiffusion:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the labels are values to be met, and not only an order."""
+        """Whether the labels are target values, and not only an order."""
         return self.task == "regression"
 
     def most_steps(self, *, labelled: bool) -> int:
@@ -229,27 +245,20 @@ class JointDiffusion:
             )
         return choices(steps), choices(scales)
 
-    def _demand_whole(self, name: str, values: tuple[object, ...], *, least: int) -> None:
-        if any(
-            not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least for value in values
-        ):
-            self._refuse(name, f"whole numbers of at least {least}")
-        if any(value > MOST_COUNTED for value in values):  # type: ignore[operator]
-            self._refuse(name, f"whole numbers of at most {MOST_COUNTED}")
-
-    def _refuse(self, name: str, expected: str) -> None:
-        shown = repr(getattr(self, name))
-        shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
-        raise InputError(f"{name}={shown} came, but {expected} were expected.")
+    def _demand(self, name: str, fits: bool, expected: str) -> None:
+        if not fits:
+            shown = repr(getattr(self, name))
+            shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
+            raise InputError(f"{name}={shown} came, but {expected} were expected.")
 
 
 def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the candidates that a field holds: itself, or the values of its tuple."""
+    """Return the candidates of a field: the values of a tuple, or the one value."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number in the range of floats, or infinite, and no truth value."""
+    """Whether a value is a real number, possibly infinite, that a float can hold; truth values are not numbers."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:

@@ -11,9 +11,10 @@ from manifuse.diffusion.given import given_neighbours
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
+from manifuse.records import Saved, read
 
 
-class Observations:
+class Observations(Saved):
     """One table of one predictor: scores, features and ids of the same rows.
 
     Rows with equal ids in two tables are the same thing. Ids are compared as text: integers in
@@ -114,6 +115,21 @@ class Observations:
         if self.neighbours is not None:
             features = f"{self.neighbours.count} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what a saved refinement holds of it: no neighbours that were given, and no container."""
+        return {"name": self.name, "scores": self.scores, "table": self.table, "keys": self.keys}
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Observations":
+        """Read a saved table; see `Saved.from_record`."""
+        if record.keys() != {"name", "scores", "table", "keys"}:
+            raise ValueError("a table should have name, scores, table and keys, and no more")
+        scores = read(FloatArray, record["scores"], "scores")
+        table = read(FloatArray | None, record["table"], "table")
+        return cls(
+            scores, table, ids=read(NDArray[np.str_], record["keys"], "keys"), name=read(str, record["name"], "name")
+        )
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""

@@ -1,4 +1,4 @@
-"""The f-diffusion (section 2.2.1): all cells of the (delta, sigma²) grid step together in coefficient space."""
+"""The f-diffusion (section 2.2.1, eq. 7 to 10): all cells of the (delta, sigma²) grid step together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Evaluate = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class PredictionRun:
-    """What a run of the f-diffusion chose, and what it saw.
+    """What the f-diffusion of one round chose, and what it measured.
 
     Attributes
     ----------
@@ -24,6 +24,8 @@ class PredictionRun:
         Coefficients of the chosen cell, from the start to its best step.
     scores : (steps + 1,) array
         Their scores; NaN without labels.
+    gram : (m + 1, m + 1) array
+        ``Z' Z``: alignments of the columns with each other.
     cell : (float, float)
         The chosen step size (delta) and weight scale (sigma²).
     surface : (step sizes, weight scales) array or None
@@ -32,6 +34,7 @@ class PredictionRun:
 
     path: FloatArray
     scores: FloatArray
+    gram: FloatArray
     cell: tuple[float, float]
     surface: FloatArray | None
 
@@ -40,23 +43,23 @@ def diffuse_prediction(
     columns: FloatArray,
     origin: FloatArray,
     *,
-    gates: FloatArray,
+    active: FloatArray,
     grid: tuple[Sequence[float], Sequence[float]],
     steps: int,
     evaluate: Evaluate | None,
 ) -> PredictionRun:
     """Run the f-diffusion from the first of ``columns``.
 
-    A cell stops at the first step that does not raise its score; the cell with the best score is chosen,
-    the first of equals. Without ``evaluate`` there is one cell, and it takes all its steps.
+    A cell stops at the first step that does not raise its score. The cell with the best score is chosen, the first of
+    equals. Without ``evaluate`` there is one cell, and it takes all its steps.
 
     Parameters
     ----------
     columns : (n, m + 1) array
         ``Z``: the current prediction, then the references, all on the sphere.
     origin : (n,) array
-        What the first round began with, on the sphere; settles the sign.
-    gates : (m,) array
+        What the first round began with, on the sphere; decides the sign.
+    active : (m,) array
         1 for references that take part, 0 for the others.
     grid : pair of sequences
         Step sizes (delta) and weight scales (sigma²).
@@ -76,7 +79,7 @@ def diffuse_prediction(
     scores: list[list[float]] = [[start] for _ in step]
     alive = np.arange(len(step))
     for _ in range(steps):
-        candidates = diffusion_step(current[alive], gram, towards, gates, step[alive], scale[alive])
+        candidates = diffusion_step(current[alive], gram, towards, active, step[alive], scale[alive])
         reached = np.full(len(alive), np.nan) if evaluate is None else evaluate(candidates)
         rising = np.ones(len(alive), dtype=bool) if evaluate is None else reached > heights[alive]
         alive, candidates, reached = alive[rising], candidates[rising], reached[rising]
@@ -90,6 +93,7 @@ def diffuse_prediction(
     return PredictionRun(
         path=np.array(trails[best]),
         scores=np.array(scores[best]),
+        gram=gram,
         cell=(float(step[best]), float(scale[best])),
         surface=None if evaluate is None else heights.reshape(len(grid[0]), len(grid[1])),
     )

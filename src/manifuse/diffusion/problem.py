@@ -1,67 +1,109 @@
-"""Problem: tables paired by id, checked against each other, as the arrays that the diffusion works on."""
+"""Problem: tables paired by id and checked against each other, as the diffusion works on them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.units import Units
 from manifuse.errors import InputError, ManifuseWarning
-from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.kernels.sphere import is_constant, spread, standardise, unit
+from manifuse.kernels.sphere import is_constant, standardise, unit
 
-#: Pairs below which a bridge is refused, and below which the user is warned.
+#: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
-#: A coupled reference that aligns with the main predictor to this is the main predictor over again.
+#: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
+LARGE, SAMPLED = 50_000, 20_000
+
+#: A coupled reference whose alignment with the main predictor is 1 up to this repeats the main predictor.
 REPEATED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """One reference as the diffusion sees it.
+    """One reference, paired with the main table.
 
     Attributes
     ----------
-    name : str
     table : Observations
-        As it came.
-    paired : (p,) array
-        Its standardised scores at the pairs.
     main_rows, reference_rows : (p,) array of int
-        The pairs, in the order of their ids.
+        The pairs, in the order of their ids, so that folds drawn over them do not depend on the order of rows.
     is_coupled : bool
-        Whether every main row has its partner, so that the bridge is the identity.
+        Whether every main row has a partner, so that the bridge is the identity.
     is_idle : bool
-        Whether it has nothing to say: constant, or the main predictor over again. It takes no part.
+        Whether it has nothing to say, because it is constant or repeats the main predictor. It takes no part.
     """
 
-    name: str
     table: Observations
-    paired: FloatArray
     main_rows: IndexArray
     reference_rows: IndexArray
     is_coupled: bool
     is_idle: bool
 
+    @classmethod
+    def of(cls, main: Observations, table: Observations) -> Reference:
+        """Pair a table with the main table by id; warn if it can contribute little.
+
+        Raises
+        ------
+        InputError
+            If it is the main table itself, has too few pairs, or needs a bridge and there are no features.
+        """
+        main_rows, reference_rows = pairs_of(main, table)
+        coupled = len(main_rows) == len(main)
+        if (
+            coupled
+            and len(table) == len(main)
+            and np.array_equal(table.scores[reference_rows], main.scores[main_rows])
+        ):
+            raise InputError(
+                f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
+            )
+        _demand_pairs(main, table, len(main_rows))
+        # A coupled reference may vary only on rows that the main table does not have.
+        used = table.scores[reference_rows] if coupled else table.scores
+        idle = None
+        if bool(is_constant(used[:, None])[0]):
+            idle = f"All scores of {table.name} are equal; it gets weight 0."
+        elif coupled and abs(float(unit(used) @ unit(main.scores[main_rows]))) > 1.0 - REPEATED:
+            idle = f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
+        if idle is not None:
+            warnings.warn(idle, ManifuseWarning, stacklevel=4)
+        return cls(table, main_rows, reference_rows, coupled, idle is not None)
+
+    @property
+    def name(self) -> str:
+        """Name of its table."""
+        return self.table.name
+
     @property
     def scores(self) -> FloatArray:
-        """Its standardised scores, shape (n_k,); made anew every time."""
+        """Its standardised scores, shape (n_k,); computed at every call."""
         return standardise(self.table.scores)
 
-    def without_features(self) -> Reference:
-        """Return the same reference with as much of its table as is needed once its bridge stands."""
-        rows, table = self.reference_rows, self.table
-        if self.is_coupled:
-            return replace(self, table=table.without_features())
-        pairs = Observations(table.scores[rows], ids=table.keys[rows], name=self.name)
-        return replace(self, table=pairs, reference_rows=np.arange(len(rows)))
+    @cached_property
+    def paired(self) -> FloatArray:
+        """Its standardised scores at the pairs, shape (p,)."""
+        return np.asarray(self.scores[self.reference_rows])
+
+    def sample(self, main: Observations, size: int, rng: np.random.Generator) -> Reference:
+        """Pair a sample of its table, all pairs included, with a sample of the main table; a coupled one stays whole.
+
+        ``main`` has the rows of all pairs. The sample has ``size`` rows, or as many as there are pairs if these are
+        more.
+        """
+        table = self.table
+        if not self.is_coupled:
+            table = table.take(draw(len(table), np.unique(self.reference_rows), size, rng))
+        main_rows, reference_rows = pairs_of(main, table)
+        return Reference(table, main_rows, reference_rows, self.is_coupled, self.is_idle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +116,14 @@ class Problem:
     references : tuple of Reference
     start : (n,) array
         The main predictor on the manifold, ``unit(f(0))``, presmoothed or as it came.
-    offset, scale : float
-        What `restore` puts back.
+    units : Units
+        Of the main predictor.
     """
 
     main: Observations
     references: tuple[Reference, ...]
     start: FloatArray
-    offset: float
-    scale: float
+    units: Units
 
     @classmethod
     def of(cls, main: Observations, references: Sequence[Observations]) -> Problem:
@@ -106,152 +147,76 @@ class Problem:
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
-        scale = float(spread(main.scores[:, None])[0])
-        if not 0 < scale < np.inf:
-            raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
-        return cls(
-            main=main,
-            references=tuple(_pair(main, reference) for reference in references),
-            start=unit(main.scores),
-            offset=float(main.scores.mean()),
-            scale=scale,
-        )
+        units = Units.of_table(main.scores, name=main.name)
+        return cls(main, tuple(Reference.of(main, table) for table in references), unit(main.scores), units)
 
     @property
-    def is_coupled(self) -> bool:
-        """Whether every reference is, so that no bridge is needed."""
-        return all(reference.is_coupled for reference in self.references)
+    def bridged(self) -> dict[int, Reference]:
+        """References that a bridge over the feature graphs carries, by number; the others are known on all rows."""
+        return {number: each for number, each in enumerate(self.references) if not each.is_coupled}
 
-    def with_graphs(self) -> list[Observations]:
-        """The main table and the references that a bridge carries: those that graphs are made of."""
-        return [self.main, *(reference.table for reference in self.references if not reference.is_coupled)]
+    def tables_with_graphs(self) -> list[Observations]:
+        """The main table and the references that a bridge carries."""
+        return [self.main, *(reference.table for reference in self.bridged.values())]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the main table or a bridged reference is large."""
+        return any(len(table) >= LARGE for table in self.tables_with_graphs())
 
     def starting_from(self, scores: FloatArray) -> Problem:
-        """Return the same problem, begun with other scores (n,) of the main rows; offset and scale stay."""
+        """Return the same problem with other scores (n,) to start from; the units stay."""
         return replace(self, start=unit(scores))
 
-    def sample(self, size: int, rng: np.random.Generator) -> Problem:
-        """Return the problem of all pairs, and of other rows drawn from every table until it has ``size`` of them.
-
-        Coupled references stay whole on the rows of the main table that are drawn.
-        """
-        paired = [r.main_rows for r in self.references if not r.is_coupled]
-        rows = _draw(len(self.main), np.unique(np.concatenate(paired)), size, rng)
-        references = []
-        for reference in self.references:
-            if reference.is_coupled:
-                # Paired with every row: those of the rows that are drawn.
-                places = np.argsort(reference.main_rows)[rows]
-                pairs = replace(
-                    reference,
-                    paired=reference.paired[places],
-                    main_rows=np.arange(len(rows)),
-                    reference_rows=reference.reference_rows[places],
-                )
-            else:
-                drawn = _draw(len(reference.table), np.unique(reference.reference_rows), size, rng)
-                table, partners = reference.table.take(drawn), np.searchsorted(drawn, reference.reference_rows)
-                pairs = replace(
-                    reference,
-                    table=table,
-                    paired=standardise(table.scores)[partners],
-                    main_rows=np.searchsorted(rows, reference.main_rows),
-                    reference_rows=partners,
-                )
-            references.append(pairs)
-        return replace(self, main=self.main.take(rows), references=tuple(references), start=unit(self.start[rows]))
-
-    def restore(self, on_sphere: FloatArray) -> FloatArray:
-        """Put offset and scale of the main predictor back (section 2.1)."""
-        return np.asarray(self.offset + self.scale * on_sphere)
-
-    def score(self, labels: RankLabels, *, regression: bool) -> Score:
-        """Find the labelled rows among the main rows.
-
-        Raises
-        ------
-        InputError
-            If a label's id is unknown, or ordered pairs come for a regression.
-        """
-        rows, known = locate(labels.keys, self.main.keys)
-        if not known.all():
-            unknown = labels.keys[~known]
-            raise InputError(
-                f"{len(unknown)} labels are for ids that {self.main.name} does not have (first: {str(unknown[0])!r}); "
-                "labels are of main rows, so leave the others out."
-            )
-        if labels.grades is None:
-            if regression:
-                raise InputError(
-                    "Ordered pairs came as labels of a regression, which needs values; give ids and labels."
-                )
-            return PairedRanking(rows, labels.better, labels.worse)
-        return SquaredError(rows, labels.grades) if regression else GradedRanking(rows, labels.grades)
+    def sample(self, rng: np.random.Generator, size: int | None = None) -> Problem:
+        """Return the problem of all pairs and of a sample of the other rows: ``size`` rows of every table."""
+        size = SAMPLED if size is None else size
+        paired = np.unique(np.concatenate([reference.main_rows for reference in self.bridged.values()]))
+        rows = draw(len(self.main), paired, size, rng)
+        main = self.main.take(rows)
+        references = tuple(reference.sample(main, size, rng) for reference in self.references)
+        return Problem(main, references, unit(self.start[rows]), Units.of(main.scores))
 
 
-def _draw(rows: int, kept: IndexArray, size: int, rng: np.random.Generator) -> IndexArray:
-    """Rows that are kept and others, ``size`` of them or all there are, in their order."""
+def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
+    """Rows of the main table and of another whose ids are equal, in the order of the ids."""
+    rows, known = locate(main.keys, table.keys)
+    main_rows = np.flatnonzero(known)
+    main_rows = main_rows[np.argsort(main.keys[main_rows])]
+    return main_rows, rows[main_rows]
+
+
+def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
+    """Position of every key in ``among``, and whether it is there at all."""
+    order = np.argsort(among)
+    positions = np.searchsorted(among, keys, sorter=order)
+    rows = order[np.minimum(positions, len(among) - 1)]
+    return rows, np.asarray(among[rows] == keys)
+
+
+def draw(rows: int, kept: IndexArray, size: int, rng: np.random.Generator) -> IndexArray:
+    """Draw from ``rows`` until there are ``size`` of them with those that are kept; in their order."""
     others = np.setdiff1d(np.arange(rows), kept, assume_unique=True)
     more = max(0, min(size - len(kept), len(others)))
     return np.sort(np.concatenate([kept, rng.choice(others, more, replace=False)]))
 
 
-def _pair(main: Observations, reference: Observations) -> Reference:
-    """Pair one reference with the main table by id, and say what is wrong with it."""
-    rows, known = locate(main.keys, reference.keys)
-    # Pairs stand in the order of their ids, so that folds drawn over them do not depend on the order of rows.
-    main_rows = np.flatnonzero(known)
-    main_rows = main_rows[np.argsort(main.keys[main_rows])]
-    reference_rows = rows[main_rows]
-    coupled = len(main_rows) == len(main)
-    name = reference.name
-    if coupled and len(reference) == len(main) and np.array_equal(reference.scores[rows], main.scores):
+def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
+    """Refuse too few pairs, and a bridge between tables without features; warn of few pairs."""
+    if pairs < LEAST_PAIRS:
         raise InputError(
-            f"The reference {name} is the main table itself, ids and scores; give another predictor's table."
-        )
-    if len(main_rows) < LEAST_PAIRS:
-        raise InputError(
-            f"{name} shares {len(main_rows)} of its {len(reference)} ids with {main.name}, but at least {LEAST_PAIRS} "
+            f"{table.name} shares {pairs} of its {len(table)} ids with {main.name}, but at least {LEAST_PAIRS} "
             "(better 30 to 200) are needed; check that both tables name their rows alike."
         )
-    if len(main_rows) < FEW_PAIRS:
+    if pairs < FEW_PAIRS:
         warnings.warn(
-            f"{name} shares only {len(main_rows)} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
+            f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
             ManifuseWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    missing = [table.name for table in (main, reference) if not table.has_graph]
-    if not coupled and missing:
+    missing = [each.name for each in (main, table) if not each.has_graph]
+    if pairs < len(main) and missing:
         raise InputError(
-            f"{name} shares {len(main_rows)} of {len(main)} ids with {main.name}, so a bridge is needed, but "
+            f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, so a bridge is needed, but "
             f"{' and '.join(missing)} came without features; give them."
         )
-    # A coupled reference may vary only on rows that the main table does not have.
-    used = reference.scores[rows] if coupled else reference.scores
-    constant = bool(is_constant(used[:, None])[0])
-    repeats = coupled and abs(float(unit(used) @ unit(main.scores))) > 1.0 - REPEATED
-    if constant:
-        warnings.warn(f"All scores of {name} are equal; it gets weight 0.", ManifuseWarning, stacklevel=4)
-    elif repeats:
-        warnings.warn(
-            f"{name} repeats the scores of {main.name} up to offset and scale; it gets weight 0.",
-            ManifuseWarning,
-            stacklevel=4,
-        )
-    return Reference(
-        name=name,
-        table=reference,
-        paired=standardise(reference.scores)[reference_rows],
-        main_rows=main_rows,
-        reference_rows=reference_rows,
-        is_coupled=coupled,
-        is_idle=constant or repeats,
-    )
-
-
-def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
-    """Backend of every key in ``among`` and whether it is there at all."""
-    order = np.argsort(among)
-    places = np.searchsorted(among, keys, sorter=order)
-    rows = order[np.minimum(places, len(among) - 1)]
-    return rows, np.asarray(among[rows] == keys)

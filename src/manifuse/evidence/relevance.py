@@ -9,15 +9,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.joint import Path
+from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
+from manifuse.records import Saved
 
-#: Permutations behind a chance level, and the share of them that it stands above.
+#: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95
 
-#: Pairs above which the limit of the permutation distribution is as good as drawing from it.
+#: With more pairs than this the normal limit of the permutation distribution takes the place of permutations.
 MANY_PAIRS = 1000
 
 
@@ -28,13 +31,13 @@ class PairEvidence:
     Attributes
     ----------
     alignment : float
-        Of the scores that the diffusion begins with and the reference's at the pairs themselves, no bridge between
-        (eq. 8), in [-1, 1].
+        Of the scores that the diffusion begins with and the reference's at the pairs, without a bridge (eq. 8), in
+        [-1, 1].
     fidelity : float
-        Alignment of the reference's own scores at the pairs with what a bridge built without them
-        brings there (k folds), in [-1, 1]; 1 for the identity bridge.
+        Alignment of the reference's own scores at the pairs with what a bridge built without these pairs predicts
+        (k folds), in [-1, 1]; 1 for the identity bridge.
     chance : float
-        What 95 of 100 permutations of the pairs stay under, in absolute alignment, in [0, 1].
+        95 of 100 permutations of the pairs have a smaller absolute alignment; in [0, 1].
     """
 
     alignment: float
@@ -43,33 +46,32 @@ class PairEvidence:
 
     @property
     def is_chance(self) -> bool:
-        """Whether permuted pairs do as well, in alignment or in crossing the bridge."""
+        """Whether permuted pairs do as well, in alignment or in fidelity."""
         return abs(self.alignment) <= self.chance or self.fidelity <= self.chance
 
 
 @dataclass(frozen=True)
-class Relevance:
-    """What the diffusion found out about one reference.
+class Relevance(Saved):
+    """What a run found out about one reference.
 
     Attributes
     ----------
     name : str
     alignment : float
-        Of the refined predictions with the reference, carried over the last bridge (eq. 11), in [-1, 1].
-        Optimistic: the bridge leans on the main predictor's own scores.
+        Of the refined predictions with the reference, over the last bridge (eq. 11), in [-1, 1]. Optimistic: the
+        bridge depends on the main predictor's own scores.
     held_out_alignment : float
-        Of the main predictor, as it came, with the reference at the pairs, no bridge between; unbiased.
+        Of the main predictor, as it came, with the reference at the pairs, without a bridge, in [-1, 1]; unbiased.
     chance_alignment : float
-        The level that ``|held_out_alignment|`` and ``fidelity`` stay under for permuted pairs, 95 times
-        of 100.
+        For permuted pairs, ``|held_out_alignment|`` and ``fidelity`` are below this 95 times of 100.
     fidelity : float
-        How well the bridge predicts the reference at pairs it was not given, in [-1, 1].
+        How well the bridge predicts the reference at pairs that it was not given, in [-1, 1].
     weight : float
-        The reference's weight (eq. 5) at the end, in [0, 1]; 0 if it was ignored.
+        The reference's weight (eq. 5) at the end, in [0, 1]; 0 if it took no part.
     reached : float
         Share of main rows that the bridge reaches, in [0, 1].
     pairs : int
-        Rows common with the main table.
+        Rows that it has in common with the main table.
     """
 
     name: str
@@ -82,49 +84,79 @@ class Relevance:
     pairs: int
 
 
-def assign_folds(problem: Problem, count: int, seed: int) -> list[IndexArray]:
-    """Put every pair of every reference into one of ``count`` folds of nearly equal size."""
-    return [
-        generator(seed, Stream.FOLDS).permutation(np.arange(len(reference.main_rows)) % count)
-        for reference in problem.references
-    ]
-
-
-def fidelities(bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
+def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
-    held_out = bridges.predict_held_out(bridges.problem.start, folds)
+    pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
+    found = np.ones(len(problem.references))
+    for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
+        found[number] = float(unit(values) @ unit(problem.references[number].paired))
+    return found
+
+
+def weigh_pairs(
+    problem: Problem, bridges: Bridges, folds: Sequence[IndexArray], seed: int
+) -> tuple[PairEvidence, ...]:
+    """Measure what the pairs say of every reference."""
+    evidence = []
+    for reference, fidelity in zip(problem.references, fidelities(problem, bridges, folds).tolist(), strict=True):
+        alignment, chance = align_pairs(problem.start, reference, seed)
+        evidence.append(PairEvidence(alignment, fidelity, chance))
+    return tuple(evidence)
+
+
+def active_references(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
+    """1 for a reference that takes part, shape (m,); 0 if it is idle, to be ignored, or no better than chance."""
     return np.array(
         [
-            _align(held_out[place], reference.paired) if place in held_out else 1.0
-            for place, reference in enumerate(bridges.problem.references)
+            float(
+                not (
+                    reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
+                )
+            )
+            for reference, seen in zip(problem.references, evidence, strict=True)
         ]
     )
 
 
-def weigh_pairs(bridges: Bridges, folds: Sequence[IndexArray], seed: int) -> list[PairEvidence]:
-    """Ask the pairs about every reference."""
-    problem = bridges.problem
-    evidence = []
-    for reference, fidelity in zip(problem.references, fidelities(bridges, folds).tolist(), strict=True):
-        alignment, chance = align_pairs(problem.start, reference, seed)
-        evidence.append(PairEvidence(alignment, fidelity, chance))
-    return evidence
+def relevance_of(problem: Problem, path: Path, evidence: Sequence[PairEvidence], seed: int) -> tuple[Relevance, ...]:
+    """Put together what a run found out about every reference."""
+    last, weights = path.history[-1], final_weights(path)
+    reached = path.references.reached.mean(axis=0)
+    found = []
+    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
+        # The presmoothed scores would align too well, because the labels chose them.
+        alignment, chance = align_pairs(problem.main.scores, reference, seed)
+        found.append(
+            Relevance(
+                name=reference.name,
+                alignment=last.alignments[number],
+                held_out_alignment=alignment,
+                chance_alignment=chance,
+                fidelity=seen.fidelity,
+                weight=float(weights[number]),
+                reached=float(reached[number]),
+                pairs=len(reference.main_rows),
+            )
+        )
+    return tuple(found)
+
+
+def final_weights(path: Path) -> FloatArray:
+    """Weights of the references at the end, shape (m,); zeros if no step was taken, as then none took part."""
+    weights = np.array(path.history[-1].weights)
+    return weights if len(path.coefficients) else np.zeros_like(weights)
 
 
 def align_pairs(scores: FloatArray, reference: Reference, seed: int) -> tuple[float, float]:
-    """Alignment of main scores (n,) with a reference at the pairs, and the level that permuted pairs stay under."""
+    """Alignment of main scores (n,) with a reference at the pairs, and its chance level."""
     ours, theirs = unit(scores[reference.main_rows]), unit(reference.paired)
     return float(ours @ theirs), chance_level(ours, theirs, seed)
 
 
 def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:
-    """Absolute alignment that 95 of 100 permutations of the pairs stay under, for vectors on the sphere (p,)."""
+    """Absolute alignment that 95 of 100 permutations of the pairs stay below, for vectors on the sphere (p,)."""
     if len(ours) > MANY_PAIRS:
         # The alignment of permuted pairs has mean 0 and variance 1 / (p - 1) exactly, and is normal in the limit.
         return float(ndtri((1.0 + LEVEL) / 2.0) / np.sqrt(len(ours) - 1))
     shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(theirs, (PERMUTATIONS, 1)), axis=1)
     return float(np.quantile(np.abs(shuffled @ ours), LEVEL))
-
-
-def _align(a: FloatArray, b: FloatArray) -> float:
-    return float(unit(a) @ unit(b))

@@ -1,4 +1,6 @@
-"""Scores: how good candidate predictions are on the labelled rows, and how sure a gain is."""
+"""Scores: how good candidate predictions are on the labelled rows, and how certain a gain is."""
+
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -6,15 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import locate
+from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
+from manifuse.records import Saved
 
-#: Labelled rows below which no gain is certain: a standard error from fewer may be 0 by chance.
+#: With fewer labelled rows no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
-class Gain:
+class Gain(Saved):
     """How much better one prediction is than another.
 
     Attributes
@@ -32,7 +39,7 @@ class Gain:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the gain exceeds its own standard error, on rows enough for that error to mean anything."""
+        """Whether the gain exceeds its own standard error, on enough rows for that error to be trusted."""
         return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
 
@@ -57,7 +64,7 @@ class Score(ABC):
 
     @abstractmethod
     def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Name and value of each measure that a user would want to read, for predictions (l,)."""
+        """Return each measure that a user may want to read, by name, for predictions (l,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +74,7 @@ class GradedRanking(Score):
     rows: IndexArray
     grades: FloatArray
 
-    #: Numbers held at once while many candidates are scored.
+    #: Numbers of a block of candidates that are scored together.
     BUDGET = 1 << 22
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
@@ -110,7 +117,7 @@ class PairedRanking(Score):
     ----------
     rows : (l,) array of int
     better, worse : (p,) array of int
-        Places in ``rows``.
+        Positions in ``rows``.
     """
 
     rows: IndexArray
@@ -127,7 +134,7 @@ class PairedRanking(Score):
         value = float(difference.mean())
         ends = np.concatenate([self.better, self.worse])
         deviations = np.bincount(ends, np.tile(difference - value, 2), minlength=len(self.rows))
-        # Summed over rows, a pair's own square counts twice, once at each of its ends.
+        # Over all rows, the square of a pair counts twice, once at each of its ends.
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
         return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows))
@@ -172,3 +179,25 @@ class SquaredError(Score):
         """Root mean squared and mean absolute error; see `Score.report`."""
         errors = predictions - self.targets
         return {"rmse": float(np.sqrt(np.mean(errors**2))), "mae": float(np.mean(np.abs(errors)))}
+
+
+def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:
+    """Find the labelled rows among the main rows.
+
+    Raises
+    ------
+    InputError
+        If a label's id is unknown, or ordered pairs come for a regression.
+    """
+    rows, known = locate(labels.keys, main.keys)
+    if not known.all():
+        unknown = labels.keys[~known]
+        raise InputError(
+            f"{len(unknown)} labels are for ids that {main.name} does not have (first: {str(unknown[0])!r}); "
+            "labels are of main rows, so leave the others out."
+        )
+    if labels.grades is None:
+        if regression:
+            raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
+        return PairedRanking(rows, labels.better, labels.worse)
+    return SquaredError(rows, labels.grades) if regression else GradedRanking(rows, labels.grades)

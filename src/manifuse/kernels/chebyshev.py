@@ -105,7 +105,7 @@ def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int)
     return np.stack(taken)
 
 
-def spread(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:
+def propagate(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:
     """``sum_a T_a(-S) E sources[a]`` by Clenshaw's recurrence, with ``E`` placing ``rows``.
 
     Parameters

@@ -19,7 +19,7 @@ def diffusion_step(
     coefficients: FloatArray,
     gram: FloatArray,
     origin: FloatArray,
-    gates: FloatArray,
+    active: FloatArray,
     step: FloatArray,
     scale: FloatArray,
 ) -> FloatArray:
@@ -33,7 +33,7 @@ def diffusion_step(
         ``Z' Z``.
     origin : (m + 1,) array
         ``Z' unit(f(0))``: the sign of the new ``f`` is the one that agrees with ``f(0)``.
-    gates : (m,) array
+    active : (m,) array
         1 for a reference that takes part, 0 for one that does not.
     step : (cells,) array
         The step size (delta) of each cell.
@@ -45,7 +45,7 @@ def diffusion_step(
     (cells, m + 1) array
     """
     alignments = coefficients @ gram[:, 1:]
-    shares = step[:, None] * reference_weights(alignments, scale[:, None]) * gates
+    shares = step[:, None] * reference_weights(alignments, scale[:, None]) * active
     mixing = np.zeros((*coefficients.shape, coefficients.shape[1]))
     mixing[:, :, 0] = coefficients
     reference = np.arange(1, coefficients.shape[1])

@@ -1,7 +1,7 @@
 """The predictor manifold: centred vectors of unit norm (eq. 1-3 and 8).
 
-A column is *constant* when what centring leaves of it is below rounding; it has no direction, and
-its place on the sphere is the zero vector, whose alignment with everything is 0.
+A column is *constant* if centring leaves nothing of it but rounding. It has no direction: it is projected to the zero
+vector, which has alignment 0 with everything.
 """
 
 import numpy as np
@@ -10,25 +10,25 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 
 
 def centre(vectors: FloatArray) -> FloatArray:
-    """Columns of ``vectors`` less their means: ``C v`` with ``C = I - 11'/n`` (eq. 8)."""
+    """Subtract the mean of each column of ``vectors``: ``C v`` with ``C = I - 11'/n`` (eq. 8)."""
     return np.asarray(vectors - vectors.mean(axis=0))
 
 
 def is_constant(vectors: FloatArray) -> BoolArray:
     """Whether each column's spread is no more than the rounding of its own entries."""
-    # Largest entries and not norms: their squares would leave the range for tiny or huge scores.
+    # The largest entries are compared, not the norms: squares of tiny or huge scores leave the range of floats.
     return is_rounding(np.abs(centre(vectors)).max(axis=0), np.abs(vectors).max(axis=0))
 
 
 def is_rounding(widest: FloatArray, largest: FloatArray) -> BoolArray:
     """Whether deviations of up to ``widest`` are no more than rounding, among entries of up to ``largest``."""
     precision = np.finfo(largest.dtype)
-    # Below the least normal number, means are not what they should be.
+    # Means of numbers below the least normal number are not accurate.
     return np.asarray(widest <= 32 * precision.eps * largest + precision.tiny)
 
 
-def spread(vectors: FloatArray) -> FloatArray:
-    """Norms of the centred columns, in range wherever the entries are."""
+def centred_norm(vectors: FloatArray) -> FloatArray:
+    """Norms of the centred columns; they neither overflow nor vanish while the entries are in range."""
     scaled, largest = _within_range(centre(vectors))
     return np.asarray(largest * np.linalg.norm(scaled, axis=0))
 
@@ -46,11 +46,11 @@ def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def standardise(vectors: FloatArray) -> FloatArray:
-    """Columns with mean 0 and standard deviation 1, so that scales of eq. 14 carry no unit."""
+    """Bring columns to mean 0 and standard deviation 1, so that the scales of eq. 14 have no unit."""
     return np.asarray(unit(vectors) * np.sqrt(len(vectors)))
 
 
 def _within_range(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Columns over their largest entries, and these: what is left has a norm that neither overflows nor vanishes."""
+    """Divide columns by their largest entries, so that norms are in range; return these entries, too."""
     largest = np.abs(vectors).max(axis=0)
     return vectors / np.where(largest > 0, largest, 1.0), largest

@@ -1,20 +1,14 @@
-"""Guard: which requests the server listens to at all, and what its answers allow a browser to do."""
+"""Guard: which hosts and origins the server answers, and what its answers allow a browser to do."""
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
-import json
 import re
 from collections.abc import Iterable
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-#: Bytes of a request's body above which it is none of the page's.
-LARGEST = 1 << 16
-
-#: Seconds that a request's body may take to arrive.
-PATIENCE = 10.0
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -36,19 +30,19 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
 class Guard:
-    """Wraps an application: foreign hosts, foreign origins, large and slow bodies are refused before it sees them.
+    """Wraps an application, and refuses requests to other hosts and from other origins.
 
-    A page of another site can make a browser send requests here. One that reaches this server under a name of
-    its own (DNS rebinding) is told by its Host, one that names this server by its Origin.
+    A page of another site can make a browser send requests here. If it reaches this server under a name of
+    its own (DNS rebinding), the Host header shows it. If it uses this server's name, the Origin header shows it.
 
     Parameters
     ----------
     app : ASGI application
     names : iterable of str
-        Host names under which it may be reached, beside the loopback ones.
+        Host names under which the server may be reached, beside the loopback ones.
     any_address : bool
-        Whether it may also be reached under any address in digits, as where it listens on all interfaces. Addresses,
-        unlike names, cannot be made to point elsewhere.
+        Whether the server may also be reached under any numeric address, as when it listens on all interfaces. Nobody
+        can make an address lead elsewhere, as one can with a name.
     """
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), any_address: bool = False) -> None:
@@ -57,80 +51,44 @@ class Guard:
         self._any_address = any_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or let it through."""
+        """Answer a request, or let it through; every answer gets `HEADERS`."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                present = {name.lower() for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in present)]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await _refuse(answer, *refusal)
-            return
-        body, more = b"", True
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while more and len(body) <= LARGEST:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        return
-                    body, more = body + message.get("body", b""), message.get("more_body", False)
-        except TimeoutError:
-            await _refuse(answer, 408, f"The request did not arrive within {PATIENCE:g} seconds; send it again.")
-            return
-        if len(body) > LARGEST:
-            await _refuse(answer, 413, f"The request is larger than {LARGEST} bytes, and no request of the page is.")
-            return
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        await (refusal or self._app)(scope, receive, answer)
 
-        given = False
-
-        async def once() -> Message:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self._app(scope, once, answer)
-
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and sentence, if the request is not to be answered."""
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
-        if len(hosts) != 1 or not self._is_ours(hosts[0]):
-            return 421, "The request is for another host; open the page under the address that manifuse printed."
-        own = b"http://" + hosts[0].lower()
-        changes = scope["method"] not in ("GET", "HEAD")
+    def _refusal(self, method: str, headers: Headers) -> JSONResponse | None:
+        """Return the answer to a request that is refused, None where it may pass."""
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
+            return _refuse(421, "The request is for another host; open the page at the address that manifuse printed.")
+        own = f"http://{hosts[0].lower()}"
+        changes = method not in ("GET", "HEAD")
         if (changes and not origins) or any(origin.lower() != own for origin in origins):
-            return 403, "The request comes from another page; only this server's own page may send it."
+            return _refuse(403, "The request comes from another page; only this server's own page may send it.")
         return None
 
-    def _is_ours(self, host: bytes) -> bool:
-        parsed = _HOST.fullmatch(host.decode("latin-1").lower())
-        if parsed is None:
-            return False
-        name = parsed[1]
-        if name in self._names:
-            return True
-        if not self._any_address:
-            return False
-        try:
-            ipaddress.ip_address(name.strip("[]"))
-        except ValueError:
-            return False
-        return True
+    def _is_ours(self, host: str) -> bool:
+        parsed = _HOST.fullmatch(host)
+        return parsed is not None and (parsed[1] in self._names or (self._any_address and _is_address(parsed[1])))
 
 
-async def _refuse(send: Send, status: int, sentence: str) -> None:
-    body = json.dumps({"error": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(status: int, sentence: str) -> JSONResponse:
+    return JSONResponse({"error": sentence}, status)

@@ -1,114 +1,112 @@
-"""Wishes: what the page asks the server for, checked where it comes in."""
+"""Requests: what the page asks the server for, checked where it comes in."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 
-from manifuse.diffusion.method import JointDiffusion, choices
-from manifuse.diffusion.schemes import ExplicitEuler, ImplicitEuler
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.page.exploration import MOST_STEPS
 
-#: Upper bound on N that the page may ask for; more is no neighbourhood.
+#: Upper bound on the bytes of a request; the page sends a few hundred.
+LARGEST = 1 << 16
+
+#: Seconds in which a request has to arrive.
+PATIENCE = 10.0
+
+#: Upper bound on N that the page may ask for; more rows are not a neighbourhood.
 MOST_NEIGHBOURS = 200
 
 
 @dataclass(frozen=True)
-class DiffusionWish:
-    """The f-diffusion as the sliders and switches stand.
+class Field:
+    """What one value of a request may be.
 
     Attributes
     ----------
-    bridges : str
-        The job that built the bridges.
-    step_size, weight_scale : float
-    steps : int
-    ignored : tuple of str
+    fits : callable
+        Whether a value is allowed, as it came from JSON.
+    expected : str
+        What is allowed, in words.
     """
 
-    bridges: str
-    step_size: float
-    weight_scale: float
-    steps: int
-    ignored: tuple[str, ...]
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any], names: Collection[str]) -> DiffusionWish:
-        """Check a wish; ``names`` are those of the references."""
-        _demand_keys(body, "bridges", "step_size", "weight_scale", "steps", "ignored")
-        bridges, ignored = body["bridges"], body["ignored"]
-        if not isinstance(bridges, str):
-            raise InputError("bridges is no text, but the name of a job was expected.")
-        if not isinstance(ignored, list) or any(not isinstance(name, str) or name not in names for name in ignored):
-            raise InputError("ignored is no list of names of references.")
-        return cls(
-            bridges,
-            _number(body, "step_size"),
-            _number(body, "weight_scale"),
-            _whole(body, "steps", MOST_STEPS),
-            tuple(dict.fromkeys(ignored)),
-        )
+    fits: Callable[[Any], bool]
+    expected: str
 
 
-def read_wish(content: bytes) -> Mapping[str, Any]:
-    """Read the body of a request: one JSON object.
+def _whole_number(least: int, most: int) -> Field:
+    return Field(lambda value: type(value) is int and least <= value <= most, f"a whole number from {least} to {most}")
+
+
+# The type is compared because a bool is an int, too.
+_NUMBER = Field(
+    lambda value: type(value) in (int, float) and 1e-12 <= value <= 1e12,
+    "a number from 1e-12 to 1e12",
+)
+
+
+def bridge_fields(candidates: int) -> dict[str, Field]:
+    """Fields of a request for new bridges, where a method has this many bridges to choose from."""
+    return {
+        "neighbours": _whole_number(1, MOST_NEIGHBOURS),
+        "score_scale": Field(lambda value: value is None or _NUMBER.fits(value), f"{_NUMBER.expected}, or null"),
+        "step": _NUMBER,
+        "candidate": _whole_number(0, candidates - 1),
+    }
+
+
+def diffusion_fields(names: Collection[str]) -> dict[str, Field]:
+    """Fields of a request that names what the page shows; ``names`` are those of the references."""
+    return {
+        "bridges": Field(lambda value: isinstance(value, str), "the name of a job as text"),
+        "step_size": _NUMBER,
+        "weight_scale": _NUMBER,
+        "steps": _whole_number(1, MOST_STEPS),
+        "ignored": Field(
+            lambda value: isinstance(value, list) and all(name in names for name in value),
+            "a list of names of references",
+        ),
+    }
+
+
+async def read_request(request: Request, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Read and check the body of a request: one JSON object that has exactly these fields.
 
     Raises
     ------
+    HTTPException
+        If the body is too large or too slow.
     InputError
-        If it is anything else.
+        If it is anything else than such an object.
     """
     try:
-        body = json.loads(content, parse_constant=_refuse_constant)
+        body = json.loads(await _receive(request))
     except (ValueError, RecursionError):
-        raise InputError("The request holds no JSON.") from None
-    if not isinstance(body, dict):
-        raise InputError("The request holds no JSON object.")
+        raise InputError("The request is not valid JSON; send one JSON object.") from None
+    if not isinstance(body, dict) or body.keys() != fields.keys():
+        raise InputError(f"The request must be one JSON object with exactly these fields: {', '.join(fields)}.")
+    for name, field in fields.items():
+        if not field.fits(body[name]):
+            raise InputError(f"{name} = {shorten(repr(body[name]))} came, but {field.expected} was expected.")
     return body
 
 
-def bridges_wished(body: Mapping[str, Any], method: JointDiffusion) -> JointDiffusion:
-    """Return the method with the graphs and bridges of a wish, or as it is for an empty one."""
-    if not body:
-        return method
-    _demand_keys(body, "neighbours", "score_scale", "step", "candidate")
-    scale = np.inf if body["score_scale"] is None else _number(body, "score_scale")
-    schemes, candidate = choices(method.bridge), body["candidate"]
-    if isinstance(candidate, bool) or candidate not in range(len(schemes)):
-        raise InputError("candidate is no place among the bridges to choose from.")
-    scheme = schemes[candidate]
-    assert isinstance(scheme, ImplicitEuler | ExplicitEuler), "there are two schemes"
-    return replace(
-        method,
-        neighbours=_whole(body, "neighbours", MOST_NEIGHBOURS),
-        score_scale=float(scale),
-        bridge=replace(scheme, step=_number(body, "step")),
-    )
-
-
-def _demand_keys(body: Mapping[str, Any], *names: str) -> None:
-    if body.keys() != set(names):
-        raise InputError(f"The request does not hold just {', '.join(names)}.")
-
-
-def _number(body: Mapping[str, Any], name: str) -> float:
-    value = body[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-12 <= value <= 1e12:
-        raise InputError(f"{name} is no number in [1e-12, 1e12].")
-    return float(value)
-
-
-def _whole(body: Mapping[str, Any], name: str, most: int) -> int:
-    value = body[name]
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name} is no whole number from 1 to {most}.")
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
+async def _receive(request: Request) -> bytes:
+    """Take in the body of a request, as long as it is small and comes soon."""
+    body = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST:
+                    raise HTTPException(413, f"The request has more than {LARGEST} bytes; send a smaller one.")
+    except (TimeoutError, ClientDisconnect):
+        raise HTTPException(408, f"The request did not arrive within {PATIENCE:g} seconds; send it again.") from None
+    return body

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import multiprocessing
 import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
@@ -20,14 +18,15 @@ from manifuse.page.exploration import Exploration, Tell
 
 State = Literal["running", "done", "failed", "cancelled"]
 
-#: A computation: what is explored, its argument, and whom to tell how far it is, to bytes.
+#: A computation. It gets what is explored, its argument, and a function that takes a line about how far it is; it
+#: returns bytes.
 Work = Callable[[Exploration, Any, Tell], bytes]
 
-#: Results that are kept of each kind of work.
+#: How many results of each kind of work stay.
 KEPT = 2
 
-OURS = "The computation failed, and not by your input; the terminal that runs manifuse says how."
-ENDED = "The computation ended before its time, perhaps for want of memory; try fewer neighbours or smaller tables."
+OURS = "The computation failed because of an error in manifuse; the terminal that runs it shows the error."
+ENDED = "The computation ended early, perhaps for lack of memory; try fewer neighbours or smaller tables."
 
 
 @dataclass(eq=False)
@@ -41,13 +40,13 @@ class Job:
     argument : object
     state : str
     stage : str
-        What is being done, in words.
+        What it is doing, in words.
     message : str
         Why it failed.
     notes : list of str
-        What it warned of.
+        Its warnings.
     result : bytes or None
-        None also where later jobs have taken its place.
+        None before it is done, and again once later jobs have replaced it.
     """
 
     name: str
@@ -61,38 +60,40 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
 
+    def update(self, **changes: Any) -> None:
+        """Take in what has changed, and how long it took until then."""
+        vars(self).update(changes, seconds=time.monotonic() - self.started)
+
     def report(self) -> dict[str, Any]:
         """How far it is, as plain data."""
-        seconds = time.monotonic() - self.started if self.state == "running" else self.seconds
+        if self.state == "running":
+            self.update()
         return {
             "job": self.name,
             "state": self.state,
             "stage": self.stage,
             "message": self.message,
             "notes": self.notes,
-            "seconds": round(seconds, 3),
+            "seconds": round(self.seconds, 3),
         }
 
 
 class Worker:
-    """One process that computes one job at a time; to cancel is to kill it and start another.
+    """One process that computes one job at a time; to cancel a job is to kill the process and start another.
 
     Parameters
     ----------
     exploration : Exploration
-        Given to the process once, when it starts.
+        The process gets it once, when it starts.
 
     Notes
     -----
-    All methods may be called from any thread.
+    Only one thread may call the methods.
     """
 
     def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration
-        self._lock = threading.Lock()
-        self._names = itertools.count(1)
-        self._jobs: dict[str, Job] = {}
-        self._current: Job | None = None
+        self._jobs: list[Job] = []
         self._start()
 
     def submit(self, work: Work, argument: Any) -> Job:
@@ -103,52 +104,38 @@ class Worker:
         InputError
             If another is running.
         """
-        with self._lock:
-            self._look()
-            if self._current is not None:
-                raise InputError("Another computation is running; wait for it, or cancel it.")
-            job = Job(str(next(self._names)), work, argument)
-            self._jobs[job.name] = self._current = job
-            alike = [other for other in self._jobs.values() if other.work is work and other.result is not None]
-            for other in alike[:-KEPT]:
-                other.result = None
-            try:
-                self._connection.send((work, argument))
-            except OSError:
-                # It died while it had nothing to do.
-                self._restart()
-                self._connection.send((work, argument))
-            return job
+        if any(job.state == "running" for job in self._look()):
+            raise InputError("Another computation is running; wait for it, or cancel it.")
+        if not self._process.is_alive():
+            self._restart()
+        finished = [job for job in self._jobs if job.work is work and job.result is not None]
+        for job in finished[:-KEPT]:
+            job.result = None
+        self._jobs.append(Job(str(len(self._jobs) + 1), work, argument))
+        self._connection.send((work, argument))
+        return self._jobs[-1]
 
     def find(self, name: str) -> Job | None:
-        """Return the job of this name as it stands, None if there is none."""
-        with self._lock:
-            self._look()
-            return self._jobs.get(name)
+        """Return the job of this name, as far as it is now, or None."""
+        return next((job for job in self._look() if job.name == name), None)
 
     def latest(self, work: Work) -> Job:
         """Return the last job of a kind that runs or has a result, else the last one; there must be one."""
-        with self._lock:
-            self._look()
-            alike = [job for job in self._jobs.values() if job.work is work]
-            return next(
-                (job for job in reversed(alike) if job.state == "running" or job.result is not None), alike[-1]
-            )
+        alike = [job for job in self._look() if job.work is work]
+        return next((job for job in reversed(alike) if job.state == "running" or job.result is not None), alike[-1])
 
     def cancel(self, job: Job) -> None:
-        """End a job; one that is over stays as it is."""
-        with self._lock:
-            self._look()
-            if job is self._current:
-                self._finish("cancelled")
-                self._restart()
+        """End a job; a job that has ended stays as it is."""
+        self._look()
+        if job.state == "running":
+            job.update(state="cancelled")
+            self._restart()
 
     def close(self) -> None:
-        """End the process."""
-        with self._lock:
-            if self._current is not None:
-                self._finish("cancelled")
-            self._stop()
+        """End the process, and the job that it computes."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
 
     def _start(self) -> None:
         self._connection, theirs = multiprocessing.Pipe()
@@ -157,55 +144,34 @@ class Worker:
         theirs.close()
 
     def _restart(self) -> None:
-        self._stop()
+        self.close()
         self._start()
 
-    def _stop(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-    def _finish(self, state: State) -> None:
-        assert self._current is not None, "only a running job ends"
-        self._current.seconds = time.monotonic() - self._current.started
-        self._current.state = state
-        self._current = None
-
-    def _look(self) -> None:
-        """Take in what the process has said since."""
-        try:
-            while self._current is not None and self._connection.poll():
-                kind, content = self._connection.recv()
-                if kind == "done":
-                    self._current.result = content
-                    self._finish("done")
-                elif kind == "failed":
-                    self._current.message = content
-                    self._finish("failed")
-                elif kind == "note":
-                    self._current.notes.append(content)
-                else:
-                    self._current.stage = content
-        except (EOFError, OSError):
-            assert self._current is not None, "nothing is read where nothing runs"
-            self._current.message = ENDED
-            self._finish("failed")
-            self._restart()
+    def _look(self) -> list[Job]:
+        """Take in what the process has said about the last job, the only one that can be running; return all jobs."""
+        for job in self._jobs[-1:]:
+            try:
+                while job.state == "running" and self._connection.poll():
+                    job.update(**self._connection.recv())
+            except (EOFError, OSError):
+                job.update(state="failed", message=ENDED)
+                self._restart()
+        return self._jobs
 
 
 def _context() -> Any:
-    """How processes are started: never by a plain fork, for the server has threads, and a fork amid them may hang."""
+    """How processes are started: never by a plain fork, which may hang in a program with threads."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    # Imported once, so that a process after a cancelled one is there at once.
+    # Imported once, so that the process after a cancelled one starts at once.
     context.set_forkserver_preload(["manifuse.page.exploration"])
     return context
 
 
 def _serve(connection: Connection, exploration: Exploration) -> None:
-    """Compute jobs until the other end is gone."""
-    # Ctrl-C reaches the whole group; the server it is who ends this process.
+    """Compute jobs until the other end is gone; every message says which attributes of the job have changed."""
+    # Ctrl-C reaches the whole group of processes; the server is the one that ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
@@ -215,13 +181,12 @@ def _serve(connection: Connection, exploration: Exploration) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                answer = ("done", work(exploration, argument, lambda stage: connection.send(("stage", stage))))
+                result = work(exploration, argument, lambda stage: connection.send({"stage": stage}))
+                outcome: dict[str, Any] = {"state": "done", "result": result}
             except ManifuseError as error:
-                answer = ("failed", str(error))
+                outcome = {"state": "failed", "message": str(error)}
             except Exception:
                 traceback.print_exc(file=sys.stderr)
-                answer = ("failed", OURS)
-        for warning in caught:
-            if issubclass(warning.category, ManifuseWarning):
-                connection.send(("note", str(warning.message)))
-        connection.send(answer)
+                outcome = {"state": "failed", "message": OURS}
+        notes = [str(warning.message) for warning in caught if issubclass(warning.category, ManifuseWarning)]
+        connection.send({**outcome, "notes": notes})

@@ -5,11 +5,11 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.diffusion.problem import Problem
+from manifuse.kernels.laplacian import joined
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.spreading import expected_grades, spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
-from manifuse.diffusion.problem import Problem
-from manifuse.kernels.laplacian import joined
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
 
@@ -47,8 +47,7 @@ def test_labels_spread_within_their_component():
 def test_spread_labels_order_the_other_rows_and_need_features():
     case = draw(0)
     truth = case.labels()
-    rows = np.arange(len(truth.keys))
-    order = {key: place for place, key in enumerate(case.main.keys)}
+    order = {key: index for index, key in enumerate(case.main.keys)}
     rows = np.array([order[key] for key in truth.keys])
     predictions, _ = spread_labels(case.main, rows, truth.grades, 0)
     assert ranking_accuracy(truth.grades, predictions[rows]) > 0.7

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from manifuse.study.baselines.tpc import descend, divergences, exact_minimiser, kl_energy, rank_energy, tpc
 from manifuse.kernels.sphere import standardise
+from manifuse.study.baselines.tpc import descend, divergences, exact_minimiser, kl_energy, rank_energy, tpc
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
 

@@ -40,7 +40,7 @@ def release(name: str, rng) -> dict[str, object]:
 
 
 def orders(attributes: int, classes: int, rng):
-    """Places of the classes, one row for every attribute."""
+    """Ranks of the classes, one row for every attribute."""
     return np.stack([rng.permutation(classes) + 1 for _ in range(attributes)])
 
 
@@ -66,7 +66,7 @@ def nus_cells(rng, rows: int = 93) -> dict[str, object]:
 
 
 def write_nus_text(folder: Path, belongs, rng, *, wide: bool = False) -> dict[str, np.ndarray]:
-    """Lay the owner's text files; the first 60 rows of ``belongs`` (n, 31) are for training."""
+    """Write the owner's text files; the first 60 rows of ``belongs`` (n, 31) are for training."""
     labels = folder / (nus.WIDE if wide else nus.OBJECT)[0]
     labels.mkdir(parents=True)
     parts = {"Train": slice(None, 60), "Test": slice(60, None)}
@@ -82,22 +82,22 @@ def write_nus_text(folder: Path, belongs, rng, *, wide: bool = False) -> dict[st
             )
             path = folder / "nus" / name
             path.parent.mkdir(exist_ok=True)
-            # As in the originals, a blank ends every line.
+            # Every line ends in a blank, as in the originals.
             path.write_text("".join(" ".join(map(repr, row)) + " \n" for row in values[rows].tolist()))
     return views
 
 
 def write_mfeat(folder: Path, rng) -> dict[str, np.ndarray]:
-    """Lay UCI's files."""
+    """Write UCI's files."""
     (folder / "hw").mkdir(parents=True, exist_ok=True)
-    views = {view: rng.integers(0, 1000, (hw.ROWS, width)) for view, width in hw.VIEWS.items()}
+    views = {view: rng.integers(0, 1000, (sum(hw.CLASS_SIZES), width)) for view, width in hw.WIDTHS.items()}
     for view, values in views.items():
         np.savetxt(folder / "hw" / f"mfeat-{view}", values, fmt="%4d")
     return views
 
 
 def write_awa(folder: Path, rng, *, networks=("decaf", "vgg19"), each: int = 2) -> dict[str, np.ndarray]:
-    """Lay the owner's per-image files, their images and classes out of alphabetical order."""
+    """Write the owner's per-image files, their images and classes out of alphabetical order."""
     root = folder / awa.ROOT
     root.mkdir(parents=True)
     animals = [f"animal+{number:02}" for number in reversed(range(awa.CLASSES))]
@@ -118,7 +118,7 @@ def write_awa(folder: Path, rng, *, networks=("decaf", "vgg19"), each: int = 2) 
 
 
 def write_awa_compact(folder: Path, rng, *, each: int = 2) -> dict[str, np.ndarray]:
-    """Lay the compact files."""
+    """Write the compact files."""
     (folder / "awa").mkdir(parents=True)
     rows = {
         "y": np.repeat(np.arange(awa.CLASSES), each),

@@ -7,7 +7,9 @@ import pytest
 from tests.study.datasets.published import write_awa, write_awa_compact
 
 import manifuse as mf
-from manifuse.study.datasets.awa import COMPACT_WIDTHS, ROOT, awa, hellinger
+from manifuse.study.datasets.awa import AWA, COMPACT_WIDTHS, ROOT, hellinger
+
+ROWS = "The paper counts 30,475 images; this copy has 100."
 
 
 def roots(counts):
@@ -29,26 +31,26 @@ def test_a_histogram_without_a_count_stays_zero(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan])
-def test_counts_that_are_none_are_refused(tmp_path, bad):
-    with pytest.raises(mf.InputError, match="negative or no numbers"):
+def test_values_that_are_not_counts_are_refused(tmp_path, bad):
+    with pytest.raises(mf.InputError, match="negative or not numbers"):
         hellinger(np.array([[1.0, bad]]), tmp_path)
 
 
 def test_the_owners_files_keep_the_order_of_classes_and_images(tmp_path, rng):
     written = write_awa(tmp_path, rng)
-    dataset = awa(tmp_path)
+    dataset = AWA.load(tmp_path)
     assert list(dataset.tasks) == ["surf", "sift", "phog", "decaf", "vgg19"]
     for name, task in dataset.tasks.items():
         expected = written[name] if name in ("decaf", "vgg19") else roots(written[name])
         np.testing.assert_allclose(task.features, expected, rtol=1e-6)
         assert task.features.dtype == np.float32
         np.testing.assert_array_equal(task.labels, np.repeat(np.arange(50), 2))
-    assert dataset.deviations == ("100 of the 30,475 images.",)
+    assert dataset.deviations == (ROWS,)
 
 
-def test_one_digest_stands_for_the_files_of_a_view(tmp_path, rng):
+def test_one_digest_covers_the_files_of_a_view(tmp_path, rng):
     write_awa(tmp_path, rng, networks=())
-    sums = awa(tmp_path).checksums
+    sums = AWA.load(tmp_path).checksums
     assert list(sums) == [f"{ROOT}/classes.txt", *(f"{ROOT}/Features/{v}-hist" for v in ("surf", "sift", "phog"))]
     folder = tmp_path / ROOT / "Features" / "phog-hist"
     # Classes were written in reverse, images by their names.
@@ -57,9 +59,9 @@ def test_one_digest_stands_for_the_files_of_a_view(tmp_path, rng):
     assert sums[f"{ROOT}/Features/phog-hist"] == hashlib.sha256(whole).hexdigest()
 
 
-def test_views_of_networks_are_missed_by_name(tmp_path, rng):
+def test_missing_views_of_networks_are_named(tmp_path, rng):
     write_awa(tmp_path, rng, networks=("vgg19",), each=1)
-    dataset = awa(tmp_path)
+    dataset = AWA.load(tmp_path)
     assert list(dataset.tasks) == ["surf", "sift", "phog", "vgg19"]
     assert dataset.deviations[-1] == "Without the views DeCAF."
 
@@ -85,7 +87,7 @@ def append(path, text):
             "names 1 classes in 50 lines",
         ),
         (lambda root, one: (root / "classes.txt").write_bytes(b"\xff"), "cannot be read as text"),
-        (lambda root, one: (root / "classes.txt").unlink(), "classes.txt is not there, though"),
+        (lambda root, one: (root / "classes.txt").unlink(), "classes.txt is not there, but"),
     ],
 )
 def test_owners_files_that_are_something_else_are_refused(tmp_path, rng, change, sentence):
@@ -93,16 +95,16 @@ def test_owners_files_that_are_something_else_are_refused(tmp_path, rng, change,
     root = tmp_path / ROOT
     change(root, root / "Features" / "sift-hist" / "animal+07" / "animal+07_0002.txt")
     with pytest.raises(mf.InputError, match=sentence):
-        awa(tmp_path)
+        AWA.load(tmp_path)
 
 
-def test_the_compact_files_stand_in_with_other_views(tmp_path, rng):
+def test_the_compact_files_have_other_views(tmp_path, rng):
     counts = write_awa_compact(tmp_path, rng)
-    dataset = awa(tmp_path)
+    dataset = AWA.load(tmp_path)
     assert list(dataset.tasks) == ["surf", "sift", "phog", "lss", "rgsift"]
     for name, task in dataset.tasks.items():
         np.testing.assert_allclose(task.features, roots(counts[name].astype(float)), rtol=1e-6)
-    assert dataset.deviations == ("100 of the 30,475 images.", "LSS and RGSIFT stand in for DeCAF and VGG19.")
+    assert dataset.deviations == (ROWS, "LSS and RGSIFT replace DeCAF and VGG19.")
     assert len(dataset.checksums) == 6
 
 
@@ -115,10 +117,13 @@ def resave(path, **changed):
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (lambda folder: (folder / "awa_lss.npz").unlink(), "awa_lss.npz is not there, though"),
+        (lambda folder: (folder / "awa_lss.npz").unlink(), "awa_lss.npz is not there, but"),
         (lambda folder: (folder / "awa_lss.npz").write_bytes(b"PK"), "cannot be read as a NumPy archive"),
-        (lambda folder: resave(folder / "awa_lss.npz", row_in_class=np.zeros(100)), "is about other rows"),
-        (lambda folder: resave(folder / "awa_lss.npz", X_lss=np.ones((100, 9))), "has other shapes"),
+        (lambda folder: resave(folder / "awa_lss.npz", row_in_class=np.zeros(100)), "describes other rows"),
+        (
+            lambda folder: resave(folder / "awa_lss.npz", X_lss=np.ones((100, 9))),
+            "is 100 x 9, but 100 x 2000 was expected",
+        ),
         (lambda folder: resave(folder / "awa_meta.npz", y=np.zeros(100)), "1 classes, but 50"),
         (lambda folder: np.savez(folder / "awa_meta.npz", y=np.zeros(100)), "has no array 'row_in_class'"),
     ],
@@ -127,16 +132,16 @@ def test_compact_files_that_are_something_else_are_refused(tmp_path, rng, change
     write_awa_compact(tmp_path, rng)
     change(tmp_path / "awa")
     with pytest.raises(mf.InputError, match=sentence):
-        awa(tmp_path)
+        AWA.load(tmp_path)
 
 
 def test_awa_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(mf.InputError, match=r"awa_meta\.npz is not there"):
-        awa(tmp_path)
+        AWA.load(tmp_path)
 
 
 def test_awa_is_what_its_readme_says(data):
-    dataset = awa(data)
+    dataset = AWA.load(data)
     sizes = np.bincount(dataset.tasks["phog"].labels.astype(int))
     assert (len(dataset), len(sizes), sizes.max(), sizes.min()) == (9845, 50, 200, 92)
     assert {name: task.features.shape[1] for name, task in dataset.tasks.items()} == COMPACT_WIDTHS

@@ -1,11 +1,13 @@
 """The catalogue: names lead to loaders, and wrong ones to the nearest right one."""
 
+from dataclasses import replace
+
 import pytest
 from tests.study.datasets.published import caltech, write_matlab
 
 import manifuse as mf
-from manifuse.study.datasets.catalogue import CATALOGUE, entry, load
-from manifuse.study.datasets.array_files import described
+from manifuse.study.datasets.catalogue import CATALOGUE, load
+from manifuse.study.datasets.hw import HW
 
 
 def test_it_is_in_the_papers_order_with_the_bundled_set_last():
@@ -28,11 +30,12 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "digits"])
 def test_every_loader_refuses_an_empty_folder_and_names_its_files(tmp_path, name):
-    assert not entry(name).is_there(tmp_path)
+    assert not CATALOGUE[name].is_there(tmp_path)
     with pytest.raises(mf.InputError, match="is not there") as refusal:
         load(name, tmp_path)
-    assert entry(name).expected in str(refusal.value)
+    assert CATALOGUE[name].expected in str(refusal.value)
 
 
 def test_forms_are_put_into_words_folder_by_folder():
-    assert described((("a/x",), ("a/y", "b/u", "b/v"))) == "a/x; or a/y with u, v in b"
+    source = replace(HW, forms=(("a/x",), ("a/y", "b/u", "b/v")))
+    assert source.expected == "x in a; or y in a with u, v in b"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from manifuse.cluster import connection
 
 import manifuse as mf
-from manifuse.cluster import connection
 from manifuse.errors import MissingExtraError
 from manifuse.study.experiments.engine import workers
 

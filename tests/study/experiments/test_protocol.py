@@ -4,29 +4,25 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import hw
-from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.study.experiments.result_figures import draw_toy
+from manifuse.report.drawing import as_svg
+from manifuse.study.datasets.dataset import Dataset, Task
+from manifuse.study.datasets.digits import digits
+from manifuse.study.datasets.hw import HW
+from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments.methods import METHODS, Case
 from manifuse.study.experiments.protocol import Protocol, Roles, Trial, train_rankers
 from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.ranking.accuracy import ranking_accuracy
-from manifuse.report.drawing import as_svg
 
 
 def attributes(rows, tasks, rng):
     """Some attributes of the same rows."""
     features = rng.standard_normal((rows, 6))
-    return Dataset.of_attributes(
-        "attributes",
-        "Attributes",
-        features,
-        {f"a{k}": np.round(features @ rng.standard_normal(6)) for k in range(tasks)},
-    )
+    labels = [np.round(features @ rng.standard_normal(6)) for _ in range(tasks)]
+    return Dataset("attributes", "Attributes", {f"a{k}": Task(features, labels[k]) for k in range(tasks)})
 
 
 def test_no_row_is_used_twice_where_rows_are_decoupled():
@@ -97,7 +93,7 @@ def test_accuracy_is_of_the_test_rows(trial):
 
 
 def test_on_hw_the_papers_claims_hold_on_one_split(data):
-    trial = Trial.prepare(hw(data), Protocol("decoupled"), 1)
+    trial = Trial.prepare(HW.load(data), Protocol("decoupled"), 1)
     best_single = max(trial.test_accuracy(task, trial.main_table(task).scores) for task in trial.dataset.tasks)
     for task in ("fac", "pix"):
         refined = METHODS["JMD"].measure(Case(trial, task)).predictions

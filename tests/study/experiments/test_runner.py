@@ -12,7 +12,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.study.datasets.dataset import Dataset
+from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.experiments import runner
 from manifuse.study.experiments.methods import METHODS, Case, Method
 from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
@@ -25,12 +25,8 @@ pytest.importorskip("torch")
 
 def attributes(rng, rows=400):
     features = rng.standard_normal((rows, 6))
-    return Dataset.of_attributes(
-        "attributes",
-        "Attributes",
-        features,
-        {f"a{k}": np.round(features @ rng.standard_normal(6) + rng.standard_normal(rows)) for k in range(2)},
-    )
+    labels = [np.round(features @ rng.standard_normal(6) + rng.standard_normal(rows)) for _ in range(2)]
+    return Dataset("attributes", "Attributes", {f"a{k}": Task(features, labels[k]) for k in range(2)})
 
 
 def run_on_attributes(monkeypatch):

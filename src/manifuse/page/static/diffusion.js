@@ -1,5 +1,5 @@
-// The f-diffusion in coefficient space (eq. 5-10): the page's own solution of the problem of a few dimensions that the
-// library solves in kernels/spectral.py and diffusion/prediction.py. Every iterate is Z a; rows of the table never appear.
+// The f-diffusion in coefficient space (eq. 5-10): the page solves here the problem of a few dimensions that the library
+// solves in kernels/spectral.py and diffusion/prediction.py. Every iterate is Z a, so that a step reads no row of the table.
 
 /** Gram matrix Z'Z of columns of numbers. */
 export function gramOf(columns) {
@@ -7,34 +7,28 @@ export function gramOf(columns) {
   const gram = Array.from({ length: size }, () => new Float64Array(size));
   for (let i = 0; i < size; i++) {
     for (let j = i; j < size; j++) {
-      const left = columns[i], right = columns[j];
-      let sum = 0;
-      for (let row = 0; row < left.length; row++) sum += left[row] * right[row];
-      gram[i][j] = gram[j][i] = sum;
+      gram[i][j] = gram[j][i] = dot(columns[i], columns[j]);
     }
   }
   return gram;
 }
 
-/** v'M w. */
-export function bilinear(v, matrix, w) {
+export function dot(v, w) {
   let sum = 0;
-  for (let i = 0; i < v.length; i++) {
-    if (v[i] === 0) continue;
-    let inner = 0;
-    for (let j = 0; j < w.length; j++) inner += matrix[i][j] * w[j];
-    sum += v[i] * inner;
-  }
+  for (let i = 0; i < v.length; i++) sum += v[i] * w[i];
   return sum;
 }
+
+/** M v. */
+export function product(matrix, v) { return matrix.map((row) => dot(row, v)); }
 
 /** Weight of a reference of this alignment (eq. 5). */
 export function weightOf(alignment, scale) {
   return Math.exp(-(1 - alignment * alignment) / scale);
 }
 
-/** Leading eigenvector of a symmetric matrix, by Jacobi's rotations. */
-export function leadingVector(matrix) {
+/** Eigenvalues of a symmetric matrix and their vectors, the largest first, by Jacobi's rotations. */
+export function eigenpairs(matrix) {
   const size = matrix.length;
   const a = matrix.map((row) => Float64Array.from(row));
   const vectors = matrix.map((_, i) => Float64Array.from({ length: size }, (__, j) => (i === j ? 1 : 0)));
@@ -66,49 +60,31 @@ export function leadingVector(matrix) {
       }
     }
   }
-  let best = 0;
-  for (let i = 1; i < size; i++) if (a[i][i] > a[best][best]) best = i;
-  return vectors.map((row) => row[best]);
+  const pairs = vectors.map((_, i) => ({ value: a[i][i], vector: vectors.map((row) => row[i]) }));
+  return pairs.sort((one, two) => two.value - one.value);
 }
 
-/** One step of the f-diffusion (eq. 7); gates are 0 for references that take no part. */
-export function step(current, { gram, gates }, delta, scale) {
-  const size = current.length;
-  const unit = new Float64Array(size);
-  // S = Z M with M = [a, diag(sqrt(delta w))]; columns of weight 0 are left out.
-  const used = [], roots = [];
-  for (let k = 1; k < size; k++) {
-    if (gates[k - 1] === 0) continue;
-    unit[k] = 1;
-    const share = delta * weightOf(bilinear(current, gram, unit), scale);
-    unit[k] = 0;
-    used.push(k);
-    roots.push(Math.sqrt(share));
-  }
-  const kept = used.length + 1;
-  const small = Array.from({ length: kept }, () => new Float64Array(kept));
-  small[0][0] = bilinear(current, gram, current);
-  for (let i = 0; i < used.length; i++) {
-    unit[used[i]] = 1;
-    small[0][i + 1] = small[i + 1][0] = roots[i] * bilinear(current, gram, unit);
-    unit[used[i]] = 0;
-    for (let j = i; j < used.length; j++) {
-      small[i + 1][j + 1] = small[j + 1][i + 1] = roots[i] * roots[j] * gram[used[i]][used[j]];
-    }
-  }
-  const leading = leadingVector(small);
+/** One step of the f-diffusion (eq. 7) over the active columns, which are indices from 1 on. */
+function step(current, { gram, active }, delta, scale) {
+  const alignments = product(gram, current);
+  // S = Z M with M = [a, diag(sqrt(delta w))] of the active columns; its Gram matrix is small.
+  const roots = active.map((k) => Math.sqrt(delta * weightOf(alignments[k], scale)));
+  const small = [
+    [dot(current, alignments), ...active.map((k, i) => roots[i] * alignments[k])],
+    ...active.map((k, i) => [roots[i] * alignments[k], ...active.map((l, j) => roots[i] * roots[j] * gram[k][l])]),
+  ];
+  const leading = eigenpairs(small)[0].vector;
   const advanced = Float64Array.from(current, (value) => value * leading[0]);
-  used.forEach((k, i) => { advanced[k] += roots[i] * leading[i + 1]; });
-  // The sign is the one that agrees with what the round began with, which is the first column.
-  let towards = 0;
-  for (let i = 0; i < size; i++) towards += advanced[i] * gram[0][i];
-  const factor = (towards < 0 ? -1 : 1) / Math.sqrt(bilinear(advanced, gram, advanced));
+  active.forEach((k, i) => { advanced[k] += roots[i] * leading[i + 1]; });
+  // The sign agrees with the prediction that the round began with, which is the first column.
+  const sign = dot(advanced, gram[0]) < 0 ? -1 : 1;
+  const factor = sign / Math.sqrt(dot(advanced, product(gram, advanced)));
   return advanced.map((value) => value * factor);
 }
 
 /**
- * Run the f-diffusion in one cell. With `evaluate`, only steps that raise the score are taken; without, all.
- * Returns the coefficients from the start on, their scores, and whether it stopped before its last step.
+ * Run the f-diffusion in one cell. With `evaluate`, it stops before the first step that does not raise the score.
+ * Returns the coefficients from the start on, their scores, and whether it stopped early.
  */
 export function diffuse(space, delta, scale, steps, evaluate) {
   let current = new Float64Array(space.gram.length);
@@ -127,7 +103,7 @@ export function diffuse(space, delta, scale, steps, evaluate) {
   return { path, scores, stopped: false };
 }
 
-/** Z a. */
+/** Write Z a into `out`. */
 export function combine(columns, coefficients, out) {
   out.fill(0);
   columns.forEach((column, k) => {
@@ -135,5 +111,4 @@ export function combine(columns, coefficients, out) {
     if (factor === 0) return;
     for (let row = 0; row < out.length; row++) out[row] += factor * column[row];
   });
-  return out;
 }

@@ -1,4 +1,4 @@
-// Elements of the page, and numbers as it writes them.
+// Elements of the page, and how it writes numbers.
 
 export function element(name, text = "", kind = "") {
   const made = document.createElement(name);
@@ -15,6 +15,5 @@ export function header(text, scope) {
 
 export function count(number) { return number.toLocaleString("en"); }
 export function brief(number) { return String(Number(number.toPrecision(3))); }
-export function signed(number, places) { return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(places)}`; }
+export function signed(number, digits) { return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(digits)}`; }
 export function measured(name, value) { return name === "accuracy" ? `${(100 * value).toFixed(1)} %` : brief(value); }
-export function named(name) { return name === "accuracy" ? "accuracy" : name; }

@@ -1,28 +1,28 @@
-// The page: what is set, what follows from it, and where that is shown. Everything but bridges is computed here.
+// The page: what is set, what follows from it, and where that is shown. The browser computes everything but the bridges.
 
-import { unpack } from "./blocks.js";
-import { combine, diffuse, gramOf, weightOf } from "./diffusion.js";
-import { brief, count, element, header, measured, named, signed } from "./elements.js";
-import { chart, drawRanking, drawSphere, ranksOf } from "./pictures.js";
+import { combine, diffuse, gramOf, product, weightOf } from "./diffusion.js";
+import { brief, count, element, header, measured, signed } from "./elements.js";
+import { ranksOf } from "./order.js";
+import { chart, drawRanking, drawSphere } from "./pictures.js";
 import { FEWEST_ROWS, scoreOf } from "./scores.js";
-import { ask, follow } from "./server.js";
-import { drawSurface, placeRing } from "./surface.js";
+import { ask, fetchArrays, fetchFacts, follow, post } from "./server.js";
+import { drawSurface, moveRing } from "./surface.js";
 
 const $ = (id) => document.getElementById(id);
 
-/** Sliders in logarithmic steps: from, and steps to a factor of ten. */
-const AXES = { delta: { from: 0.01, decade: 30 }, scale: { from: 0.01, decade: 30 } };
+/** Sliders in logarithmic steps, their smallest value, and the number of steps for a factor of ten. */
+const SLIDERS = ["delta", "scale"], SMALLEST = 0.01, DECADE = 30;
 
-/** Milliseconds of a frame that the surface may take while it fills. */
+/** Milliseconds of each frame that the filling of the surface may take. */
 const SLICE = 12;
 
 /** Rows of the lists. */
 const LISTED = 8;
 
 let problem = null; // what does not change
-let space = null; // what the bridges brought: columns, Gram matrix, references
-const set = { delta: 1, scale: 0.3, steps: 20, taking: [] };
-let shown = null; // what follows
+let space = null; // what came with the bridges: columns, Gram matrix, references
+const set = { delta: 1, scale: 0.3, steps: 20, taking: [] }; // what the sliders and switches are set to
+let shown = null; // what follows from it
 let job = null; // what the server is doing
 
 // --- what the server is doing ---
@@ -34,66 +34,55 @@ function showWork(report = job) {
   for (const id of ["build", "check", "whole", "export"]) $(id).disabled = running || (id !== "build" && space === null);
   $("cancel").disabled = !running;
   if (running) {
-    const stage = `${job.stage} …`, seconds = `${job.seconds.toFixed(0)} s`;
-    $("stage").textContent = job.seconds < 2 ? stage : `${stage} ${seconds}`;
+    $("stage").textContent = job.seconds < 2 ? `${job.stage} …` : `${job.stage} … ${job.seconds.toFixed(0)} s`;
   }
   $("notes").hidden = job === null || job.notes.length === 0;
   $("notes").replaceChildren(...(job?.notes ?? []).map((note) => element("li", note)));
 }
 
-function complain(error) {
-  $("problem").hidden = error === null;
-  $("problem").textContent = error === null ? "" : error.message;
+function showError(error) {
+  $("error").hidden = error === null;
+  $("error").textContent = error === null ? "" : error.message;
 }
 
 // --- the problem and its bridges ---
 
 async function load() {
-  const { facts, arrays } = unpack(await (await ask("api/problem")).arrayBuffer());
+  const { facts, arrays } = await fetchArrays("api/problem");
   problem = {
     ...facts, ...arrays,
-    score: scoreOf(facts.labels, arrays, "label"),
-    judge: scoreOf(facts.held_back, arrays, "judge"),
+    score: scoreOf(facts, arrays, "labels"),
+    judge: scoreOf(facts, arrays, "held_back"),
     refined: new Float64Array(facts.rows),
   };
   problem.before = ranksOf(problem.scores);
   document.title = `${facts.title} · manifuse explore`;
   $("title").textContent = facts.title;
-  const known = facts.labels === null ? "no labels" : `${count(problem.label_rows.length)} labelled`;
+  const known = facts.labels === null ? "no labels" : `${count(problem.labels_rows.length)} labelled`;
   const others = facts.references.length === 1 ? "1 reference" : `${facts.references.length} references`;
   $("subtitle").textContent = `${count(facts.rows)} rows, ${known}; ${others}`;
   $("steps").max = facts.most_steps;
   $("best").hidden = facts.labels === null;
   set.steps = facts.labels === null ? 1 : facts.most_steps;
-  $("steps-note").textContent = facts.labels === null
-    ? "Steps of eq. 7 in one joint round, over these bridges."
-    : "Steps of eq. 7 in one joint round, over these bridges; ends where the labels' score stops rising.";
-  await take(await (await ask("api/jobs/latest")).json());
+  $("steps-note").textContent = "Steps of eq. 7 in one joint round over these bridges."
+    + (facts.labels === null ? "" : " They end when the score on the labels stops rising.");
+  await awaitBridges(await fetchFacts("api/jobs/latest"));
 }
 
-/** Wait for bridges and show what they bring. */
-async function take(report) {
-  complain(null);
-  try {
-    const built = await follow(report, showWork);
-    if (built === null) {
-      if (space === null) $("sentence").textContent = "Cancelled. Build bridges to see anything.";
-      return;
-    }
-    useBridges(report.job, built.facts, built.arrays.columns);
-  } catch (error) {
-    complain(error);
-  }
+/** Wait for bridges and show what follows from them. */
+async function awaitBridges(report) {
+  const built = await follow(report, showWork);
+  if (built !== null) useBridges(report.job, built.facts, built.arrays.columns);
+  else if (space === null) $("sentence").textContent = "The computation was cancelled. Build bridges to see the picture.";
 }
 
 function useBridges(name, facts, sent) {
   const first = space === null;
-  // An anchored method has the main predictor among the references too, after all others.
+  // An anchored method has the main predictor among the references, too, after all others.
   const columns = facts.anchored ? [...sent, sent[0]] : [...sent];
   space = { ...facts, job: name, columns, gram: gramOf(columns), count: facts.references.length };
-  space.place = chart(space.gram, space.count);
-  space.labelled = problem.score === null ? null : columns.map((column) => pick(column, problem.label_rows));
-  space.towards = Float64Array.from(columns, (_, k) => (k === 0 ? 1 : 0));
+  space.locate = chart(space.gram, space.count);
+  space.labelled = problem.score === null ? null : columns.map((column) => pick(column, problem.labels_rows));
   if (first) set.taking = facts.references.map((reference) => reference.taken);
   const { neighbours, score_scale: scale, step } = facts.bridges;
   $("neighbours").value = neighbours;
@@ -105,32 +94,37 @@ function useBridges(name, facts, sent) {
   if (first) chooseCell();
   $("results").setAttribute("aria-busy", "false");
   showWork();
-  outdate();
+  renewSurface();
   render();
 }
 
 // --- what follows from what is set ---
 
-/** The space with the gates as the switches stand; smoothed and main columns always take part. */
-function gated() {
-  const gates = space.columns.slice(1).map((_, k) => (k < space.count && !set.taking[k] ? 0 : 1));
-  return { gram: space.gram, gates };
+/** The space with the columns that the switches leave active; smoothed and main columns always are. */
+function activeSpace() {
+  const active = space.columns.map((_, k) => k).filter((k) => k > space.count || (k > 0 && set.taking[k - 1]));
+  return { gram: space.gram, active };
 }
 
-/** Scores of Z a on the labels, in units of the main predictor. */
+/** Write Z a into `out`, in units of the main predictor. */
+function predict(columns, coefficients, out) {
+  combine(columns, coefficients, out);
+  for (let row = 0; row < out.length; row++) out[row] = space.offset + space.scale * out[row];
+}
+
+/** A function that gives the score of Z a on the labels, null without labels. */
 function evaluator() {
   if (problem.score === null) return null;
-  const values = new Float64Array(problem.label_rows.length);
+  const values = new Float64Array(problem.labels_rows.length);
   return (coefficients) => {
-    combine(space.labelled, coefficients, values);
-    for (let row = 0; row < values.length; row++) values[row] = space.offset + space.scale * values[row];
+    predict(space.labelled, coefficients, values);
     return problem.score.evaluate(values);
   };
 }
 
-/** The cell that the labels choose, as the library's method would. */
+/** Go to the cell that the labels choose, as the library's method does. */
 function chooseCell() {
-  const { step_sizes: deltas, weight_scales: scales } = space.cells, inside = gated(), evaluate = evaluator();
+  const { step_sizes: deltas, weight_scales: scales } = space.cells, inside = activeSpace(), evaluate = evaluator();
   let best = -Infinity;
   [set.delta, set.scale] = [deltas[0], scales[0]];
   if (evaluate === null) return;
@@ -143,24 +137,20 @@ function chooseCell() {
 }
 
 function compute() {
-  const inside = gated(), any = set.taking.some(Boolean);
-  const run = diffuse(inside, set.delta, set.scale, any ? set.steps : 0, evaluator());
-  const last = run.path[run.path.length - 1], refined = problem.refined;
-  if (any) {
-    combine(space.columns, last, refined);
-    for (let row = 0; row < refined.length; row++) refined[row] = space.offset + space.scale * refined[row];
-  } else {
-    // As the library has it: where no reference takes part, the scores come back as they came.
-    refined.set(problem.scores);
-  }
-  const alignments = space.gram.map((row) => row.reduce((sum, value, k) => sum + value * last[k], 0));
+  const any = set.taking.some(Boolean), refined = problem.refined;
+  const run = diffuse(activeSpace(), set.delta, set.scale, any ? set.steps : 0, evaluator());
+  const last = run.path[run.path.length - 1];
+  // Where no reference takes part, the library returns the scores as they came.
+  if (any) predict(space.columns, last, refined);
+  else refined.set(problem.scores);
+  const alignments = product(space.gram, last);
   const weights = set.taking.map((taking, k) =>
     (taking && run.path.length > 1 ? weightOf(alignments[k + 1], set.scale) : 0));
   return {
     run, any, alignments, weights, refined,
     after: ranksOf(refined),
-    labels: measure(problem.score, problem.label_rows),
-    held: measure(problem.judge, problem.judge_rows),
+    labels: measure(problem.score, problem.labels_rows),
+    heldBack: measure(problem.judge, problem.held_back_rows),
   };
 }
 
@@ -176,34 +166,32 @@ function pick(values, rows) { return Float64Array.from(rows, (row) => values[row
 
 // --- showing it ---
 
-let asked = false;
-let filling = 0; // which surface is being filled
+let scheduled = false;
 
-/** Render in the next frame, however often it is asked for until then. */
+/** Render once in the next frame, however often it is scheduled until then. */
 function schedule() {
-  if (asked || space === null) return;
-  asked = true;
-  requestAnimationFrame(() => { asked = false; render(); });
+  if (scheduled || space === null) return;
+  scheduled = true;
+  requestAnimationFrame(() => { scheduled = false; render(); });
 }
 
-/** The surface is of other steps or switches: it is filled anew, once the rest of the picture is there. */
-function outdate() {
+/** Steps or switches have changed, so the surface has to: it is filled again once the rest of the picture is shown. */
+function renewSurface() {
   if (space === null) return;
   space.surface = { heights: [], whole: false };
-  filling += 1;
   schedule();
 }
 
 function render() {
   shown = compute();
-  globalThis.explored = { problem, space, set, shown, job }; // for whoever wants the numbers behind the picture
+  globalThis.explored = { problem, space, set, shown, job }; // the numbers behind the picture, for the browser's console
   showControls();
   showOutcome();
   showReferences();
   showMatrix();
   showRing();
   drawSphere($("sphere"), {
-    gram: space.gram, names: problem.references, taking: set.taking, weights: shown.weights, place: space.place,
+    gram: space.gram, names: problem.references, taking: set.taking, weights: shown.weights, locate: space.locate,
     path: shown.any ? shown.run.path : shown.run.path.slice(0, 1), main: problem.main,
   });
   drawRanking($("ranking"), problem.before, shown.after);
@@ -212,8 +200,8 @@ function render() {
 }
 
 function showControls() {
-  for (const [id, { from, decade }] of Object.entries(AXES)) {
-    $(id).value = Math.round(decade * Math.log10(set[id] / from));
+  for (const id of SLIDERS) {
+    $(id).value = Math.round(DECADE * Math.log10(set[id] / SMALLEST));
     $(id).setAttribute("aria-valuetext", brief(set[id]));
     $(`${id}-value`).textContent = brief(set[id]);
   }
@@ -222,39 +210,39 @@ function showControls() {
 }
 
 function showOutcome() {
-  const { labels, held, run, any, alignments } = shown, tiles = [];
+  const { labels, heldBack, run, any, alignments } = shown, tiles = [];
   const pair = (title, { before, after, rows }) => Object.keys(after).forEach((name) => {
-    tiles.push(tile(measured(name, before[name]), measured(name, after[name]), `${named(name)} ${title} (${count(rows)})`));
+    tiles.push(tile(measured(name, before[name]), measured(name, after[name]), `${name} ${title} (${count(rows)})`));
   });
   if (labels !== null) {
     pair("on the labels", labels);
     const { value, error } = labels.gain;
-    const unit = problem.task === "ranking" ? 100 : 1, places = problem.task === "ranking" ? 1 : 3;
-    tiles.push(tile(null, `${signed(unit * value, places)} ± ${(unit * error).toFixed(places)}`,
-      problem.task === "ranking" ? "gain and its standard error, points" : "gain in rmse, and its standard error"));
+    const [unit, digits, caption] = problem.task === "ranking"
+      ? [100, 1, "gain and its standard error, in points"] : [1, 3, "gain in rmse, and its standard error"];
+    tiles.push(tile(null, `${signed(unit * value, digits)} ± ${(unit * error).toFixed(digits)}`, caption));
   }
-  if (held !== null) pair("on rows held back", held);
-  tiles.push(tile(null, (any ? alignments[0] : 1).toFixed(3), "alignment with where it began"));
+  if (heldBack !== null) pair("on rows held back", heldBack);
+  tiles.push(tile(null, (any ? alignments[0] : 1).toFixed(3), "alignment with the scores it began with"));
   tiles.push(tile(null, `${run.path.length - 1} of ${set.steps}`, "diffusion rounds taken"));
   $("tiles").replaceChildren(...tiles);
   $("sentence").textContent = verdict();
-  const measure = labels ?? held;
-  $("brief").textContent = measure === null ? "" : Object.entries(measure.after).map(([name, value]) =>
-    `${named(name)} ${measured(name, measure.before[name])} → ${measured(name, value)}`).join(" · ");
+  const best = labels ?? heldBack;
+  $("brief").textContent = best === null ? "" : Object.entries(best.after).map(([name, value]) =>
+    `${name} ${measured(name, best.before[name])} → ${measured(name, value)}`).join(" · ");
 }
 
 function verdict() {
   const { labels, run, any } = shown;
-  if (!any) return "No reference takes part, so the scores come back as they came.";
+  if (!any) return "No reference takes part, so the scores stay as they came.";
   const begin = space.presmoothed
-    ? `It began with the scores smoothed over their own graph (${measured(problem.score.measures[0], Math.abs(run.scores[0]))} on the labels). `
+    ? `The diffusion began with the scores smoothed over their own graph (${measured(problem.score.measures[0], Math.abs(run.scores[0]))} on the labels). `
     : "";
-  if (labels === null) return "Without labels nothing says whether this is better; alignments and the held-out pairs are what there is to go by.";
-  const ending = run.stopped ? "The labels' score stopped rising. " : "";
-  if (labels.rows < FEWEST_ROWS) return `${begin}${ending}Below ten labelled rows no gain is certain.`;
+  if (labels === null) return "Without labels this page cannot tell whether the scores are better. Look at the alignments and at the pairs in the table.";
+  const ending = run.stopped ? "The score on the labels stopped rising. " : "";
+  if (labels.rows < FEWEST_ROWS) return `${begin}${ending}With fewer than ${FEWEST_ROWS} labelled rows no gain is certain.`;
   return labels.gain.value > labels.gain.error
-    ? `${begin}${ending}The gain exceeds its standard error: the safeguard would take it.`
-    : `${begin}${ending}The gain does not exceed its standard error: the safeguard would keep the scores as they came.`;
+    ? `${begin}${ending}The gain exceeds its standard error, so the safeguard would take the refined scores.`
+    : `${begin}${ending}The gain does not exceed its standard error, so the safeguard would keep the scores as they came.`;
 }
 
 function tile(before, after, caption) {
@@ -273,7 +261,7 @@ function makeReferences() {
     box.setAttribute("role", "switch");
     box.addEventListener("change", () => {
       set.taking[k] = box.checked;
-      outdate();
+      renewSurface();
     });
     label.append(box, reference.name);
     head.append(label);
@@ -307,7 +295,7 @@ function showReferences() {
 function showMatrix() {
   const names = ["refined", problem.main, ...problem.references];
   if (names.length > 18) {
-    $("matrix").replaceChildren(element("caption", "More predictors than fit a table."));
+    $("matrix").replaceChildren(element("caption", "There are more predictors than fit into this table."));
     return;
   }
   const { alignments } = shown, gram = space.gram;
@@ -318,8 +306,8 @@ function showMatrix() {
   };
   const head = element("tr");
   head.append(element("td"), ...names.slice(0, -1).map((name) => header(name, "col")));
-  const rows = names.slice(1).map((name, place) => {
-    const i = place + 1, row = element("tr");
+  const rows = names.slice(1).map((name, k) => {
+    const i = k + 1, row = element("tr");
     row.append(header(name, "row"), ...names.slice(0, -1).map((_, j) => {
       if (j >= i) return element("td");
       const cell = element("td", value(i, j).toFixed(2).replace(/^-(0\.0+)$/, "$1")), share = Math.min(100, 75 * Math.abs(value(i, j)));
@@ -337,9 +325,9 @@ function showLists() {
   const top = [], moved = [];
   const keep = (list, row, better) => {
     if (list.length === LISTED && !better(row, list[LISTED - 1])) return;
-    let place = list.length;
-    while (place > 0 && better(row, list[place - 1])) place--;
-    list.splice(place, 0, row);
+    let position = list.length;
+    while (position > 0 && better(row, list[position - 1])) position--;
+    list.splice(position, 0, row);
     if (list.length > LISTED) list.pop();
   };
   const higher = (one, two) => after[one] < after[two];
@@ -368,20 +356,20 @@ function idOf(row) {
   return new TextDecoder().decode(problem.ids.subarray(row === 0 ? 0 : problem.id_ends[row - 1], problem.id_ends[row]));
 }
 
-// --- the surface, which fills cell by cell between frames ---
+// --- the surface: it is filled cell by cell, between frames ---
 
 function fillSurface() {
   if (problem.score === null) {
-    $("surface-note").textContent = "Without labels there is no accuracy to show. Give some with --labels.";
+    $("surface-note").textContent = "Without labels there is no accuracy to show. Give labels with --labels.";
     return;
   }
-  const { step_sizes: deltas, weight_scales: scales } = problem, own = filling, inside = gated(), evaluate = evaluator();
-  const heights = new Float64Array(deltas.length * scales.length).fill(NaN);
-  space.surface = { heights, whole: false };
+  const { step_sizes: deltas, weight_scales: scales } = problem, inside = activeSpace(), evaluate = evaluator();
+  const heights = new Float64Array(deltas.length * scales.length).fill(NaN), own = { heights, whole: false };
+  space.surface = own;
   const steps = set.steps;
   let cell = 0;
   const fill = () => {
-    if (own !== filling) return;
+    if (space.surface !== own) return; // another surface took its place
     const until = performance.now() + SLICE;
     while (cell < heights.length && performance.now() < until) {
       const { scores } = diffuse(inside, deltas[Math.floor(cell / scales.length)], scales[cell % scales.length], steps, evaluate);
@@ -390,7 +378,7 @@ function fillSurface() {
     }
     if (cell < heights.length) setTimeout(fill);
     else {
-      space.surface.whole = true;
+      own.whole = true;
       showSurface();
     }
   };
@@ -402,24 +390,24 @@ function showSurface() {
   const choose = (cell) => { Object.assign(set, cell); schedule(); };
   const range = drawSurface($("surface"), { deltas, scales, heights: space.surface.heights, name, choose });
   $("surface-note").textContent = `${name === "accuracy" ? "Accuracy, %," : "Root mean squared error"} on the labels after at most `
-    + `${set.steps} rounds; ${range}, light is better. The ring is where the sliders stand; choose a cell to go there.`;
+    + `${set.steps} rounds; ${range}, light is better. The ring marks the values of the sliders; choose a cell to go there.`;
   showRing();
 }
 
 function showRing() {
   const { step_sizes: deltas, weight_scales: scales } = problem;
-  placeRing($("surface"), { deltas, scales, delta: set.delta, scale: set.scale });
+  moveRing($("surface"), { deltas, scales, delta: set.delta, scale: set.scale });
 }
 
 // --- what is set, exported and checked ---
 
-function wish() {
+function request() {
   const ignored = problem.references.filter((_, k) => !set.taking[k]);
   return { bridges: space.job, step_size: set.delta, weight_scale: set.scale, steps: set.steps, ignored };
 }
 
-async function keep() {
-  const answer = await ask("api/export", { method: "POST", body: wish() });
+async function exportShown() {
+  const answer = await post("api/export", request());
   const link = element("a");
   link.href = URL.createObjectURL(await answer.blob());
   link.download = /filename="(.*)"/.exec(answer.headers.get("content-disposition"))[1];
@@ -427,39 +415,39 @@ async function keep() {
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
   $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
-  $("kept").textContent = `${link.download} is among your downloads. This repeats the picture on the command line:`;
+  $("kept").textContent = `${link.download} is in your downloads. This command repeats the picture:`;
 }
 
-/** Let the library compute what is set, in one round or in all. */
-async function confirm(whole) {
+/** Let the library compute what is set: all joint rounds if `whole`, else the one that the page shows. */
+async function refine(whole) {
   const now = Float64Array.from(shown.refined);
-  const done = await follow(await (await ask("api/refinement", { method: "POST", body: { ...wish(), whole } })).json(), showWork);
+  const done = await follow(await (await post(whole ? "api/refinement" : "api/check", request())).json(), showWork);
   if (done === null) {
-    $("kept").textContent = "Cancelled.";
+    $("kept").textContent = "The computation was cancelled.";
     return;
   }
   const { facts, arrays } = done;
   let difference = 0;
   arrays.predictions.forEach((value, row) => { difference = Math.max(difference, Math.abs(value - now[row])); });
   const said = (values, title) => (values === null ? "" : `${Object.entries(values).map(([name, value]) =>
-    `${named(name)} ${measured(name, value)}`).join(", ")} ${title}`);
+    `${name} ${measured(name, value)}`).join(", ")} ${title}`);
   const measures = [said(facts.accuracy, "on the labels"), said(facts.held_back, "on rows held back")].filter(Boolean).join("; ");
   $("kept").textContent = whole
-    ? `In ${facts.rounds} rounds, bridges following: ${measures || "no labels to measure by"}. ${facts.reason}`
-    : `The library's scores differ from the page's by ${difference.toExponential(0)} at most. ${measures}`;
+    ? `After ${facts.rounds} rounds with new bridges: ${measures || "no labels to measure by"}. ${facts.reason}`
+    : `The scores of the library and of the page differ by at most ${difference.toExponential(0)}. ${measures}`;
   $("kept").dataset.difference = String(difference);
 }
 
 function wire() {
-  for (const [id, { from, decade }] of Object.entries(AXES)) {
+  for (const id of SLIDERS) {
     $(id).addEventListener("input", () => {
-      set[id] = Number((from * 10 ** (Number($(id).value) / decade)).toPrecision(3));
+      set[id] = Number((SMALLEST * 10 ** (Number($(id).value) / DECADE)).toPrecision(3));
       schedule();
     });
   }
   $("steps").addEventListener("input", () => {
     set.steps = Number($("steps").value);
-    outdate();
+    renewSurface();
   });
   $("best").addEventListener("click", () => {
     if (space === null) return;
@@ -468,12 +456,8 @@ function wire() {
   });
   $("unweighed").addEventListener("change", () => { $("score-scale").disabled = $("unweighed").checked; });
   const attempt = (id, work) => $(id).addEventListener("click", async () => {
-    complain(null);
-    try {
-      await work();
-    } catch (error) {
-      complain(error);
-    }
+    showError(null);
+    await work().catch(showError);
   });
   attempt("build", async () => {
     if (!$("controls").reportValidity()) return;
@@ -482,16 +466,16 @@ function wire() {
       score_scale: $("unweighed").checked ? null : Number($("score-scale").value),
       candidate: space === null ? 0 : space.bridges.candidate,
     };
-    await take(await (await ask("api/bridges", { method: "POST", body })).json());
+    await awaitBridges(await (await post("api/bridges", body)).json());
   });
   attempt("cancel", async () => { if (job !== null) await ask(`api/jobs/${job.job}`, { method: "DELETE" }); });
-  attempt("export", keep);
-  attempt("check", () => confirm(false));
-  attempt("whole", () => confirm(true));
+  attempt("export", exportShown);
+  attempt("check", () => refine(false));
+  attempt("whole", () => refine(true));
   $("controls").addEventListener("submit", (event) => event.preventDefault());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", schedule);
   new ResizeObserver(() => { if (shown !== null) drawRanking($("ranking"), problem.before, shown.after); }).observe($("ranking"));
 }
 
 wire();
-load().catch(complain);
+load().catch(showError);

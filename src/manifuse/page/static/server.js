@@ -1,14 +1,12 @@
-// Talking with the server: requests that fail with its own sentence, and jobs that are followed to their end.
+// Talking with the server: requests that fail with its own sentence, and jobs that the page follows to their end.
 
-import { unpack } from "./blocks.js";
+import { unpack } from "./packing.js";
 
-/** Milliseconds between two looks at a job. */
+/** Milliseconds between two questions about a job. */
 const PATIENCE = 150;
 
-/** Send a request; an answer that is a refusal is thrown as the sentence that it holds. */
-export async function ask(address, { method = "GET", body } = {}) {
-  const options = { method };
-  if (body !== undefined) Object.assign(options, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+/** Send a request. If the server refuses it, its sentence is thrown. */
+export async function ask(address, options) {
   let answer;
   try {
     answer = await fetch(address, options);
@@ -19,14 +17,20 @@ export async function ask(address, { method = "GET", body } = {}) {
   return answer;
 }
 
-/** Follow a job, showing every look at it; its result as facts and arrays, null where it was cancelled. */
+export function post(address, body) { return ask(address, { method: "POST", body: JSON.stringify(body) }); }
+
+export async function fetchFacts(address) { return (await ask(address)).json(); }
+
+export async function fetchArrays(address) { return unpack(await (await ask(address)).arrayBuffer()); }
+
+/** Follow a job and show every report on it. Returns its result as facts and arrays, null if it was cancelled. */
 export async function follow(report, show) {
   let job = report;
   show(job);
   try {
     while (job.state === "running") {
       await new Promise((resume) => { setTimeout(resume, PATIENCE); });
-      job = await (await ask(`api/jobs/${job.job}`)).json();
+      job = await fetchFacts(`api/jobs/${job.job}`);
       show(job);
     }
   } catch (error) {
@@ -35,5 +39,5 @@ export async function follow(report, show) {
   }
   if (job.state === "failed") throw new Error(job.message);
   if (job.state === "cancelled") return null;
-  return unpack(await (await ask(`api/jobs/${job.job}/result`)).arrayBuffer());
+  return fetchArrays(`api/jobs/${job.job}/result`);
 }

@@ -1,9 +1,9 @@
-// The accuracy surface: a cell for every step size and weight scale, to be chosen with the pointer or the keyboard.
+// The accuracy surface: a cell for every step size and weight scale, which the pointer or the keyboard chooses.
 
 import { brief, element, measured } from "./elements.js";
 import { cividis } from "./pictures.js";
 
-/** Show heights (larger is better) on the axes; `choose` is called with the cell that is chosen. Returns their range in words. */
+/** Show heights (larger is better) on the axes. It calls `choose` with the chosen cell, and returns the range of heights in words. */
 export function drawSurface(parent, { deltas, scales, heights, name, choose }) {
   const low = Math.min(...heights), high = Math.max(...heights), best = heights.indexOf(high);
   const fine = name === "accuracy" && high - low < 0.01;
@@ -25,7 +25,7 @@ function makeCells(parent, deltas, scales, choose) {
   const plane = element("div", "", "plane"), cells = element("div", "", "cells");
   cells.style.gridTemplateColumns = `repeat(${scales.length}, minmax(0, 1fr))`;
   cells.setAttribute("role", "group");
-  cells.setAttribute("aria-label", "Cells by step size and weight scale; arrow keys move between them");
+  cells.setAttribute("aria-label", "Cells by step size and weight scale; the arrow keys move between them");
   deltas.forEach((delta, i) => scales.forEach((scale, j) => {
     const button = element("button");
     Object.assign(button, { type: "button", tabIndex: i + j === 0 ? 0 : -1 });
@@ -35,9 +35,10 @@ function makeCells(parent, deltas, scales, choose) {
   cells.addEventListener("keydown", (event) => {
     const buttons = [...cells.querySelectorAll("button")], here = buttons.indexOf(document.activeElement);
     const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: scales.length, ArrowUp: -scales.length };
-    const there = here + (moves[event.key] ?? 0);
-    const wraps = Math.abs(moves[event.key] ?? 0) === 1 && Math.floor(there / scales.length) !== Math.floor(here / scales.length);
-    if (!(event.key in moves) || there < 0 || there >= buttons.length || wraps) return;
+    if (!(event.key in moves)) return;
+    const move = moves[event.key], there = here + move;
+    const wraps = Math.abs(move) === 1 && Math.floor(there / scales.length) !== Math.floor(here / scales.length);
+    if (there < 0 || there >= buttons.length || wraps) return;
     event.preventDefault();
     [buttons[here].tabIndex, buttons[there].tabIndex] = [-1, 0];
     buttons[there].focus();
@@ -51,15 +52,15 @@ function makeCells(parent, deltas, scales, choose) {
   parent.replaceChildren(plane);
 }
 
-/** Put the ring where the sliders stand, between cells if they stand between. */
-export function placeRing(parent, { deltas, scales, delta, scale }) {
+/** Put the ring at the values of the sliders, between cells if the values are between those of the cells. */
+export function moveRing(parent, { deltas, scales, delta, scale }) {
   const ring = parent.querySelector(".marker");
   if (ring === null) return;
   const share = (axis, value) => {
     if (axis.length < 2) return 0.5;
     const [from, to] = [Math.log(axis[0]), Math.log(axis[axis.length - 1])];
-    const place = Math.min(1, Math.max(0, (Math.log(value) - from) / (to - from)));
-    return (place * (axis.length - 1) + 0.5) / axis.length;
+    const position = Math.min(1, Math.max(0, (Math.log(value) - from) / (to - from)));
+    return (position * (axis.length - 1) + 0.5) / axis.length;
   };
   ring.style.left = `${100 * share(scales, scale)}%`;
   ring.style.top = `${100 * share(deltas, delta)}%`;

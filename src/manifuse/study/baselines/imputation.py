@@ -1,7 +1,7 @@
-"""What a user with decoupled scores would do: learn each reference's score from one's own features on the pairs.
+"""What a user with decoupled scores would do: learn each reference's scores from the main features, on the pairs.
 
-Six lines of scikit-learn: fit "my features to your score" on the rows known on both sides, predict it on all one's own
-rows, and go on as if the data were coupled.
+A regression of a reference's scores on the main features is fitted to the rows that both tables have. It predicts the
+reference's scores on all main rows, and then the data are treated as coupled.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 
-#: What cross-validation on the pairs chooses from, for each reference: kernel ridge (penalties; kernel widths in units
-#: of the features' number) or nearest neighbours.
+#: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
+#: kernel widths in units of the number of features) or nearest neighbours.
 PENALTIES = (0.01, 0.1, 1.0)
 WIDTHS = (0.3, 1.0, 3.0)
 NEIGHBOURS = (3, 5, 10, 20)
@@ -57,7 +57,7 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
 
 
 def _search(width: int, pairs: int, seed: int) -> GridSearchCV:
-    """Cross-validated choice among kernel ridge regressions and nearest neighbours."""
+    """Choice by cross-validation among kernel ridge regressions and nearest neighbours."""
     kernel_ridge = {
         "regressor": [KernelRidge(kernel="rbf")],
         "regressor__alpha": PENALTIES,

@@ -1,6 +1,6 @@
-"""Label spreading: the labels alone, spread over one's own graph; neither predictor nor references.
+"""Label spreading: labels spread over the main predictor's graph, without its scores and without references.
 
-scikit-learn's `LabelSpreading` on the graph that the other methods use; a row's score is its expected grade.
+This is scikit-learn's `LabelSpreading` on the graph that the other methods use. A row's score is its expected grade.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from sklearn.model_selection import KFold
 from sklearn.semi_supervised import LabelSpreading
 
 from manifuse.backends.host import Host
-from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import ranks
+from manifuse.study.baselines.smoothing import search
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
-#: What cross-validation on the labelled rows chooses from: neighbours, and the share of a row's label that comes from
-#: its neighbours.
+#: Cross-validation on the labelled rows chooses the number of neighbours, and the share of a row's label that comes
+#: from its neighbours.
 NEIGHBOURS = (5, 10, 20)
 ALPHAS = (0.5, 0.8, 0.95, 0.99)
 FOLDS, ITERATIONS = 5, 1000
@@ -52,25 +51,25 @@ def spread_labels(
     InputError
         If there are no features.
     """
-    if main.table is None:
-        raise InputError(f"{main.name} came without features, so it has no graph to spread labels over; give them.")
-    neighbours = Neighbours.of(main.table, Query(max(NEIGHBOURS), True, main.name), np.random.default_rng(seed))
-    affinities = {count: _affinity(neighbours, count) for count in NEIGHBOURS}
-    best, chosen = -1.0, (NEIGHBOURS[0], ALPHAS[0])
+    neighbours = search(main, max(NEIGHBOURS), np.random.default_rng(seed))
+    # The weights must be in the order of the labels, however large the table is.
+    host = Host(ordered_rows=len(main) + 1)
+    affinities = {count: host.graph(neighbours, count).stored().weights for count in NEIGHBOURS}
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(rows))
-    for count, alpha in product(NEIGHBOURS, ALPHAS):
-        held_out = np.empty(len(rows))
-        for train, held in folds:
-            held_out[held] = expected_grades(affinities[count], rows[train], labels[train], alpha)[rows[held]]
-        reached = ranking_accuracy(labels, held_out)
-        if reached > best:
-            best, chosen = reached, (count, alpha)
-    count, alpha = chosen
+
+    def accuracy(cell: tuple[int, float]) -> float:
+        count, alpha = cell
+        predicted = np.empty(len(rows))
+        for train, test in folds:
+            predicted[test] = expected_grades(affinities[count], rows[train], labels[train], alpha)[rows[test]]
+        return ranking_accuracy(labels, predicted)
+
+    count, alpha = max(product(NEIGHBOURS, ALPHAS), key=accuracy)
     return expected_grades(affinities[count], rows, labels, alpha), {"neighbours": count, "alpha": alpha}
 
 
 def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: float) -> FloatArray:
-    """Expected grade of every row, shape (n,); the labels' mean where no label arrives.
+    """Expected grade of every row, shape (n,); the labels' mean for rows that no label reaches.
 
     Parameters
     ----------
@@ -88,8 +87,3 @@ def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: 
     shares = np.nan_to_num(model.label_distributions_)
     grades = shares @ np.unique(labels)
     return np.asarray(np.where(shares.sum(axis=1) > 0.5, grades, labels.mean()))
-
-
-def _affinity(neighbours: Neighbours, count: int) -> Any:
-    weights = Host().graph(neighbours, count).stored().weights
-    return weights.copy()

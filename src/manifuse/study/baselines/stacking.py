@@ -1,4 +1,4 @@
-"""What a user with all scores on the same rows would do: average them, or stack them on the labelled rows."""
+"""What a user with all scores on the same rows would do: average them, or learn a combination."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from manifuse.kernels.sphere import standardise
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM
 
-#: Penalties that cross-validation on the labelled rows chooses from.
+#: Cross-validation on the labelled rows chooses one of these penalties.
 PENALTIES = tuple(float(value) for value in np.logspace(-2, 5, 8))
 FOLDS = 5
 
@@ -43,11 +43,11 @@ def stack_by_ranksvm(
     table = standardise(scores)
     inside = table[rows]
     accuracies = np.zeros(len(PENALTIES))
-    for train, held in KFold(FOLDS, shuffle=True, random_state=seed).split(inside):
-        if len(np.unique(labels[held])) > 1:
-            for place, penalty in enumerate(PENALTIES):
+    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(inside):
+        if len(np.unique(labels[test])) > 1:
+            for index, penalty in enumerate(PENALTIES):
                 ranker = RankSVM("linear", penalty=penalty).fit(inside[train], labels[train])
-                accuracies[place] += ranking_accuracy(labels[held], ranker.predict(inside[held]))
+                accuracies[index] += ranking_accuracy(labels[test], ranker.predict(inside[test]))
     penalty = PENALTIES[int(np.argmax(accuracies))]
     return RankSVM("linear", penalty=penalty).fit(inside, labels).predict(table), {"penalty": penalty}
 

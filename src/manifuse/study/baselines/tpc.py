@@ -1,18 +1,18 @@
 """TPC: predictor combination at test time (section 3.2.1, B), for coupled data.
 
-The paper behind it was not at hand: this is a reconstruction, consistent with what its successors say of it. Every
-number shown for TPC says so. Given the current ``f``, an outer step minimises
+We did not have the paper that proposed it. This is a reconstruction that agrees with what later papers say about it,
+and every number that we show for TPC says so. Given the current ``f``, an outer step minimises
 
     E(p) = D(p, f) + delta * sum over k of w_k D(p, g_k),    w_k = exp(-D(f, g_k) / sigma²)
 
 over standardised ``p``. In mode ``kl``, ``D`` is the normalised divergence of Gaussians of unit variance,
-``1 - correlation``; in mode ``rank``, the references speak through the order of pairs of rows alone. For
-deterministic predictors mode ``kl`` has a closed form, as cheap as one step of joint diffusion.
+``1 - correlation``. In mode ``rank``, only the order of pairs of rows counts in the references. For deterministic
+predictors mode ``kl`` has a closed form, which is as cheap as one step of joint diffusion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -23,13 +23,12 @@ from scipy.optimize import minimize
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 
-#: The grid that validation chooses from: step sizes, and scales in units of the median divergence of f(0) from the
-#: references.
+#: The grid: step sizes, and scales in units of the median divergence of f(0) from the references.
 STEP_SIZES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 SCALE_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 STEPS, ITERATIONS = 20, 100
 
-#: Rows up to which mode ``rank`` looks at all pairs; above, at ten pairs a row, drawn once.
+#: Mode ``rank`` uses all pairs of up to so many rows, and of more rows ten pairs per row, drawn once.
 FEW_ROWS, PAIRS_PER_ROW = 500, 10
 
 Mode = Literal["kl", "rank"]
@@ -43,7 +42,7 @@ Energy = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """What TPC chose.
+    """The best combination that TPC found.
 
     Attributes
     ----------
@@ -79,30 +78,28 @@ def tpc(
         Not constant.
     references : (n, m) array
     evaluate : callable
-        Score on validation rows; a cell stops when it does not rise.
+        Score on validation rows; the steps of a cell end when it does not rise.
     mode : {"kl", "rank"}
     closed_form : bool
-        Take the exact minimiser of mode ``kl`` in place of L-BFGS.
+        Use the exact minimiser of mode ``kl`` instead of L-BFGS.
     rng : numpy.random.Generator
         Draws the pairs of mode ``rank``.
     """
     start, columns = np.asarray(standardise(main)), np.asarray(standardise(references))
     pairs = _draw_pairs(len(start), rng) if mode == "rank" else None
     unit = float(np.median(divergences(start, columns))) or 1.0
-    height = evaluate(start)
-    best = Combined(start, height, STEP_SIZES[0], unit, 0)
+    start_score = evaluate(start)
+    best = Combined(start, start_score, STEP_SIZES[0], unit, 0)
     for step_size, factor in product(STEP_SIZES, SCALE_FACTORS):
-        current, reached = start, height
+        current, reached = start, start_score
         for step in range(1, STEPS + 1):
             weights = step_size * np.exp(-divergences(current, columns) / (factor * unit))
-            following = exact_minimiser(current, columns, weights)
-            if not closed_form:
-                energy = (
-                    kl_energy(current, columns, weights)
-                    if pairs is None
-                    else rank_energy(current, columns, weights, pairs)
-                )
-                following = descend(energy, current)
+            if closed_form:
+                following = exact_minimiser(current, columns, weights)
+            elif pairs is None:
+                following = descend(kl_energy(current, columns, weights), current)
+            else:
+                following = descend(rank_energy(current, columns, weights, pairs), current)
             score = evaluate(following)
             if score <= reached:
                 break
@@ -132,7 +129,7 @@ def descend(energy: Energy, start: FloatArray) -> FloatArray:
 
 
 def kl_energy(current: FloatArray, columns: FloatArray, weights: FloatArray) -> Energy:
-    """Energy of mode ``kl``; the sums over references are taken once."""
+    """Energy of mode ``kl``; the sums over references are computed once."""
     n = len(current)
     target, total = current + columns @ weights, 1.0 + float(weights.sum())
 
@@ -148,7 +145,8 @@ def rank_energy(
 ) -> Energy:
     """Energy of mode ``rank``: squared hinges (eq. 20) that ask for the order of every source at every pair.
 
-    A pair asks one way with the weights of the sources that order it so, and the other way with the rest.
+    The sources are the current prediction and the references. A pair has one hinge for each order, weighted by the
+    sources that order it so.
     """
     i, j = pairs
     n, count = len(current), len(i)
@@ -170,27 +168,25 @@ def rank_energy(
 
 
 def _standardised(p: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Standardise, and the map of gradients back through it: centre, take out the part along p, divide."""
+    """Standardised ``p``, and the map of gradients back through standardising.
+
+    The map centres a gradient, removes its part along ``p``, and divides by the standard deviation of ``p``.
+    """
     centred = p - p.mean()
-    size = float(np.sqrt(np.mean(centred**2)))
-    unit = centred / size
+    deviation = float(np.sqrt(np.mean(centred**2)))
+    unit = centred / deviation
 
     def pull_back(gradient: FloatArray) -> FloatArray:
         gradient = gradient - gradient.mean()
-        return np.asarray((gradient - unit * (unit @ gradient) / len(unit)) / size)
+        return np.asarray((gradient - unit * (unit @ gradient) / len(unit)) / deviation)
 
     return unit, pull_back
 
 
 def _draw_pairs(n: int, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
-    """All pairs of few rows, or ten a row."""
+    """All pairs of few rows, or ten pairs per row."""
     if n <= FEW_ROWS:
         first, second = np.triu_indices(n, 1)
         return first, second
     first = rng.integers(n, size=PAIRS_PER_ROW * n)
     return first, (first + rng.integers(1, n, size=len(first))) % n
-
-
-def better_of(results: Sequence[tuple[str, Combined]]) -> tuple[str, Combined]:
-    """Return the mode with the better validation score, the first of equals."""
-    return max(results, key=lambda result: result[1].validation_score)

@@ -1,18 +1,21 @@
 """Optical digits: 1,797 images of 8 x 8 pixels that come with scikit-learn, in six views of our own.
 
-The truth that a ranker is to recover is the digit itself, 0 below 1 below 2 and so on, as in the paper's
-experiment on handwritten digits (HW). The views are computed from the pixels, after those of HW.
+A ranker has to recover the digit itself, 0 below 1 below 2 and so on, as in the paper's experiment on handwritten
+digits (HW). We compute the views from the pixels, after those of HW.
 """
 
 from __future__ import annotations
 
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.study.datasets.dataset import Dataset
+from manifuse.study.datasets.source import Contents, Form, Source
+from manifuse.study.datasets.views import view_tasks
 
 SIDE = 8
 ZERNIKE_ORDER = 8
@@ -22,42 +25,41 @@ ORIENTATIONS = 8
 
 def digits() -> Dataset:
     """Load the digits and compute their views."""
+    return DIGITS.load(Path())
+
+
+def read(folder: Path, form: Form) -> Contents:
+    """Compute the views; scikit-learn has the images, so nothing is read from the data folder."""
+    del folder, form
     bunch = load_digits()
     images = np.asarray(bunch.images, dtype=np.float64)
-    return Dataset.of_views(
-        "digits",
-        "Optical digits of scikit-learn, six views",
-        {
-            "fourier": fourier(images),
-            "profile": profile(images),
-            "karhunen": karhunen_loeve(images),
-            "pixels": pixel_averages(images),
-            "zernike": zernike(images),
-            "gradient": gradient_histogram(images),
-        },
-        np.asarray(bunch.target, dtype=np.float64),
-    )
+    views = {
+        "fourier": fourier(images),
+        "profile": profile(images),
+        "karhunen": karhunen_loeve(images),
+        "pixels": pixel_averages(images),
+        "zernike": zernike(images),
+        "gradient": gradient_histogram(images),
+    }
+    return Contents(view_tasks(views, np.asarray(bunch.target)))
 
 
 def fourier(images: FloatArray) -> FloatArray:
-    """Magnitudes of the two-dimensional Fourier coefficients, which forget where the digit stands."""
+    """Magnitudes of the two-dimensional Fourier coefficients, which do not depend on where the digit is."""
     return np.abs(np.fft.rfft2(images)).reshape(len(images), -1)
 
 
 def profile(images: FloatArray) -> FloatArray:
     """Ink summed along rows, columns and both diagonals, and the depth of the first ink from each side."""
     offsets = range(-SIDE + 1, SIDE)
-    mirrored = images[:, :, ::-1]
-    sums = [
-        images.sum(axis=1),
-        images.sum(axis=2),
-        np.stack([images.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1),
-        np.stack([mirrored.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1),
+    diagonals = [
+        np.stack([seen.trace(offset, axis1=1, axis2=2) for offset in offsets], axis=1)
+        for seen in (images, images[:, :, ::-1])
     ]
     ink = images > images.mean()
     sides = (ink, ink[:, :, ::-1], ink.transpose(0, 2, 1), ink.transpose(0, 2, 1)[:, :, ::-1])
     depths = [np.where(side.any(axis=2), side.argmax(axis=2), SIDE) for side in sides]
-    return np.hstack([*sums, *depths]).astype(np.float64)
+    return np.hstack([images.sum(axis=1), images.sum(axis=2), *diagonals, *depths]).astype(np.float64)
 
 
 def karhunen_loeve(images: FloatArray) -> FloatArray:
@@ -74,7 +76,7 @@ def pixel_averages(images: FloatArray) -> FloatArray:
 
 
 def zernike(images: FloatArray) -> FloatArray:
-    """Magnitudes of the Zernike moments up to order 8, which forget how the digit is turned."""
+    """Magnitudes of the Zernike moments up to order 8, which do not depend on how the digit is rotated."""
     axis = (np.arange(SIDE) - (SIDE - 1) / 2) / (SIDE / 2)
     x, y = np.meshgrid(axis, axis)
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
@@ -91,8 +93,8 @@ def gradient_histogram(images: FloatArray) -> FloatArray:
     """Gradient strength by orientation (8 bins) in each quarter of the image."""
     down, right = np.gradient(images, axis=(1, 2))
     strength = np.hypot(down, right)
-    turn = np.arctan2(down, right) / (2 * np.pi) % 1.0
-    bins = np.minimum((turn * ORIENTATIONS).astype(int), ORIENTATIONS - 1)
+    angle = np.arctan2(down, right) / (2 * np.pi) % 1.0
+    bins = np.minimum((angle * ORIENTATIONS).astype(int), ORIENTATIONS - 1)
     half = SIDE // 2
     quarters = [(slice(None), slice(a, a + half), slice(b, b + half)) for a in (0, half) for b in (0, half)]
     columns = [
@@ -111,3 +113,14 @@ def _radial(order: int, repetition: int, radius: FloatArray) -> FloatArray:
         factor //= factorial(s) * factorial((order + repetition) // 2 - s) * factorial((order - repetition) // 2 - s)
         total += factor * radius ** (order - 2 * s)
     return total
+
+
+DIGITS = Source(
+    name="digits",
+    title="Optical digits of scikit-learn",
+    summary="10 digits; 6 views of our own as tasks",
+    owner="scikit-learn, which contains it",
+    citation="E. Alpaydin, C. Kaynak: Optical Recognition of Handwritten Digits. UCI Machine Learning Repository",
+    forms=(),
+    read=read,
+)

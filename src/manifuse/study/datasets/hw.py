@@ -1,13 +1,13 @@
 """HW: UCI Multiple Features, 2,000 Dutch handwritten digits in six feature sets (section 3.2.2, F).
 
-Rows are digits. Each feature set is a task, and the truth that a ranker is to recover is the digit. The paper
-decouples the tasks across views as in Cal7: different features on different rows, 200 further rows being paired.
+Rows are images of digits. Each feature set is a task, and a ranker has to recover the digit. The paper decouples the
+tasks across views as in Cal7: different features on different rows, and 200 further rows are paired.
 
-Read from the first of these that is in the data folder:
+The first of these forms that is in the data folder is read:
 
-- ``hw/mfeat.npz``, the compact file: ``X_<view>`` for the six views and ``y``;
+- ``hw/mfeat.npz``, the compact file: ``X_<view>`` for the six views, and ``y``;
 - ``hw/mfeat-fou``, ``-fac``, ``-kar``, ``-pix``, ``-zer`` and ``-mor`` as UCI publishes them: text without
-  labels, 200 rows of each digit from 0 to 9 (`manifuse datasets fetch hw` gets these).
+  labels, 200 rows of each digit from 0 to 9 (`manifuse datasets fetch hw` downloads these).
 
 Nothing deviates from the paper.
 """
@@ -18,60 +18,38 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.errors import InputError
-from manifuse.files import read_archive
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.study.datasets.array_files import checksums, complete
-from manifuse.study.datasets.checks import class_indices, demand_names, table
-from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.datasets.text import read_text_table
+from manifuse.study.datasets.array_files import check_class_sizes, read_text_table, table
+from manifuse.study.datasets.source import Contents, Form, Source
+from manifuse.study.datasets.views import read_views, view_tasks
 
-VIEWS = {"fou": 76, "fac": 216, "kar": 64, "pix": 240, "zer": 47, "mor": 6}
+WIDTHS = {"fou": 76, "fac": 216, "kar": 64, "pix": 240, "zer": 47, "mor": 6}
 COMPACT = ("hw/mfeat.npz",)
-PUBLISHED = tuple(f"hw/mfeat-{view}" for view in VIEWS)
-FILES = (COMPACT, PUBLISHED)
-DIGITS, EACH = 10, 200
-ROWS = DIGITS * EACH
+PUBLISHED = tuple(f"hw/mfeat-{view}" for view in WIDTHS)
+CLASS_SIZES = [200] * 10
 
 
-def hw(folder: Path) -> Dataset:
-    """Load HW from the data folder.
-
-    Raises
-    ------
-    InputError
-        If the files are not there or are not what they should be.
-    """
-    form = complete(folder, "HW", FILES)
-    views, labels = _compact(folder / form[0]) if form == COMPACT else _published(folder)
-    return Dataset.of_views(
-        "hw",
-        "UCI handwritten digits (HW), six feature sets",
-        views,
-        labels.astype(np.float64),
-        checksums=checksums(folder, form),
-    )
-
-
-def _compact(path: Path) -> tuple[dict[str, FloatArray], IndexArray]:
-    arrays = read_archive(path)
-    demand_names(path, arrays, (*(f"X_{view}" for view in VIEWS), "y"))
+def read(folder: Path, form: Form) -> Contents:
+    """Read HW; see `Source`."""
+    if form == COMPACT:
+        path = folder / form[0]
+        views, labels = read_views(path, WIDTHS, classes=len(CLASS_SIZES))
+        check_class_sizes(path, np.bincount(labels).tolist(), CLASS_SIZES)
+        return Contents(view_tasks(views, labels))
+    labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)
     views = {
-        view: table(path, f"X_{view}", arrays[f"X_{view}"], rows=ROWS, widths=(width,))
-        for view, width in VIEWS.items()
+        view: table(folder / file, view, read_text_table(folder / file), rows=len(labels), width=WIDTHS[view])
+        for view, file in zip(WIDTHS, form, strict=True)
     }
-    labels = class_indices(path, arrays["y"], classes=DIGITS)
-    sizes = np.bincount(labels).tolist()
-    if sizes != [EACH] * DIGITS:
-        raise InputError(
-            f"{path} has classes of {sizes} rows, but HW's have {EACH} each; put the right file in its place."
-        )
-    return views, labels
+    return Contents(view_tasks(views, labels))
 
 
-def _published(folder: Path) -> tuple[dict[str, FloatArray], IndexArray]:
-    views = {}
-    for (view, width), file in zip(VIEWS.items(), PUBLISHED, strict=True):
-        path = folder / file
-        views[view] = table(path, view, read_text_table(path), rows=ROWS, widths=(width,))
-    return views, np.repeat(np.arange(DIGITS), EACH)
+HW = Source(
+    name="hw",
+    title="UCI handwritten digits (HW)",
+    summary="10 digits; 6 feature sets as tasks",
+    owner="https://archive.ics.uci.edu/dataset/72/multiple+features",
+    citation="R. P. W. Duin: Multiple Features. UCI Machine Learning Repository, doi:10.24432/C5HC70",
+    forms=(COMPACT, PUBLISHED),
+    read=read,
+    address="https://archive.ics.uci.edu/static/public/72/multiple+features.zip",
+)

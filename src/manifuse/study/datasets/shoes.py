@@ -1,21 +1,21 @@
-"""Shoes: 14,658 pictures of 10 kinds of shoes, with 10 attributes in which the kinds are ordered (section 3.2.2, C).
+"""Shoes: 14,658 pictures of 10 kinds of shoes, with 10 attributes that order the kinds (section 3.2.2, C).
 
-Rows are images. Each attribute is a task, and the truth that a ranker is to recover is the place of the image's
-kind in that attribute's ordering. All tasks share one table of features, GIST beside a colour histogram, but the
-paper gives the main and the reference predictors different rows: decoupled across tasks with shared features,
-200 further rows being paired.
+Rows are images. Each attribute is a task, and a ranker has to recover the rank of the image's kind in that
+attribute's ordering. All tasks share one table of features, GIST beside a colour histogram, but the paper gives the
+main and the reference predictors different rows: decoupled across tasks with shared features. 200 further rows are
+paired.
 
-Read from the release of Kovashka, Parikh and Grauman (WhittleSearch, CVPR 2012) in the data folder:
+The release of Kovashka, Parikh and Grauman (WhittleSearch, CVPR 2012) is read from the data folder:
 
-- ``shoes/shoes_attributes.mat``: ``class_labels``, counted from 1, ``orders`` (10, 10), whose rows are the
-  attributes and columns the kinds, and ``attribute_names``, for which the order of the publication stands in
-  where the file has none;
-- the features, in that file or any other ``.mat`` beside it: a table of 960 columns (GIST) and one of 30
+- ``shoes/shoes_attributes.mat``: ``class_labels``, counted from 1; ``orders`` (10, 10) with a row for each attribute
+  and a column for each kind; and ``attribute_names``. If the file has no names, those of the publication are taken
+  in its order;
+- the features, in that file or any other ``.mat`` file beside it: a table of 960 columns (GIST) and one of 30
   (colour), or one of 990 that has both.
 
-We hold no copy. The layout of ``class_labels`` and ``orders`` is as read by programs that other people published
-for this file. The names of the variables with the features could not be confirmed, so they are found by their
-numbers of rows and columns, and refused where two could be meant.
+We have no copy. The layout of ``class_labels`` and ``orders`` is the one that programs read which other people
+published for this file. We could not confirm the names of the variables with the features, so they are found by
+their numbers of rows and columns, and refused if two variables fit.
 """
 
 from __future__ import annotations
@@ -28,15 +28,10 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
-from manifuse.study.datasets.array_files import checksums, complete
-from manifuse.study.datasets.checks import demand_names, table
-from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.datasets.matlab import read_matlab, texts
-from manifuse.study.datasets.relative import relative_attributes
+from manifuse.study.datasets.array_files import read_arrays, table, texts
+from manifuse.study.datasets.relative import attribute_tasks
+from manifuse.study.datasets.source import Contents, Form, Source, checksums
 
-PUBLISHED = ("shoes/shoes_attributes.mat",)
-FILES = (PUBLISHED,)
-CLASSES, PAPER_ROWS = 10, 14_658
 GIST, COLOUR = 960, 30
 ATTRIBUTES = (
     "pointy at the front",
@@ -52,61 +47,52 @@ ATTRIBUTES = (
 )
 
 
-def shoes(folder: Path) -> Dataset:
-    """Load Shoes from the data folder.
-
-    Raises
-    ------
-    InputError
-        If the files are not there or are not what they should be.
-    """
-    form = complete(folder, "Shoes", FILES)
+def read(folder: Path, form: Form) -> Contents:
+    """Read Shoes; see `Source`."""
     path = folder / form[0]
-    contents = read_matlab(path)
-    demand_names(path, contents, ("class_labels", "orders"))
+    arrays = read_arrays(path, ("class_labels", "orders"))
+    variables = {f"{path.name}: {name}": values for name, values in arrays.items()}
     beside = [other for other in sorted(path.parent.glob("*.mat")) if other != path]
-    variables = {f"{path.name}: {name}": values for name, values in contents.items()}
     for other in beside:
-        variables |= {f"{other.name}: {name}": values for name, values in read_matlab(other).items()}
-    features = _features(path, variables, rows=contents["class_labels"].size)
-    names = texts(contents["attribute_names"]) if "attribute_names" in contents else ATTRIBUTES
-    release = relative_attributes(
-        path, features, contents["class_labels"], contents["orders"].T, names, shape=(CLASSES, len(ATTRIBUTES))
-    )
-    return Dataset.of_attributes(
-        "shoes",
-        "Shoes, 10 attributes",
-        release.features,
-        release.labels(),
-        deviations=_deviations(len(release)),
-        checksums=checksums(folder, (*form, *(f"shoes/{other.name}" for other in beside))),
-    )
+        variables |= {f"{other.name}: {name}": values for name, values in read_arrays(other).items()}
+    labels = arrays["class_labels"]
+    features = _features(path, variables, rows=labels.size)
+    names = texts(arrays["attribute_names"]) if "attribute_names" in arrays else ATTRIBUTES
+    tasks, _ = attribute_tasks(path, features, labels, arrays["orders"].T, names, shape=(10, len(ATTRIBUTES)))
+    return Contents(tasks, checksums=checksums(folder, (*form, *(f"shoes/{other.name}" for other in beside))))
 
 
 def _features(path: Path, variables: dict[str, NDArray[Any]], *, rows: int) -> FloatArray:
-    """GIST beside colour, found by their shapes."""
-    both = _of_shape(path, variables, (rows, GIST + COLOUR))
-    if both is not None:
-        return both
-    gist, colour = (_of_shape(path, variables, (rows, width)) for width in (GIST, COLOUR))
-    if gist is None or colour is None:
-        width, what = (GIST, "GIST") if gist is None else (COLOUR, "colour")
-        raise InputError(
-            f"No variable of {path} or of the .mat files beside it is a table of {rows} rows and {width} columns "
-            f"({what}); put the release's file of features beside it."
-        )
-    return np.hstack([gist, colour])
+    """GIST beside colour, in one table or in two, found by their shapes."""
+    together = any(values.shape == (rows, GIST + COLOUR) for values in variables.values())
+    widths = (GIST + COLOUR,) if together else (GIST, COLOUR)
+    return np.hstack([_of_shape(path, variables, (rows, width)) for width in widths])
 
 
-def _of_shape(path: Path, variables: dict[str, NDArray[Any]], shape: tuple[int, int]) -> FloatArray | None:
+def _of_shape(path: Path, variables: dict[str, NDArray[Any]], shape: tuple[int, int]) -> FloatArray:
+    """The only table of this shape."""
     found = [name for name, values in variables.items() if values.shape == shape]
+    if not found:
+        raise InputError(
+            f"No variable of {path} or of the .mat files beside it is a table of {shape[0]} rows and {shape[1]} "
+            f"columns, but {GIST} columns (GIST) and {COLOUR} (colour) were expected; put the release's file of "
+            "features beside it."
+        )
     if len(found) > 1:
         raise InputError(
-            f"Both {found[0]} and {found[1]} in {path.parent} are tables of {shape[0]} rows and {shape[1]} columns; "
-            "leave only the features that you mean."
+            f"Both {found[0]} and {found[1]} in {path.parent} are tables of {shape[0]} rows and {shape[1]} columns, "
+            "but one was expected; remove the one that is not the features."
         )
-    return table(path.parent, found[0], variables[found[0]]) if found else None
+    return table(path.parent, found[0], variables[found[0]])
 
 
-def _deviations(rows: int) -> tuple[str, ...]:
-    return () if rows == PAPER_ROWS else (f"The paper counts {PAPER_ROWS:,} images; this copy has {rows:,}.",)
+SHOES = Source(
+    name="shoes",
+    title="Shoes of WhittleSearch",
+    summary="shoes of 10 kinds; 10 ordered attributes as tasks",
+    owner="http://vision.cs.utexas.edu/whittlesearch/ (put the .mat file of the features beside the attributes)",
+    citation="A. Kovashka, D. Parikh, K. Grauman: WhittleSearch. CVPR 2012",
+    forms=(("shoes/shoes_attributes.mat",),),
+    read=read,
+    paper_rows=14_658,
+)

@@ -1,8 +1,8 @@
-"""The toy data of section 3.1: twelve linear tasks of known relation, coupled and decoupled.
+"""The toy data of section 3.1: twelve linear tasks with known relations, coupled and decoupled.
 
-Tasks 1-4 share one parameter direction, tasks 5-8 another, tasks 9-12 have their own. What the paper leaves
-open is decided here: inputs are standard normal, and tasks are scaled to unit variance so that noise of
-standard deviation 0.2 is the "mild" noise that it speaks of.
+Tasks 1-4 share one parameter direction, tasks 5-8 share another, and tasks 9-12 each have their own. The paper leaves
+two things open, which we decide here: inputs are standard normal, and tasks are scaled to unit variance, so that
+noise of standard deviation 0.2 is the "mild" noise that the paper speaks of.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ DIMENSIONS, ROWS, PAIRS, NOISE, VARIANCE_KEPT = 100, 1000, 30, 0.2, 0.95
 
 @dataclass(frozen=True, eq=False)
 class ToyTasks:
-    """Twelve predictors on shared rows, and the same on rows and features of their own.
+    """Twelve predictors on shared rows, and the same predictors each on rows and features of its own.
 
     Attributes
     ----------
     coupled : (1000, 12) array
         Noisy evaluations of all tasks on all rows, ``H_c``.
     decoupled : tuple of Observations
-        Least-squares approximations of them on half of the rows in principal components, with noise added,
-        ``H_d``; thirty rows are common to all.
+        Least-squares approximations of these on half of the rows, with principal components as features and with
+        noise added, ``H_d``. All tasks have thirty rows in common.
     """
 
     coupled: FloatArray

@@ -28,7 +28,7 @@ from manifuse.study.baselines.mtl import Learned, SharedSpace, mtl1, mtl2
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
-from manifuse.study.baselines.tpc import better_of, tpc
+from manifuse.study.baselines.tpc import tpc
 from manifuse.study.experiments.protocol import Trial
 from manifuse.study.ranking.ranksvm import RankSVM
 
@@ -212,7 +212,7 @@ def _tpc(*, closed_form: bool) -> Callable[[Case], tuple[FloatArray, Mapping[str
             )
             seconds[mode] = time.perf_counter() - start
             results.append((mode, combined))
-        mode, best = better_of(results)
+        mode, best = max(results, key=lambda result: result[1].validation_score)
         chosen = {"mode": mode, "step_size": best.step_size, "scale": best.scale, "steps": best.steps}
         return best.predictions, {**chosen, "seconds": seconds}
 
@@ -261,7 +261,7 @@ def _impute_and_stack(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
 
 
 def _smooth(case: Case) -> tuple[FloatArray, Mapping[str, Any]]:
-    score = case.problem.score(case.labels, regression=False)
+    score = score_of(case.labels, case.main, regression=False)
     return self_smoothing(case.main, score, np.random.default_rng(case.seed))
 
 

@@ -102,7 +102,7 @@ def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
         experiment = EXPERIMENTS[name]
         entry = CATALOGUE[experiment.dataset]
         try:
-            of_data = entry.loader(folder).deviations if entry.is_there(folder) else ()
+            of_data = entry.load(folder).deviations if entry.is_there(folder) else ()
         except InputError as error:
             of_data = (f"What the data say of themselves could not be read: {error}",)
         sentences[name] = [*of_data, *experiment.deviations]

@@ -1,4 +1,4 @@
-"""The deep ranker: a network of RankNet's kind on feature vectors (after Yang et al., section 3.2.1 A)."""
+"""The deep ranker: a network like RankNet on feature vectors (after Yang et al., section 3.2.1 A)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from manifuse.errors import InputError, require
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
-#: Share of the rows that stops the training where no validation rows are given.
-HELD_OUT = 0.2
+#: Widths of the hidden layers.
+HIDDEN = (64, 32)
+
+#: Share of the rows that decides when training stops, if no validation rows are given.
+VALIDATION_SHARE = 0.2
+
+#: Weights (k', k) and biases (k',) of every layer.
+Layers = list[tuple[FloatArray, FloatArray]]
 
 
 class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Rank rows by a network trained on pairs with different labels, stopped early.
+    """Rank rows by a network that is trained on pairs with different labels and stopped early.
 
-    A multilayer perceptron scores each row; the loss of a pair is ``log(1 + exp(-(f(x_i) - f(x_j))))`` where
-    label i exceeds label j. Needs torch (the extra ``deep``).
+    A multilayer perceptron scores each row. The loss of a pair is ``log(1 + exp(-(f(x_i) - f(x_j))))`` where
+    label i exceeds label j. This needs torch (the extra ``deep``).
 
     Parameters
     ----------
-    hidden : tuple of int
-        Widths of the hidden layers.
     rate : float
         Step size of Adam.
     decay : float
@@ -37,18 +41,18 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     patience : int
         Steps without a better validation accuracy after which training ends.
     pairs : int
-        Upper bound on the pairs of a step; drawn anew for each where there are more.
+        Upper bound on the pairs of a step. If there are more, each step draws its own.
     random_state : int
-        Draws the first weights, the dropped units and the pairs.
+        Draws the first weights, the pairs and, if none are given, the validation rows.
 
     Attributes
     ----------
     layers_ : list of (weights, biases)
-        Arrays of the step with the best validation accuracy.
+        Of the step with the best validation accuracy.
     steps_ : int
         Steps taken.
     validation_accuracy_ : float
-        At the step kept.
+        At that step.
 
     Examples
     --------
@@ -60,7 +64,6 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden: tuple[int, ...] = (64, 32),
         *,
         rate: float = 6e-3,
         decay: float = 1.0,
@@ -69,7 +72,6 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pairs: int = 3_000,
         random_state: int = 0,
     ) -> None:
-        self.hidden = hidden
         self.rate = rate
         self.decay = decay
         self.epochs = epochs
@@ -86,7 +88,7 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : (l,) array of numbers
             Graded labels, larger is better.
         validation : pair of arrays, optional
-            Features and labels that stop the training; by default a fifth of the rows.
+            Features and labels that decide when training stops; by default a fifth of the rows.
 
         Raises
         ------
@@ -102,25 +104,21 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y = np.asarray(y, dtype=np.float64)
         draws = check_random_state(self.random_state)
         if validation is None:
-            held, kept = np.split(draws.permutation(len(X)), [max(1, int(HELD_OUT * len(X)))])
-            X, y, validation = X[kept], y[kept], (X[held], y[held])
+            left_out, kept = np.split(draws.permutation(len(X)), [max(1, int(VALIDATION_SHARE * len(X)))])
+            X, y, validation = X[kept], y[kept], (X[left_out], y[left_out])
         self._train(torch, X, y, validation, draws)
         return self
 
     def predict(self, X: Any) -> FloatArray:
         """Scores of rows, shape (q,); only their order and relative distances mean anything."""
         check_is_fitted(self)
-        values: FloatArray = validate_data(self, X, reset=False, dtype=np.float64)
-        for weights, biases in self.layers_[:-1]:
-            values = np.maximum(values @ weights.T + biases, 0.0)
-        weights, biases = self.layers_[-1]
-        return np.asarray((values @ weights.T + biases)[:, 0])
+        return _scores(self.layers_, validate_data(self, X, reset=False, dtype=np.float64))
 
     def _train(
         self, torch: Any, X: FloatArray, y: FloatArray, validation: tuple[Any, Any], draws: np.random.RandomState
     ) -> None:
-        parameters = _draw_layers(torch, (X.shape[1], *self.hidden, 1), draws)
-        # A fused step is one call for all parameters; on networks this small the calls are what takes the time.
+        parameters = _draw_layers(torch, (X.shape[1], *HIDDEN, 1), draws)
+        # A fused step is one call for all parameters; in networks this small the calls take most of the time.
         optimiser = torch.optim.AdamW(parameters, lr=self.rate, weight_decay=self.decay, fused=True)
         inputs = torch.as_tensor(X, dtype=torch.float32)
         better, worse = np.nonzero(y[:, None] > y[None, :])
@@ -143,38 +141,40 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _draw_layers(torch: Any, widths: tuple[int, ...], draws: np.random.RandomState) -> list[Any]:
-    """Weights and biases of all layers, He's way."""
+    """Weights and biases of all layers, initialised as He et al. propose."""
     values = []
-    for given, made in pairwise(widths):
-        values += [draws.standard_normal((made, given)) * np.sqrt(2.0 / given), np.zeros(made)]
+    for inputs, outputs in pairwise(widths):
+        values += [draws.standard_normal((outputs, inputs)) * np.sqrt(2.0 / inputs), np.zeros(outputs)]
     return [torch.tensor(value, dtype=torch.float32, requires_grad=True) for value in values]
 
 
 def _forward(torch: Any, parameters: list[Any], values: Any) -> Any:
     """Scores (l,) of rows (l, d)."""
-    last = len(parameters) - 2
-    for place in range(0, len(parameters), 2):
-        values = torch.nn.functional.linear(values, parameters[place], parameters[place + 1])
-        values = torch.relu(values) if place < last else values[:, 0]
-    return values
+    *hidden, last = zip(parameters[::2], parameters[1::2], strict=True)
+    for weights, biases in hidden:
+        values = torch.relu(torch.nn.functional.linear(values, weights, biases))
+    return torch.nn.functional.linear(values, *last)[:, 0]
 
 
 def _some_pairs(
     better: IndexArray, worse: IndexArray, most: int, draws: np.random.RandomState
 ) -> tuple[IndexArray, IndexArray]:
-    """All pairs, or as many as allowed, drawn."""
+    """All pairs, or ``most`` of them drawn with replacement."""
     if len(better) <= most:
         return better, worse
     chosen = draws.randint(len(better), size=most)
     return better[chosen], worse[chosen]
 
 
-def _accuracy(layers: list[tuple[FloatArray, FloatArray]], validation: tuple[Any, Any]) -> float:
-    """Ranking accuracy on validation rows; one half where their labels are all equal."""
-    values, labels = np.asarray(validation[0], dtype=np.float64), np.asarray(validation[1])
-    if len(np.unique(labels)) < 2:
-        return 0.5
+def _scores(layers: Layers, values: FloatArray) -> FloatArray:
+    """Scores (q,) of rows (q, d), in double precision and without torch."""
     for weights, biases in layers[:-1]:
         values = np.maximum(values @ weights.T + biases, 0.0)
     weights, biases = layers[-1]
-    return ranking_accuracy(labels, (values @ weights.T + biases)[:, 0])
+    return np.asarray((values @ weights.T + biases)[:, 0])
+
+
+def _accuracy(layers: Layers, validation: tuple[Any, Any]) -> float:
+    """Ranking accuracy on validation rows; one half if their labels are all equal."""
+    values, labels = np.asarray(validation[0], dtype=np.float64), np.asarray(validation[1])
+    return ranking_accuracy(labels, _scores(layers, values)) if len(np.unique(labels)) > 1 else 0.5

@@ -1,4 +1,4 @@
-"""RankSVM, linear and Gaussian (eq. 19-20), by Newton's method in the primal, without ever listing the pairs."""
+"""RankSVM, linear and Gaussian (eq. 19-20), by Newton's method in the primal, without listing the pairs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from manifuse.kernels.order import PairRanges, pairs_within, ranks
 #: ``K @ x`` for vectors (l,) of the training rows.
 KernelProduct = Callable[[FloatArray], FloatArray]
 
+#: Upper bound on Newton steps.
+STEPS = 100
+
 
 class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Rank rows by the squared hinge over all pairs with different labels (eq. 19-20).
@@ -34,10 +37,6 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Regularisation (lambda^S), positive.
     width : float or None
         Kernel width (sigma_S²), positive; None: the mean squared distance of the training rows.
-    steps : int
-        Upper bound on Newton steps.
-    tolerance : float
-        Newton steps end when the gradient's norm is below this share of its first value.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     width_ : float
         The kernel width used.
     converged_ : bool
-        Whether the tolerance was met within the steps allowed.
+        Whether the gradient became small enough within the steps allowed.
 
     Notes
     -----
@@ -69,14 +68,10 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         penalty: float = 1.0,
         width: float | None = None,
-        steps: int = 100,
-        tolerance: float = 1e-8,
     ) -> None:
         self.kernel = kernel
         self.penalty = penalty
         self.width = width
-        self.steps = steps
-        self.tolerance = tolerance
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn to order rows by their labels.
@@ -100,11 +95,8 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self.rows_ = X
-        spread = 2.0 * X.var(axis=0).sum()
-        self.width_ = float(self.width if self.width is not None else spread if spread > 0 else 1.0)
-        self.coefficients_, self.converged_ = solve_ranksvm(
-            self._product(X), ranks(np.asarray(y)), self.penalty, steps=self.steps, tolerance=self.tolerance
-        )
+        self.width_ = float(self.width or 2.0 * X.var(axis=0).sum() or 1.0)
+        self.coefficients_, self.converged_ = solve_ranksvm(self._product(X), ranks(np.asarray(y)), self.penalty)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -113,14 +105,18 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, dtype=np.float64)
         if self.kernel == "linear":
             return np.asarray(X @ (self.rows_.T @ self.coefficients_))
-        return np.asarray(rbf_kernel(X, self.rows_, gamma=1.0 / self.width_) @ self.coefficients_)
+        return np.asarray(self.kernel_between(X, self.rows_) @ self.coefficients_)
+
+    def kernel_between(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Kernel values of rows (p, d) and rows (q, d), shape (p, q)."""
+        return np.asarray(
+            linear_kernel(a, b) if self.kernel == "linear" else rbf_kernel(a, b, gamma=1.0 / self.width_)
+        )
 
     def _product(self, X: FloatArray) -> KernelProduct:
-        if self.kernel == "gaussian":
-            return product_with(rbf_kernel(X, gamma=1.0 / self.width_))
-        if 2 * X.shape[1] < len(X):
+        if self.kernel == "linear" and 2 * X.shape[1] < len(X):
             return lambda x: np.asarray(X @ (X.T @ x))
-        return product_with(linear_kernel(X))
+        return product_with(self.kernel_between(X, X))
 
 
 def product_with(kernel: FloatArray) -> KernelProduct:
@@ -130,13 +126,34 @@ def product_with(kernel: FloatArray) -> KernelProduct:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Coefficients, the scores they make, the pairs inside the margin and the energy (eq. 19)."""
+    """Coefficients with their scores, their energy (eq. 19), and the graph of the pairs inside the margin.
+
+    Attributes
+    ----------
+    a : (l,) array
+    image : (l,) array
+        ``K a``.
+    scores : (l,) array
+    energy : float
+    inside : PairRanges
+        The pairs inside the margin, ``A``.
+    degrees : (l,) array
+        Pairs of each row, ``A 1 + A' 1``.
+    pull : (l,) array
+        ``A 1 - A' 1``.
+    """
 
     a: FloatArray
     image: FloatArray
     scores: FloatArray
-    inside: PairRanges
     energy: float
+    inside: PairRanges
+    degrees: FloatArray
+    pull: FloatArray
+
+    def laplacian(self, values: FloatArray) -> FloatArray:
+        """``L values`` with the Laplacian of the graph of pairs, shape (l,)."""
+        return np.asarray(self.degrees * values - self.inside.sum_lower(values) - self.inside.sum_upper(values))
 
 
 def solve_ranksvm(
@@ -146,13 +163,12 @@ def solve_ranksvm(
     *,
     offset: FloatArray | None = None,
     start: FloatArray | None = None,
-    steps: int = 100,
     tolerance: float = 1e-8,
 ) -> tuple[FloatArray, bool]:
     """Minimise the regularised rank energy (eq. 19) over ``f = offset + K a`` by damped Newton steps.
 
-    With ``A`` the pairs inside the margin and ``L`` the Laplacian of the graph they make, the energy is
-    quadratic near ``f``, and half its gradient is ``K (penalty a + L f - (A 1 - A' 1))``.
+    ``A`` are the pairs inside the margin and ``L`` is the Laplacian of the graph they make. Near ``f`` the energy is
+    quadratic, and half its gradient is ``K (penalty a + L f - (A 1 - A' 1))``.
 
     Parameters
     ----------
@@ -166,11 +182,14 @@ def solve_ranksvm(
         Scores that are not penalised.
     start : (l,) array, optional
         Coefficients to start from; zero by default.
+    tolerance : float
+        Newton steps end when the gradient's norm is below this share of its largest value so far.
 
     Returns
     -------
     a : (l,) array
     converged : bool
+        Whether the steps ended before their upper bound.
     """
     ones = np.ones(len(grades))
     base = np.zeros(len(grades)) if offset is None else offset
@@ -178,27 +197,24 @@ def solve_ranksvm(
     def state(a: FloatArray, image: FloatArray) -> _State:
         scores = base + image
         inside = pairs_within(scores, grades, 1.0)
+        lower, upper = inside.sum_lower(ones), inside.sum_upper(ones)
         # The sum over pairs of (1 - f_i + f_j)², multiplied out.
-        slack, count = 1.0 - scores, inside.sum_lower(ones)
-        crossed = inside.sum_lower(scores)
-        loss = np.sum(count * slack**2 + 2.0 * slack * crossed) + inside.sum_upper(ones) @ scores**2
-        return _State(a, image, scores, inside, float(loss + penalty * (a @ image)))
+        slack, crossed = 1.0 - scores, inside.sum_lower(scores)
+        loss = np.sum(lower * slack**2 + 2.0 * slack * crossed) + upper @ scores**2
+        energy = float(loss + penalty * (a @ image))
+        return _State(a, image, scores, energy, inside, lower + upper, lower - upper)
 
     first = np.zeros(len(grades)) if start is None else start
     current = state(first, kernel(first))
-    largest = None
-    for _ in range(steps):
-        inside = current.inside
-        degrees = inside.sum_lower(ones) + inside.sum_upper(ones)
-        pull = inside.sum_lower(ones) - inside.sum_upper(ones)
-        residual = penalty * current.a + _laplacian(inside, degrees, current.scores) - pull
+    largest = 0.0
+    for _ in range(STEPS):
+        residual = penalty * current.a + current.laplacian(current.scores) - current.pull
         norm = float(np.linalg.norm(kernel(residual)))
-        largest = norm if largest is None else max(largest, norm)
+        largest = max(largest, norm)
         if norm <= tolerance * largest:
             return current.a, True
-        direction, image = _newton_direction(
-            kernel, inside, degrees, penalty, residual, accuracy=min(0.1, np.sqrt(norm / largest) / 10)
-        )
+        accuracy = min(0.1, np.sqrt(norm / largest) / 10)
+        direction, image = _newton_direction(kernel, current, penalty, residual, accuracy=accuracy)
         size = 1.0
         while size > 1e-10:
             candidate = state(current.a + size * direction, current.image + size * image)
@@ -206,44 +222,33 @@ def solve_ranksvm(
                 break
             size /= 2.0
         else:
-            # No decrease along the Newton direction: the energy is at its floor of rounding.
+            # The energy does not decrease along the Newton direction, so it is minimal up to rounding.
             return current.a, True
         current = candidate
     return current.a, False
 
 
-def _laplacian(inside: PairRanges, degrees: FloatArray, values: FloatArray) -> FloatArray:
-    """``L values`` with the Laplacian of the graph of pairs."""
-    return np.asarray(degrees * values - inside.sum_lower(values) - inside.sum_upper(values))
-
-
 def _newton_direction(
-    kernel: KernelProduct,
-    inside: PairRanges,
-    degrees: FloatArray,
-    penalty: float,
-    residual: FloatArray,
-    *,
-    accuracy: float,
+    kernel: KernelProduct, state: _State, penalty: float, residual: FloatArray, *, accuracy: float
 ) -> tuple[FloatArray, FloatArray]:
     """Solve ``(penalty I + L K) d = -residual`` by conjugate gradients; return d and K d.
 
-    The matrix is self-adjoint and positive in the inner product of ``K``, in which the iteration is run: the kernel
-    may be singular, and needs no factor.
+    The matrix is self-adjoint and positive in the inner product of ``K``, in which the iteration runs. So the kernel
+    may be singular, and it needs no factor.
     """
     d, image = np.zeros_like(residual), np.zeros_like(residual)
     left = -residual
     left_image = kernel(left)
-    way, way_image = left, left_image
+    direction, direction_image = left, left_image
     size = first = float(left @ left_image)
     for _ in range(len(residual)):
         if size <= accuracy**2 * first or size <= 0.0:
             break
-        turned = penalty * way + _laplacian(inside, degrees, way_image)
-        length = size / float(way_image @ turned)
-        d, image = d + length * way, image + length * way_image
-        left = left - length * turned
+        applied = penalty * direction + state.laplacian(direction_image)
+        length = size / float(direction_image @ applied)
+        d, image = d + length * direction, image + length * direction_image
+        left = left - length * applied
         left_image = kernel(left)
         size, before = float(left @ left_image), size
-        way, way_image = left + size / before * way, left_image + size / before * way_image
+        direction, direction_image = left + size / before * direction, left_image + size / before * direction_image
     return d, image

@@ -33,7 +33,7 @@ class Candidate:
     validation_accuracy: float
 
     def hyperparameters(self) -> dict[str, object]:
-        """What was chosen, by name."""
+        """Hyperparameters chosen, by name."""
         if isinstance(self.ranker, RankSVM):
             return {"penalty": self.ranker.penalty, "width": self.ranker.width_}
         return {"decay": self.ranker.decay, "steps": self.ranker.steps_}
@@ -46,31 +46,26 @@ class Selected:
     Attributes
     ----------
     families : mapping of str to Candidate
-        ``"linear"``, ``"gaussian"`` and, where it was asked for, ``"deep"``.
+        ``"linear"``, ``"gaussian"`` and, on request, ``"deep"``.
     """
 
     families: Mapping[str, Candidate]
 
     @property
     def family(self) -> str:
-        """Name of the family that won, the first of equals."""
+        """Name of the family with the best accuracy, the first of equals."""
         return max(self.families, key=lambda name: self.families[name].validation_accuracy)
 
     @property
     def ranker(self) -> Ranker:
-        """The ranker that won."""
+        """The best ranker of all."""
         return self.families[self.family].ranker
-
-    @property
-    def validation_accuracy(self) -> float:
-        """Accuracy of the ranker that won."""
-        return self.families[self.family].validation_accuracy
 
 
 def select_ranker(
     train: tuple[FloatArray, FloatArray], validation: tuple[FloatArray, FloatArray], *, deep: bool = False
 ) -> Selected:
-    """Fit rankers of every family over a grid, and keep the best of each on the validation rows.
+    """Fit rankers of every family over a grid, and keep the one of each that is best on the validation rows.
 
     Parameters
     ----------
@@ -81,11 +76,11 @@ def select_ranker(
     """
     X, y = train
     diagonal = float(np.mean(np.sum(X**2, axis=1)))
-    spread = float(2.0 * X.var(axis=0).sum())
+    mean_distance = float(2.0 * X.var(axis=0).sum())
     families: dict[str, list[Ranker]] = {
         "linear": [RankSVM("linear", penalty=penalty * diagonal).fit(X, y) for penalty in PENALTIES],
         "gaussian": [
-            RankSVM("gaussian", penalty=penalty, width=width * spread).fit(X, y)
+            RankSVM("gaussian", penalty=penalty, width=width * mean_distance).fit(X, y)
             for width, penalty in product(WIDTHS, PENALTIES)
         ],
     }

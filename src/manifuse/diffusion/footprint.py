@@ -1,0 +1,108 @@
+"""Footprint: the memory that a run will need, known before it starts."""
+
+from __future__ import annotations
+
+from manifuse.backends.backend import Backend
+from manifuse.backends.host import Host
+from manifuse.diffusion.bridges import HELD_OUT_NUMBERS, Bridges
+from manifuse.diffusion.method import choices
+from manifuse.diffusion.setup import Setup
+from manifuse.errors import InputError
+from manifuse.machine import available_memory
+
+#: Edges of a row for each neighbour asked for; there are more than N because only one end need name the other.
+EDGES = 1.6
+
+
+def predicted_bytes(setup: Setup, *, presmoothing_neighbours: int) -> int:
+    """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
+
+    The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every candidate,
+    and the largest of the search of a table, the building of its graph, the held-out pairs, and a round.
+
+    Parameters
+    ----------
+    setup : Setup
+    presmoothing_neighbours : int
+        Neighbours that presmoothing searches for; 0 if there is none.
+    """
+    problem, method, backend = setup.problem, setup.method, setup.backend
+    rows, references = len(problem.main), len(problem.references)
+    if not (problem.bridged or presmoothing_neighbours):
+        return _of_round(rows, references)
+    searched = problem.tables_with_graphs()
+    count = max(*choices(method.neighbours), presmoothing_neighbours)
+    scalings = 1 if problem.is_large else len(choices(method.standardised))
+    tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
+    graphs = _of_edges(backend, rows, sum(choices(method.neighbours)))
+    search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)
+    # Edges as each end names them, then joined.
+    building = max(backend.edge_bytes(len(table)) * (2 + EDGES) * len(table) * count for table in searched)
+    sides, used = _of_bridges(setup)
+    running = _of_round(rows, references) + _of_edges(backend, rows, count) + used
+    held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + used
+    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running))
+
+
+def demand_memory(setup: Setup, *, presmoothing_neighbours: int) -> None:
+    """Refuse a run that would not fit into memory.
+
+    Raises
+    ------
+    InputError
+        If less memory is free than is needed.
+    """
+    needed = predicted_bytes(setup, presmoothing_neighbours=presmoothing_neighbours)
+    _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
+
+
+def bytes_to_replay(bridges: Bridges, rows: int, rounds: int) -> int:
+    """Predict the memory that repeating so many rounds needs, beside the graph and the bridges."""
+    references, scheme = bridges.count, bridges.setting.bridge
+    kept = 8 * rows * rounds * (2.2 * references + 4)
+    edges = EDGES * rows * bridges.graph.neighbours
+    used = sum(scheme.carry_bytes(len(anchor.main_rows), edges) for anchor in bridges.anchors.values())
+    return int(_of_round(rows, references) + kept + _of_edges(Host(), rows, bridges.graph.neighbours) + used)
+
+
+def demand_memory_to_replay(bridges: Bridges, rows: int, rounds: int) -> None:
+    """Refuse to repeat rounds that would not fit into memory; see `demand_memory`."""
+    needed = bytes_to_replay(bridges, rows, rounds)
+    _demand("Refining rows that came later", needed, available_memory(), "")
+
+
+def _of_round(rows: int, references: int) -> int:
+    """Bytes of the columns of a round."""
+    return 8 * rows * (7 * references + 14)
+
+
+def _of_edges(backend: Backend, rows: int, count: int) -> float:
+    """Bytes of the edges of a graph of ``count`` neighbours."""
+    return backend.edge_bytes(rows) * EDGES * rows * count
+
+
+def _of_bridges(setup: Setup) -> tuple[float, float]:
+    """Bytes of all reference sides, and of what bridges need while held-out pairs are predicted."""
+    method = setup.method
+    settings, count = (
+        len(choices(method.neighbours)) * len(choices(method.score_scale)),
+        max(choices(method.neighbours)),
+    )
+    # Schemes of one kind share their reference sides.
+    schemes = sorted(choices(method.bridge), key=lambda scheme: scheme.carry_bytes(1, 1))
+    edges = EDGES * len(setup.problem.main) * count
+    sides = used = 0.0
+    for scheme in {type(scheme): scheme for scheme in schemes}.values():
+        for reference in setup.problem.bridged.values():
+            pairs = len(reference.main_rows)
+            sides += settings * scheme.anchor_bytes(pairs, _of_edges(setup.backend, len(reference.table), count))
+            used += method.folds * scheme.carry_bytes(pairs, edges)
+    return sides, used
+
+
+def _demand(what: str, needed: int, free: int | None, remedy: str) -> None:
+    if free is not None and needed > free:
+        raise InputError(
+            f"{what} needs about {needed / 2**30:.3g} GiB of memory, but {free / 2**30:.3g} GiB are free; "
+            f"{remedy}use a machine with more memory."
+        )

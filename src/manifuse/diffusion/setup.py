@@ -1,0 +1,62 @@
+"""Setup: what a run is given, once it is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.backends.backend import Backend
+from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.diffusion.method import JointDiffusion, choices
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.randomness import Stream, generator
+from manifuse.kernels.arrays import IndexArray
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A problem with the method, the seed and the backend that a run solves it by.
+
+    Attributes
+    ----------
+    problem : Problem
+    method : JointDiffusion
+    seed : int
+    backend : Backend
+    """
+
+    problem: Problem
+    method: JointDiffusion
+    seed: int
+    backend: Backend
+
+    def search(
+        self, table: Observations, *, standardised: bool, rng: np.random.Generator, count: int = 0
+    ) -> Neighbours:
+        """Find the neighbours of every row of a table, or return those that it came with.
+
+        Parameters
+        ----------
+        table : Observations
+            With features or neighbours.
+        standardised : bool
+            Whether features are standardised first.
+        rng : numpy.random.Generator
+            Draws the sample on which the recall is measured.
+        count : int
+            At least so many neighbours; never fewer than the method's largest N.
+        """
+        if table.neighbours is not None:
+            return table.neighbours
+        assert table.table is not None, "tables without a graph were refused"
+        count = max(count, *choices(self.method.neighbours))
+        return self.backend.search(table.table, Query(count, standardised, table.name, self.method.search), rng)
+
+    def folds(self) -> list[IndexArray]:
+        """Put the pairs of every reference into folds of nearly equal size, an array (p,) of fold numbers each."""
+        return [
+            generator(self.seed, Stream.FOLDS).permutation(np.arange(len(reference.main_rows)) % self.method.folds)
+            for reference in self.problem.references
+        ]

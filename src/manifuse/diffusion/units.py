@@ -1,0 +1,80 @@
+"""Units: how the scores of a table go to the predictor manifold and back. Nothing else knows a table's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import centred_norm
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of the scores of one table.
+
+    A score is ``offset + scale * p`` with ``p`` on the sphere (eq. 1), and ``offset + deviation * z`` with ``z``
+    standardised.
+
+    Attributes
+    ----------
+    offset : float
+        Mean of the scores.
+    scale : float
+        Norm of the centred scores, positive.
+    rows : int
+    """
+
+    offset: float
+    scale: float
+    rows: int
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> Units:
+        """Measure scores (n,)."""
+        return cls(float(scores.mean()), float(centred_norm(scores[:, None])[0]), len(scores))
+
+    @classmethod
+    def of_table(cls, scores: FloatArray, *, name: str) -> Units:
+        """Measure the scores (n,) of a main table.
+
+        Raises
+        ------
+        InputError
+            If the scores leave the range of numbers when squared.
+        """
+        units = cls.of(scores)
+        if not 0 < units.scale < np.inf:
+            raise InputError(f"The scores of {name} leave the range of numbers when squared; scale them.")
+        return units
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the scores."""
+        return self.scale / float(np.sqrt(self.rows))
+
+    def to_sphere(self, scores: FloatArray) -> FloatArray:
+        """Project scores (q,) of this table or of later rows as the fitted scores are projected (eq. 1)."""
+        return np.asarray((scores - self.offset) / self.scale)
+
+    def from_sphere(self, values: FloatArray) -> FloatArray:
+        """Give values on the sphere their offset and scale again (section 2.1, regression)."""
+        return np.asarray(self.offset + self.scale * values)
+
+    def standardise(self, scores: FloatArray) -> FloatArray:
+        """Bring scores (q,) to the mean 0 and standard deviation 1 of the fitted scores."""
+        return np.asarray((scores - self.offset) / self.deviation)
+
+    def from_standardised(self, values: FloatArray) -> FloatArray:
+        """Give standardised values their mean and standard deviation again."""
+        return np.asarray(self.offset + self.deviation * values)
+
+    def standardised_from_sphere(self, values: FloatArray) -> FloatArray:
+        """Standardised scores of values on the sphere; both have no unit."""
+        return np.asarray(values * np.sqrt(self.rows))
+
+    def sphere_from_standardised(self, values: FloatArray) -> FloatArray:
+        """Values on the sphere of standardised scores."""
+        return np.asarray(values / np.sqrt(self.rows))

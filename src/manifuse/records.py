@@ -1,0 +1,178 @@
+"""Records: nouns as named arrays and plain values, which a file can hold, and back.
+
+`write` turns a dataclass into a dictionary by the names of its fields; `read` makes it again by the annotations of its
+fields, and refuses everything else. A file holds no name of a class, and nothing in it can make code run.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+
+class Saved(ABC):
+    """A noun that files can hold.
+
+    A dataclass needs no more than this base: its fields are what a file holds. A noun whose form in a file is another
+    overrides `to_record` and `from_record`.
+    """
+
+    def to_record(self) -> dict[str, Any]:
+        """Return arrays and plain values by name."""
+        return {field.name: write(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Read what `to_record` gives.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If a value is missing, unknown, of another kind or out of range, or values do not fit together.
+        """
+        made = cls(**read_fields(cls, record))
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse values that do not fit together.
+
+        Raises
+        ------
+        ValueError
+        """
+
+
+def write(value: Any) -> Any:
+    """Return a value as a tree of dictionaries, lists, arrays and plain values; infinities and NaN become text."""
+    if isinstance(value, Saved):
+        return value.to_record()
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, sparse.csr_array):
+        return {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+    if isinstance(value, Mapping):
+        return {str(name): write(entry) for name, entry in value.items()}
+    if isinstance(value, tuple):
+        return [write(entry) for entry in value]
+    if is_dataclass(value):
+        return {field.name: write(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read the fields of a dataclass by their annotations, those that are omitted aside; see `Saved.from_record`."""
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in fields(kind) if field.name not in omit]
+    if not isinstance(record, Mapping) or set(names) != record.keys():
+        raise ValueError(f"it should have {', '.join(names)}, and no more")
+    return {name: read(hints[name], record[name], name) for name in names}
+
+
+def read(hint: Any, value: Any, name: str) -> Any:
+    """Read a value of the kind that an annotation says; see `Saved.from_record`. ``name`` is for messages."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _read_any(arguments, value, name)
+    if origin is np.ndarray:
+        return _read_array(arguments, value, name)
+    if origin is tuple and isinstance(value, list):
+        hints = arguments[:1] * len(value) if arguments[1:] == (Ellipsis,) else arguments
+        return tuple(read(each, entry, name) for each, entry in zip(hints, value, strict=True))
+    if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        if isinstance(value, Mapping):
+            return {arguments[0](key): read(arguments[1], entry, name) for key, entry in value.items()}
+    if hint is float and value in ("inf", "-inf", "nan"):
+        return float(value)
+    if hint is sparse.csr_array:
+        return _read_sparse(value)
+    kind = origin or hint
+    if isinstance(kind, type) and issubclass(kind, Saved):
+        return kind.from_record(value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind[value]
+    if is_dataclass(kind) and isinstance(kind, type):
+        return kind(**read_fields(kind, value))
+    if not _is_plain(hint, value):
+        raise TypeError(f"{name} is not a {hint}")
+    return value
+
+
+def flatten(tree: Any, arrays: dict[str, NDArray[Any]], path: str) -> Any:
+    """Move the arrays of a tree to ``arrays``, named by their path; return the rest."""
+    if isinstance(tree, np.ndarray):
+        arrays[path] = tree
+        return {"array": path}
+    if isinstance(tree, Mapping):
+        return {name: flatten(value, arrays, f"{path}/{name}") for name, value in tree.items()}
+    if isinstance(tree, list):
+        return [flatten(value, arrays, f"{path}/{number}") for number, value in enumerate(tree)]
+    return tree
+
+
+def unflatten(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Put the arrays back to where `flatten` found them; a missing one is a ``KeyError``."""
+    if isinstance(tree, list):
+        return [unflatten(value, arrays) for value in tree]
+    if isinstance(tree, Mapping):
+        if tree.keys() == {"array"}:
+            return arrays[tree["array"]]
+        return {name: unflatten(value, arrays) for name, value in tree.items()}
+    return tree
+
+
+def _read_any(hints: tuple[Any, ...], value: Any, name: str) -> Any:
+    """Read a value of one of several kinds."""
+    for hint in hints:
+        try:
+            return read(hint, value, name)
+        except (LookupError, TypeError, ValueError) as error:
+            refusal = error
+    raise refusal
+
+
+def _read_array(arguments: tuple[Any, ...], value: Any, name: str) -> NDArray[Any]:
+    """Read an array of the numbers that an annotation says."""
+    (numbers,) = typing.get_args(arguments[1])
+    if not isinstance(value, np.ndarray) or not np.issubdtype(value.dtype, typing.get_origin(numbers) or numbers):
+        raise TypeError(f"{name} is not an array of {numbers}")
+    return value
+
+
+def _read_sparse(value: Any) -> sparse.csr_array:
+    """Read a square sparse matrix of finite numbers of at least 0."""
+    data, indices, starts = (value[name] for name in ("data", "indices", "indptr"))
+    if (data.dtype.kind, indices.dtype.kind, starts.dtype.kind) != ("f", "i", "i"):
+        raise TypeError("a sparse matrix has other numbers than floats between whole numbers")
+    matrix = sparse.csr_array((data, indices, starts), shape=(len(starts) - 1, len(starts) - 1))
+    matrix.check_format(full_check=True)
+    if not is_amount(data):
+        raise ValueError("a sparse matrix has numbers below 0")
+    return matrix
+
+
+def _is_plain(hint: Any, value: Any) -> bool:
+    """Whether a plain value is what an annotation says."""
+    if typing.get_origin(hint) is typing.Literal:
+        return value in typing.get_args(hint)
+    if hint in (float, int) and isinstance(value, bool):
+        return False
+    return hint is not Any and isinstance(value, float | int if hint is float else hint)
+
+
+def is_amount(values: NDArray[Any]) -> bool:
+    """Whether all numbers are finite and at least 0."""
+    return bool(np.isfinite(values).all() and np.min(values, initial=0.0) >= 0)
