@@ -17,7 +17,7 @@ from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.plan import deviations_of
-from manifuse.study.experiments.result_tables import results_page
+from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import Summary, summarise
 from manifuse.study.experiments.store import read_rows
 
@@ -57,7 +57,7 @@ def main() -> None:
         "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
         "for nothing else.",
         "",
-        results_page(summaries, findings, deviations=deviations_of(summaries, folder)),
+        results_page("results.md", summaries, findings, deviations_of(summaries, folder)),
         *toy(read("toy")),
         *ablation(read("ablation")),
     ]

@@ -1,18 +1,20 @@
-"""The report: a page that needs nothing beside it, its files, and what is refused."""
+"""The report: a page that loads nothing from elsewhere, its files, and what is refused."""
 
 import csv
 import re
 import sys
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows, write_folder
 
-from manifuse.cli import report_command as report
-from manifuse.cli.report_command import choose_surfaces, write_report
+from manifuse.cli.report_command import write_report
 from manifuse.errors import InputError, MissingExtraError
+from manifuse.study.experiments import results_page
+from manifuse.study.experiments.results_page import choose_surfaces
 from manifuse.study.experiments.toy import Metrics
 
 
@@ -21,7 +23,7 @@ def quick_toy():
     """The toy experiment takes ten seconds; it has tests of its own."""
     metrics = Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "estimate_metrics", lambda *arguments, tick: metrics)
+        patch.setattr(results_page, "estimate_metrics", lambda *arguments, tick: metrics)
         yield
 
 
@@ -81,7 +83,7 @@ def test_the_page_says_what_was_found_and_what_was_not(written):
         "No time measured for 30,475 rows.",
         "Rows on which any ranker was trained are not test rows",
         "TPC is our reconstruction",
-        "not of a population",
+        "not about a population",
         NEEDS_COUPLED,
         "LinAlgError: did not converge",
         "commit 0123456789ab",
@@ -137,7 +139,7 @@ def test_the_papers_surface_comes_first_and_once(rows):
 def test_an_unknown_surface_names_the_nearest(rows):
     with pytest.raises(InputError, match="no accuracy surface 'osr/perspectiv'; did you mean 'osr/perspective'"):
         choose_surfaces(rows, ["osr/perspectiv"])
-    with pytest.raises(InputError, match="no row holds a surface"):
+    with pytest.raises(InputError, match="no row has a surface"):
         choose_surfaces([], ["osr/perspective"])
 
 
@@ -151,8 +153,8 @@ def test_an_unknown_surface_names_the_nearest(rows):
         ({"files": "results/run.json"}, "run.json cannot be made a folder"),
         ({"out": "results"}, "results cannot be written"),
         ({"surfaces": ["awa/phok"]}, "did you mean 'awa/phog'"),
-        ({"folder": "empty"}, "holds 0 rows, but none with a result"),
-        ({"folder": "failed"}, "holds 8 rows, but none with a result"),
+        ({"folder": "empty"}, "has 0 rows, but none with a result"),
+        ({"folder": "failed"}, "has 8 rows, but none with a result"),
         ({"folder": "damaged"}, "Row 1 of .* is damaged"),
     ],
 )
@@ -166,7 +168,7 @@ def test_what_cannot_be_reported_is_refused(arguments, says, tmp_path, monkeypat
     damaged = write_folder(tmp_path / "damaged", rows)
     (damaged / "rows.jsonl").write_text('{"dataset": "hw"}\n')
     given = {"folder": "results", "out": "page.html", **arguments}
-    paths = {key: report.Path(value) if isinstance(value, str) else value for key, value in given.items()}
+    paths = {key: Path(value) if isinstance(value, str) else value for key, value in given.items()}
     with pytest.raises(InputError, match=says):
         write_report(**paths, data=tmp_path)
 
@@ -185,4 +187,4 @@ def test_a_folder_of_one_trial_and_one_method_still_makes_a_page(tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert "9 not tested" in text
     assert "Every method ran on every task." in text
-    assert "Nowhere that is known of." in text
+    assert "No difference is known." in text

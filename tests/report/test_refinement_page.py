@@ -1,4 +1,4 @@
-"""The page about a refinement: what it says in every kind of run, and that it needs nothing beside it."""
+"""The page about a refinement: what it says in every kind of run, and that it loads nothing from elsewhere."""
 
 import re
 import sys
@@ -203,9 +203,9 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     read = Reader(markup)
     said = read.table("reference")
     assert list(said) == sorted(said, key=lambda name: -float(said[name]["weight"]))
-    for place, entry in enumerate(result.relevance):
+    for index, entry in enumerate(result.relevance):
         line = said[entry.name]
-        assert float(line["weight"]) == pytest.approx(result.weights[place], abs=6e-4)
+        assert float(line["weight"]) == pytest.approx(result.weights[index], abs=6e-4)
         assert float(line["held-out alignment"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
         assert float(line["chance level"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
         assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
@@ -220,10 +220,11 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     if result.accepted:
         moved = {line[0]: line for table in read.tables if table[0][0] == "id" for line in table[1:]}
         shift = Shift.of(result)
-        assert set(moved) == {move.id for move in (*shift.risen(10), *shift.fallen(10))}
-        for move in shift.risen(10):
-            assert moved[move.id][1:4] == [f"{move.rise:+.0f}", f"{move.rank_before:.0f}", f"{move.rank_after:.0f}"]
-            assert moved[move.id][-1] == f"{move.support:.2f}"
+        assert set(moved) == {shift.keys[row] for row in (*shift.risen(10), *shift.fallen(10))}
+        for row in shift.risen(10):
+            ranks = [f"{numbers[row]:.0f}" for numbers in shift.ranks]
+            assert moved[shift.keys[row]][1:4] == [f"{shift.rises[row]:+.0f}", *ranks]
+            assert moved[shift.keys[row]][-1] == f"{shift.support[row]:.2f}"
 
 
 def test_sizes_of_references_are_said_where_they_are_given():
@@ -254,7 +255,7 @@ def test_references_of_slight_weight_are_counted_and_not_named():
 
 def test_rows_out_of_reach_are_counted():
     case = draw(0, rows=60, pairs=30, references=1)
-    # Thirty rows of another world, which no bridge gets to.
+    # Thirty rows far from all others, which no bridge reaches.
     far = np.random.default_rng(0).standard_normal((30, 6)) + 1e3
     main = mf.Observations(
         np.concatenate([case.main.scores, np.linspace(0, 1, 30)]),
@@ -284,7 +285,7 @@ HOSTILE = [
 
 
 def page_with_names(names, tmp_path):
-    """The page, as it is read from its file, of a run whose tables and ids have these names."""
+    """The page of a run with these names of tables and ids, read from its file."""
     case = draw(0, rows=55, features=False, references=len(names))
     # Half characters, which names of files may have, are refused in ids.
     whole = [name.encode(errors="replace").decode() for name in names]

@@ -29,7 +29,8 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.persistence import check_model, save
-from manifuse.report.refinement_page import check_report, page_of, write_page
+from manifuse.report.markup import write_page
+from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run import refine
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.

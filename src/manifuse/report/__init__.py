@@ -1,1 +1,1 @@
-"""The report of one refinement: what is said of it, its pictures, its page, and what other pages share with it."""
+"""The report of one refinement: its words, tables, figures and page, and what other pages share with it."""

@@ -1,40 +1,29 @@
-"""Drawing: what all figures share, and how they become SVG or PDF."""
+"""Drawing: what all figures share, and how a figure becomes SVG or PDF."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from manifuse.errors import require
 from manifuse.kernels.arrays import FloatArray
 
-#: Colours that stay apart for colour-blind readers (Okabe and Ito).
+#: Colours that colour-blind readers can tell apart (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
 AMBER, SKY, ROSE, YELLOW = "#e69f00", "#56b4e9", "#cc79a7", "#f0e442"
 
-#: The lines behind what is drawn.
+#: The colour of grid lines.
 RULE = "#e4e4e4"
 
-#: Characters of a name that a figure has room for.
+#: The most characters of a name that a figure has room for.
 LONGEST_NAME = 26
 
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A drawn figure, the name of its files, and what is said below it."""
-
-    name: str
-    drawing: Any
-    caption: str
-
-    @cached_property
-    def svg(self) -> str:
-        """As it is put into a page."""
-        return as_svg(self.drawing)
+#: The most rows of a map of alignments for which the number is written into each cell.
+LEGIBLE = 12
 
 
 def blank(
@@ -44,28 +33,28 @@ def blank(
     pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
     figure = pyplot.Figure(figsize=(width, height), layout=layout)
     axes = figure.subplots(1, columns, **panels)
-    for one in [axes] if columns == 1 else axes:
-        for side in ("top", "right"):
-            one.spines[side].set_visible(False)
+    for one in np.atleast_1d(axes):
+        one.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
-def draw_cells(
+def draw_surface(
     values: FloatArray,
     step_sizes: Sequence[float],
     weight_scales: Sequence[float],
     chosen: tuple[float, float],
     *,
-    title: str,
-    measure: str,
+    title: str = "",
+    measure: str = "accuracy on the labels, first round",
 ) -> Any:
-    """Draw what every cell of the (delta, sigma²) grid reached, the chosen one marked.
+    """Draw the score of every cell of the (delta, sigma²) grid, and mark the chosen cell.
 
     Parameters
     ----------
     values : (step sizes, weight scales) array
     step_sizes, weight_scales : sequence of float
     chosen : (float, float)
+        A step size and a weight scale.
     title : str
     measure : str
         What the values are.
@@ -86,14 +75,32 @@ def draw_cells(
     return figure
 
 
+def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -> Any:
+    """Draw the alignment of each name with each, shape (k, k); a cell that is NaN stays blank."""
+    count = len(names)
+    side = max(4.2, 0.34 * count + 1.8)
+    figure, axes = blank(side + 0.6, 0.92 * side, layout="compressed")
+    image = axes.imshow(np.abs(values), cmap="cividis", vmin=0, vmax=1)
+    if count <= LEGIBLE:
+        look = {"ha": "center", "va": "center", "fontsize": 7.5}
+        for row, column in np.argwhere(np.isfinite(values)):
+            value = float(values[row, column])
+            axes.text(column, row, f"{value:.2f}", color=ink(abs(value)), **look)
+    shown = [label(name) for name in names]
+    axes.set_xticks(range(count), shown, rotation=40, ha="right", rotation_mode="anchor", fontsize=8.5)
+    axes.set_yticks(range(count), shown, fontsize=8.5)
+    figure.colorbar(image, ax=axes, fraction=0.046, label=measure)
+    return figure
+
+
 def ink(value: float) -> str:
-    """Text colour that can be read on the cividis colour of ``value``."""
+    """Return the text colour that is legible on the cividis colour of ``value``."""
     return "white" if value < 0.47 else "black"
 
 
 def label(name: str) -> str:
-    """Return a user's name as a figure can show it: on one line, not too long, and not taken for mathematics."""
-    # Halves of surrogate pairs come from names of files that are no text; no font and no encoding has them.
+    """Return a user's name as a figure can show it: on one line, short enough, and not read as mathematics."""
+    # A file name that is not text can hold half of a surrogate pair, which no font and no encoding has.
     shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(name.split()))
     if len(shown) > LONGEST_NAME:
         shown = shown[: LONGEST_NAME - 1] + "…"
@@ -101,20 +108,22 @@ def label(name: str) -> str:
 
 
 def as_svg(figure: Any) -> str:
-    """Return a figure as SVG text to be put into a page, the same bytes for the same figure."""
+    """Return a figure as SVG text for a page; the same figure gives the same bytes."""
     matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
     text = io.StringIO()
-    # No metadata: it would name addresses in a page that needs none.
+    # Without metadata: they would put addresses into a page that loads nothing.
     metadata = dict.fromkeys(("Date", "Format", "Type", "Creator"))
     with matplotlib.rc_context({"svg.hashsalt": "manifuse", "svg.fonttype": "none"}), warnings.catch_warnings():
-        # Text stays text: the reader's fonts draw what ours lack, and only its width is a guess.
+        # Text stays text. The reader's fonts draw the signs that our font lacks; only their width is a guess.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(text, format="svg", metadata=metadata, transparent=True)
+    # Each drawing lays a figure out again, a little differently. Now the page and the files show the same.
+    figure.set_layout_engine("none")
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def as_pdf(figure: Any) -> bytes:
-    """Return a figure as PDF with text as text, the same bytes for the same figure."""
+    """Return a figure as PDF in which text stays text; the same figure gives the same bytes."""
     matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
     content = io.BytesIO()
     with matplotlib.rc_context({"pdf.fonttype": 42}):

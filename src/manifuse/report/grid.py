@@ -1,21 +1,25 @@
-"""Grid: a table before it is LaTeX, Markdown or HTML."""
+"""Grid: a table before it becomes HTML, LaTeX, Markdown or a printed table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-#: Stands where there is no number.
+from rich.table import Table
+from rich.text import Text
+
+#: Shown where there is no number.
 ABSENT = "—"
 
-#: Signs that LaTeX takes for commands, or does not have.
+#: Signs that LaTeX reads as commands, or does not have.
 LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    # A line that began with a bracket would be taken for an option of the line's end before it.
+    # LaTeX would read a bracket at the start of a line as an option of the line break before it.
     "[": "{[}",
     "]": "{]}",
     "±": r"$\pm$",
@@ -31,47 +35,69 @@ class Cell:
     strong: bool = False
 
 
+def line(*cells: str | Cell) -> tuple[Cell, ...]:
+    """Return a line of a table, in which a text is a cell that does not stand out."""
+    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+
+
 @dataclass(frozen=True)
 class Grid:
-    """A table before it is LaTeX, Markdown or HTML.
+    """A table before it becomes HTML, LaTeX, Markdown or a printed table.
 
     Attributes
     ----------
     head : tuple of str
     body, foot : tuple of tuple of Cell
-        Lines; those of the foot sum up those of the body.
+        Lines; those of the foot summarise those of the body.
     """
 
     head: tuple[str, ...]
     body: tuple[tuple[Cell, ...], ...]
     foot: tuple[tuple[Cell, ...], ...] = ()
 
+    @classmethod
+    def of(cls, records: Iterable[Mapping[str, str | Cell]]) -> Self:
+        """Make a table of lines that name the column of each cell; without a line there is no column."""
+        lines = list(records)
+        return cls(tuple(lines[0]) if lines else (), tuple(line(*each.values()) for each in lines))
+
+
+def as_table(grid: Grid, *, title: str) -> Table:
+    """Return a table for `rich` to print."""
+    table = Table(title=Text(title))
+    for number, name in enumerate(grid.head):
+        table.add_column(Text(name), justify="right" if number else "left")
+    for part, style in ((grid.body, None), (grid.foot, "bold")):
+        table.add_section()
+        for cells in part:
+            table.add_row(*(Text(cell.text, "bold" if cell.strong else "") for cell in cells), style=style)
+    return table
+
 
 def as_latex(grid: Grid) -> str:
     """Return a ``tabular`` with the rules of booktabs."""
 
-    def line(cells: Sequence[Cell]) -> str:
+    def row(cells: Sequence[Cell]) -> str:
         texts = (escape_latex(cell.text) for cell in cells)
         bold = (rf"\textbf{{{text}}}" if cell.strong else text for text, cell in zip(texts, cells, strict=True))
         return " & ".join(bold) + r" \\"
 
-    lines = [r"\begin{tabular}{l" + "r" * (len(grid.head) - 1) + "}", r"\toprule", line([*map(Cell, grid.head)])]
-    lines += [r"\midrule", *map(line, grid.body)]
-    if grid.foot:
-        lines += [r"\midrule", *map(line, grid.foot)]
+    lines = [r"\begin{tabular}{l" + "r" * (len(grid.head) - 1) + "}", r"\toprule", row(line(*grid.head))]
+    for part in filter(None, (grid.body, grid.foot)):
+        lines += [r"\midrule", *map(row, part)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def as_markdown(grid: Grid) -> list[str]:
+def as_markdown(grid: Grid) -> str:
     """Return a table as lines of Markdown."""
 
-    def line(texts: Sequence[str]) -> str:
+    def row(texts: Iterable[str]) -> str:
         return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
 
     body = ([f"**{cell.text}**" if cell.strong else cell.text for cell in cells] for cells in grid.body + grid.foot)
-    return [line(grid.head), line(["---", *["---:"] * (len(grid.head) - 1)]), *map(line, body)]
+    return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints as it stands."""
+    """Return text that LaTeX prints unchanged."""
     return re.sub("|".join(map(re.escape, LATEX)), lambda sign: LATEX[sign.group()], text)

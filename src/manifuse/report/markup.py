@@ -1,23 +1,29 @@
-"""Markup: templates to pages that need nothing beside them."""
+"""Markup: templates become pages that load nothing from elsewhere, and pages become files."""
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from manifuse.errors import require
+from manifuse.files import check_writable, write_whole
+from manifuse.report.drawing import as_svg
+from manifuse.report.grid import as_markdown
 
 
 def render(template: str, *, room: str = "manifuse.report", **content: Any) -> str:
-    """Fill a template of a room, with what all pages share; text is escaped, whatever it holds.
+    """Fill a template of a package, which may use those of the report; HTML templates escape every text.
 
     Parameters
     ----------
     template : str
-        A file in the folder ``templates`` of the room.
+        A file in the folder ``templates`` of the package.
     room : str
         The package.
     **content
-        What the template names.
+        The names that the template uses. It also has ``version``, of manifuse, and the filters ``as_svg`` for
+        figures and ``as_markdown`` for grids.
 
     Raises
     ------
@@ -25,13 +31,43 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         If jinja2 is not installed.
     """
     jinja2 = require("jinja2", extra="report", purpose="The report")
-    loaders = [jinja2.PackageLoader(each) for each in dict.fromkeys((room, "manifuse.report"))]
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(loaders),
-        autoescape=True,
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each) for each in (room, "manifuse.report")]),
+        autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page: str = environment.get_template(template).render(content)
+    environment.filters.update(as_svg=as_svg, as_markdown=as_markdown)
+    page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
+
+
+def check_page(path: Path) -> None:
+    """Refuse a page that cannot be made or written, before any work is done.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there.
+    MissingExtraError
+        If jinja2 or matplotlib is not installed.
+    """
+    check_writable(path)
+    for module in ("jinja2", "matplotlib"):
+        require(module, extra="report", purpose="The report")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page completely or not at all."""
+    # A file name that is not text can hold half of a surrogate pair, which no encoding has.
+    write_bytes(path, page.encode(errors="replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+
+    write_whole(path, write)

@@ -1,4 +1,4 @@
-"""What there is to say of a refinement in numbers: who aligns with whom, whose rank moved, how the steps went."""
+"""What a refinement says in numbers: who aligns with whom, whose rank moved, how the steps went."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment, unit
 from manifuse.refinement import Refinement
 
-#: Support below which a row is said to have hardly any evidence behind it.
+#: A row with less support than this has hardly any evidence behind it.
 LITTLE = 0.05
 
 
 class Standing(StrEnum):
-    """What part a reference had."""
+    """Whether a reference took part, and why not."""
 
     TOOK_PART = "took part"
     AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
@@ -32,40 +32,23 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """Alignment of everything with everything on the main rows (the task metric).
+    """Alignment of every predictor with every other on the main rows (the task metric).
 
     Attributes
     ----------
     names : tuple of str
-        The main predictor as it came; refined, if that was taken; the references.
+        The main predictor as it came; "refined", if the refinement was accepted; the references.
     values : (k, k) array
-        In [-1, 1]; 0 for what is constant.
+        In [-1, 1]; 0 for scores that are constant.
     """
 
     names: tuple[str, ...]
     values: FloatArray
 
 
-@dataclass(frozen=True)
-class Move:
-    """What became of one row; ranks count from 1, the highest score."""
-
-    id: str
-    before: float
-    after: float
-    rank_before: float
-    rank_after: float
-    support: float
-
-    @property
-    def rise(self) -> float:
-        """Places that the row rose by; negative if it fell."""
-        return self.rank_before - self.rank_after
-
-
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """How the rows moved.
+    """How the rows moved in the ranking.
 
     Attributes
     ----------
@@ -87,12 +70,12 @@ class Shift:
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:
-        """Ranks before and after, (n,) each, from 1 for the highest score; equal scores share theirs."""
+        """Ranks before and after, (n,) each, from 1 for the highest score; equal scores share the mean rank."""
         return rankdata(-self.before), rankdata(-self.after)
 
     @cached_property
     def rises(self) -> FloatArray:
-        """Places that every row rose by, (n,)."""
+        """Ranks that every row rose by, (n,); negative if it fell."""
         return np.asarray(self.ranks[0] - self.ranks[1])
 
     @property
@@ -101,44 +84,34 @@ class Shift:
         return float(alignment(*(ranks[:, None] for ranks in self.ranks))[0])
 
     @property
-    def median_places(self) -> float:
-        """Places that half of the rows moved by at most, up or down."""
+    def median_rise(self) -> float:
+        """The number of ranks that half of the rows moved by at most, up or down."""
         return float(np.median(np.abs(self.rises)))
 
     @property
     def top_kept(self) -> float:
-        """Share of the highest tenth before that belongs to the highest tenth after, in [0, 1]."""
+        """Share of the highest tenth before that is in the highest tenth after, in [0, 1]."""
         count = -(-len(self.before) // 10)
         first, then = (np.argsort(-scores, kind="stable")[:count] for scores in (self.before, self.after))
         return float(np.isin(first, then).mean())
 
     @property
     def little_support(self) -> int:
-        """Rows that have hardly any evidence behind them."""
+        """The number of rows with hardly any evidence behind them."""
         return int(np.sum(self.support < LITTLE))
 
-    def risen(self, count: int) -> list[Move]:
-        """The rows that rose most, those first; none that did not rise."""
-        return [self._move(row) for row in np.argsort(-self.rises, kind="stable")[:count] if self.rises[row] > 0]
+    def risen(self, count: int) -> IndexArray:
+        """Return the ``count`` rows that rose most, or as many as rose, the largest rise first."""
+        return np.argsort(-self.rises, kind="stable")[: min(count, np.sum(self.rises > 0))]
 
-    def fallen(self, count: int) -> list[Move]:
-        """The rows that fell most, those first; none that did not fall."""
-        return [self._move(row) for row in np.argsort(self.rises, kind="stable")[:count] if self.rises[row] < 0]
+    def fallen(self, count: int) -> IndexArray:
+        """Return the ``count`` rows that fell most, or as many as fell, the largest fall first."""
+        return np.argsort(self.rises, kind="stable")[: min(count, np.sum(self.rises < 0))]
 
     def sample(self, count: int) -> IndexArray:
-        """``count`` rows, or all if there are no more: evenly spaced in the order of the scores before."""
-        places = np.linspace(0, len(self.before) - 1, min(count, len(self.before))).round().astype(np.intp)
-        return np.argsort(self.before, kind="stable")[places]
-
-    def _move(self, row: np.intp) -> Move:
-        return Move(
-            id=str(self.keys[row]),
-            before=float(self.before[row]),
-            after=float(self.after[row]),
-            rank_before=float(self.ranks[0][row]),
-            rank_after=float(self.ranks[1][row]),
-            support=float(self.support[row]),
-        )
+        """Return ``count`` rows, or all if there are fewer, evenly spaced in the order of the scores before."""
+        positions = np.linspace(0, len(self.before) - 1, min(count, len(self.before))).round().astype(np.intp)
+        return np.argsort(self.before, kind="stable")[positions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,31 +121,30 @@ class Course:
     Attributes
     ----------
     taken : (s,) array of int
-        Steps taken before; a round begins where the one before it ended.
-    rounds : (s,) array of int
-        From 1.
+        Steps taken up to this state.
     scores : (s,) array
-        On the labels; NaN without.
-    alignments, weights : (s, m) array
-        Of every reference.
+        On the labels; NaN without labels.
+    alignments : (s, m) array
+        With every reference.
+    starts : (r - 1,) array of int
+        Steps taken before each round but the first.
     """
 
     taken: IndexArray
-    rounds: IndexArray
     scores: FloatArray
     alignments: FloatArray
-    weights: FloatArray
+    starts: IndexArray
 
     @classmethod
     def of(cls, result: Refinement) -> Course:
         """Put the history into columns."""
         history = result.history
+        taken = np.cumsum([step.step > 0 for step in history])
         return cls(
-            taken=np.cumsum([step.step > 0 for step in history]),
-            rounds=np.array([step.round for step in history]),
+            taken=taken,
             scores=np.array([step.score for step in history]),
             alignments=np.array([step.alignments for step in history]),
-            weights=np.array([step.weights for step in history]),
+            starts=taken[np.flatnonzero(np.diff([step.round for step in history])) + 1],
         )
 
     @property
@@ -180,17 +152,11 @@ class Course:
         """Whether any step was taken."""
         return bool(self.taken[-1] > 0)
 
-    @property
-    def starts(self) -> IndexArray:
-        """Steps taken before each round but the first."""
-        first = np.flatnonzero(np.diff(self.rounds)) + 1
-        return np.asarray(self.taken[first])
-
 
 def metric_of(result: Refinement) -> Metric:
-    """Align the main predictor, its refinement and the references, as the last bridges carried them, pairwise."""
+    """Align the main predictor, its refinement and the references with each other, over the last bridges."""
     fit = result._fitted()
-    # The bridges that the last state in the history was measured by: those that a last step was taken with.
+    # The bridges that measured the last state in the history: those of the last step, if one was taken.
     last = fit.rounds[-1] if result.history[-1].step > 0 else fit.end
     names, own = [result.main.name], [result.main.scores]
     if result.accepted:
@@ -201,28 +167,28 @@ def metric_of(result: Refinement) -> Metric:
 
 
 def standings(result: Refinement) -> tuple[Standing, ...]:
-    """Tell what part every reference had."""
-    return tuple(_standing(result, place) for place in range(len(result.relevance)))
+    """Say of every reference whether it took part, and why not."""
+    return tuple(_standing(result, index) for index in range(len(result.relevance)))
 
 
-def is_coupled(result: Refinement, place: int | None = None) -> bool:
-    """Whether the reference at this place, or every one, is known on all main rows and needs no bridge."""
-    return result.choice.standardised[0 if place is None else place + 1] is None
+def is_coupled(result: Refinement, index: int | None = None) -> bool:
+    """Whether this reference, or every one, is known on all main rows, so that it needs no bridge."""
+    return result.choice.standardised[0 if index is None else index + 1] is None
 
 
 def by_weight(result: Refinement) -> list[int]:
-    """Places of the references, those of the largest weight first."""
-    return [int(place) for place in np.argsort(-result.weights, kind="stable")]
+    """Return the indices of the references, the largest weight first."""
+    return [int(index) for index in np.argsort(-result.weights, kind="stable")]
 
 
-def _standing(result: Refinement, place: int) -> Standing:
-    entry = result.relevance[place]
-    # A reference that takes part has some weight from the start; only those kept out have none.
-    if result.history[0].weights[place] > 0:
+def _standing(result: Refinement, index: int) -> Standing:
+    entry = result.relevance[index]
+    # A reference that takes part has some weight from the start; an ignored one has none.
+    if result.history[0].weights[index] > 0:
         return Standing.TOOK_PART if result.weights.any() else Standing.UNUSED
     if entry.name in result.method.ignored:
         return Standing.LEFT_OUT
-    if is_coupled(result, place) and abs(entry.held_out_alignment) > 1.0 - REPEATED:
+    if is_coupled(result, index) and abs(entry.held_out_alignment) > 1.0 - REPEATED:
         return Standing.REPEATS
     if abs(entry.held_out_alignment) > entry.chance_alignment >= entry.fidelity:
         return Standing.UNFAITHFUL

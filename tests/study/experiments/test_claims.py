@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.result_rows import draw_rows, flipped
 
-from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Condition, Evidence, Finding, judge_claims
+from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Evidence, judge_claims
+from manifuse.study.experiments.findings import Condition, Finding
 from manifuse.study.experiments.statistics import summarise
 
 
@@ -175,7 +176,7 @@ def test_some_long_runs_are_part_of_the_claim(rows):
 
 
 @pytest.mark.parametrize(
-    "held, verdict",
+    "marks, verdict",
     [
         ([True, True], "reproduced"),
         ([True, None], "reproduced as far as tested"),
@@ -185,8 +186,8 @@ def test_some_long_runs_are_part_of_the_claim(rows):
         ([], "not tested"),
     ],
 )
-def test_the_verdict_is_made_of_conditions(held, verdict):
-    conditions = tuple(Condition("", holds) for holds in held)
+def test_the_verdict_is_made_of_conditions(marks, verdict):
+    conditions = tuple(Condition("", holds) for holds in marks)
     finding = Finding("x", "", "", conditions, (Condition("", False),), "")
     assert (finding.verdict, finding.shipped_verdict) == (verdict, "not reproduced")
 

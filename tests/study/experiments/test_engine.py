@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from manifuse.cluster import connection
 
 import manifuse as mf
 from manifuse.errors import MissingExtraError

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows
 
-from manifuse.report.drawing import as_pdf, as_svg
+from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.report.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
-from manifuse.study.experiments.result_figures import draw_results, draw_surface_of, rivals
+from manifuse.study.experiments.result_figures import draw_results, rivals
 from manifuse.study.experiments.result_tables import (
     RIVALS,
     accuracy_grid,
@@ -22,12 +22,11 @@ from manifuse.study.experiments.result_tables import (
     format_seconds,
     gains_grid,
     missing_grid,
-    notes,
-    results_page,
     rivals_grid,
     tasks_grid,
     times_grid,
 )
+from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import summarise
 from manifuse.study.experiments.surface import surfaces_of
 
@@ -87,7 +86,8 @@ def test_latex_prints_every_sign_as_it_stands():
 
 def test_markdown_keeps_its_columns():
     grid = Grid(("a|b", "c"), ((Cell("x|y"), Cell("1", strong=True)),), ((Cell("sum"), Cell("2")),))
-    assert as_markdown(grid) == [r"| a\|b | c |", "| --- | ---: |", r"| x\|y | **1** |", "| sum | 2 |"]
+    lines = [r"| a\|b | c |", "| --- | ---: |", r"| x\|y | **1** |", "| sum | 2 |"]
+    assert as_markdown(grid) == "\n".join(lines)
 
 
 def test_the_oracle_is_never_the_best(summaries):
@@ -118,7 +118,7 @@ def test_what_is_significant_stands_out(summaries):
 
 def test_the_page_of_results_says_everything(summaries):
     findings = judge_claims(Evidence(summaries))
-    page = results_page(summaries, findings, deviations={"osr": ["Features were recomputed."]})
+    page = results_page("results.md", summaries, findings, {"osr": ["Features were recomputed."]})
     for finding in findings:
         assert f"- **({finding.letter}) {finding.verdict}**; as it ships: {finding.shipped_verdict}." in page
         assert finding.statement in page
@@ -178,9 +178,14 @@ def test_a_dataset_without_results_has_no_panel(rows):
     assert accuracy_grid(both["hw"]).head == ("task",)
 
 
+def drawn(surface):
+    chosen = surface.step_size, surface.weight_scale
+    return draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen)
+
+
 def test_a_stored_surface_is_drawn_with_its_choice(rows):
     surface = surfaces_of(rows)[0]
-    figure = draw_surface_of(surface, title="osr, natural")
+    figure = drawn(surface)
     axes = figure.axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), surface.values)
     (column, row), *_ = axes.collections[0].get_offsets()
@@ -191,28 +196,30 @@ def test_a_stored_surface_is_drawn_with_its_choice(rows):
 
 def test_figures_are_the_same_bytes_again(rows):
     surface = surfaces_of(rows)[0]
-    drawn = [draw_surface_of(surface, title="again") for _ in range(2)]
-    assert as_svg(drawn[0]) == as_svg(drawn[1])
-    assert as_pdf(drawn[0]) == as_pdf(drawn[1])
-    assert as_pdf(drawn[0]).startswith(b"%PDF")
-    assert b"CreationDate" not in as_pdf(drawn[0])
-    assert "matplotlib.org" not in as_svg(drawn[0])
+    first, second = drawn(surface), drawn(surface)
+    assert as_svg(first) == as_svg(second) == as_svg(first)
+    assert as_pdf(first) == as_pdf(second)
+    assert as_pdf(first).startswith(b"%PDF")
+    assert b"CreationDate" not in as_pdf(first)
+    assert "matplotlib.org" not in as_svg(first)
 
 
 def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
     grid = gains_grid(summaries)
     lines = {line[0].text: line[1:] for line in grid.body}
     assert set(lines) == {name for name in RIVALS if any(name in summary.methods for summary in summaries.values())}
-    for place, summary in enumerate(summaries.values()):
-        assert grid.head[place + 1] == summary.title
+    for index, summary in enumerate(summaries.values()):
+        assert grid.head[index + 1] == summary.title
         found = summary.compare("JMD", "Ind").mean
-        assert lines["Ind"][place].text.startswith(f"{100 * found.mean:+.2f} [")
-        assert lines["Ind"][place].strong
-        assert (lines["self-smoothing"][place].text == ABSENT) == ("self-smoothing" not in summary.methods)
+        assert lines["Ind"][index].text.startswith(f"{100 * found.mean:+.2f} [")
+        assert lines["Ind"][index].strong
+        assert (lines["self-smoothing"][index].text == ABSENT) == ("self-smoothing" not in summary.methods)
 
 
 def test_methods_of_fewer_trials_are_named():
     rows = draw_rows(("osr",), trials=4)
     short = [row for row in rows if not (row.method == "JMD" and row.trial > 1)]
-    assert not any("fewer" in note for note in notes(summarise([r for r in rows if r.method == "JMD"])["osr"], ()))
-    assert "Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3." in notes(summarise(short)["osr"], ())
+    ours = [row for row in rows if row.method == "JMD"]
+    page = results_page("results.md", summarise(short), (), {})
+    assert "\n- Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3.\n" in page
+    assert "fewer" not in results_page("results.md", summarise(ours), (), {})

@@ -1,119 +1,45 @@
-"""The paper's claims, each judged by conditions that result rows meet or do not.
+"""The paper's claims, and the conditions that judge each by the result rows.
 
-A claim is *reproduced* when all its conditions hold (*as far as tested* if rows are missing for others), *partly* when
-some do, *not reproduced* when none does, and *not tested* when no row speaks of it. The docstring of a judge is its
-criterion, shown with the verdict so that a reader can disagree. Every claim is judged twice, of the method as
-published and as it ships.
+The docstring of a judge is its criterion. It is shown with the verdict, so that a reader can disagree.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from manifuse.study.experiments.comparison import SIGNIFICANT, Difference
+from manifuse.study.experiments.findings import Condition, Finding
+from manifuse.study.experiments.result_tables import interval_text, points_text
 from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary
 from manifuse.study.experiments.store import select
 from manifuse.study.experiments.surface import roughness, surfaces_of
 
 TPC, TPC_CLOSED, PUBLISHED, MTL = "TPC, iterative", "TPC, closed form", "JMD, as published", ("MTL1", "MTL2")
 
-#: To be said with the claims.
-CLAIMS_NOTE = (
-    f"The claims are of the paper's method, so the verdicts are of '{PUBLISHED}', which has none of our additions; "
-    f"beside them stands what became of each claim with {OURS} as it ships."
-)
-
-#: One of them is to be said wherever a number of TPC is shown, the second where it is a time.
-TPC_NOTE = "TPC is our reconstruction, for the text of its paper was not at hand."
+#: The note wherever a number of TPC is shown, and the note where that number is a time.
+TPC_NOTE = "TPC is our reconstruction, because the text of its paper was not at hand."
 TPC_TIME_NOTE = (
-    f"{TPC_NOTE} For predictors without variances it has a closed form as cheap as JMD: a ratio to the run time of "
-    "the iterative route is not intrinsic to TPC."
+    f"{TPC_NOTE} For predictors without variances it has a closed form that is as cheap as JMD, so the ratio to the "
+    "run time of the iterative route is not intrinsic to TPC."
 )
 
 #: Half a point of accuracy is "on par", two points are "a large margin"; a third of the tasks are "many".
 ON_PAR, LARGE, MANY = 0.005, 0.02, 1 / 3
 
-#: "About 20 times faster" is at least 10 times; and what the paper says of 30,475 rows.
+#: "About 20 times faster" is at least 10 times; the paper's seconds for 30,475 rows.
 FASTER, SECONDS = 10.0, 0.2
 
-#: "About 10 rounds", in this share of the runs; and how rough a surface that is called smooth may be.
+#: "About 10 rounds", in this share of the runs; the largest roughness of a surface that is called smooth.
 ROUNDS, SHARE, ROUGH = 10, 0.9, 0.5
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One thing that a claim asks for.
-
-    Attributes
-    ----------
-    sentence : str
-        With its numbers.
-    holds : bool or None
-        None where there are no rows to tell.
-    """
-
-    sentence: str
-    holds: bool | None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim of the paper and what became of it.
-
-    Attributes
-    ----------
-    letter : str
-    statement : str
-        What the paper says.
-    criterion : str
-        How it was judged.
-    conditions : tuple of Condition
-        Of the method as published.
-    shipped : tuple of Condition
-        Of the method as it ships.
-    remark : str
-        What has to be said with the numbers; else empty.
-    """
-
-    letter: str
-    statement: str
-    criterion: str
-    conditions: tuple[Condition, ...]
-    shipped: tuple[Condition, ...]
-    remark: str
-
-    @property
-    def verdict(self) -> str:
-        """One of `VERDICTS`, of the method as published."""
-        return verdict_of(self.conditions)
-
-    @property
-    def shipped_verdict(self) -> str:
-        """One of `VERDICTS`, of the method as it ships."""
-        return verdict_of(self.shipped)
-
-
-#: What may become of a claim.
-VERDICTS = ("reproduced", "reproduced as far as tested", "partly", "not reproduced", "not tested")
-
-
-def verdict_of(conditions: Sequence[Condition]) -> str:
-    """Sum conditions up as one of `VERDICTS`."""
-    held = [condition.holds for condition in conditions if condition.holds is not None]
-    if not held:
-        return "not tested"
-    if all(held):
-        return "reproduced" if len(held) == len(conditions) else "reproduced as far as tested"
-    return "partly" if any(held) else "not reproduced"
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What claims are judged by.
+    """The numbers that judge the claims.
 
     Attributes
     ----------
@@ -125,15 +51,8 @@ class Evidence:
     summaries: Mapping[str, Summary]
     seconds_of_30475_rows: float | None = None
 
-    def less(self, dataset: str, method: str, against: str) -> Difference | None:
-        """Difference of two methods in the mean over tasks; None unless two trials have both."""
-        if dataset not in self.summaries:
-            return None
-        mean = self.summaries[dataset].compare(method, against).mean
-        return mean if mean.trials >= 2 else None
 
-
-#: Judges what became of a claim with one method.
+#: Judges a claim for one method.
 Judge = Callable[[Evidence, str], Iterator[Condition]]
 
 
@@ -143,7 +62,7 @@ def judge_claims(evidence: Evidence) -> tuple[Finding, ...]:
         Finding(
             letter,
             statement,
-            # A docstring is gone under python -OO; the verdict stays.
+            # Under python -OO there are no docstrings; the verdict stays.
             " ".join((inspect.getdoc(judge) or "").split()),
             tuple(judge(evidence, PUBLISHED)),
             tuple(judge(evidence, OURS)),
@@ -153,17 +72,41 @@ def judge_claims(evidence: Evidence) -> tuple[Finding, ...]:
     )
 
 
-def _on_par(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """Worse on no task: significantly below Ind (Wilcoxon, Holm, 5%) or more than half a point below in the mean.
+#: Checks of a difference. The words may name its ``points``, and how far its interval may ``reach`` from zero.
+Checks = Mapping[str, Callable[[Difference], bool]]
 
-    Significantly above on at least a third of the tasks. Data sets count whose trials are enough for the test to
-    say so.
+IS_ABOVE: Checks = {"is {points}": lambda found: found.low > 0}
+HAS_INTERVAL_ABOVE: Checks = {"has its interval above zero": lambda found: found.low > 0}
+
+
+def _less(
+    evidence: Evidence, dataset: str, method: str, against: str, checks: Checks = IS_ABOVE
+) -> Iterator[Condition]:
+    """Check a method less another in the mean over tasks; at least two trials must have both."""
+    title, summary = TITLES.get(dataset, dataset), evidence.summaries.get(dataset)
+    found = None if summary is None else summary.compare(method, against).mean
+    if found is None or found.trials < 2:
+        yield _no_rows(title, method, against)
+        return
+    for words, check in checks.items():
+        said = words.format(points=points(found), reach=100 * _reach(found))
+        yield Condition(f"{title}: {method} less {against} {said}.", check(found))
+
+
+def _reach(found: Difference) -> float:
+    return max(abs(found.low), abs(found.high))
+
+
+def _on_par(evidence: Evidence, method: str) -> Iterator[Condition]:
+    """Worse than Ind on no task: neither significantly (Wilcoxon, Holm, 5%) nor by more than half a point in the mean.
+
+    Significantly better on at least a third of the tasks. Only data sets with enough trials for the test count.
     """
     tasks = [
         (summary.title, task)
         for summary in evidence.summaries.values()
         for task in summary.compare(method).tasks
-        # The smallest p-value that so many trials can give, and Holm's factor for the smallest of all.
+        # The smallest p-value that so many trials can give, times Holm's factor for the smallest p-value.
         if task.trials and len(summary.tasks) * 2.0 ** (1 - task.trials) < SIGNIFICANT
     ]
     if not tasks:
@@ -178,40 +121,33 @@ def _on_par(evidence: Evidence, method: str) -> Iterator[Condition]:
 
 def _osr(evidence: Evidence, method: str) -> Iterator[Condition]:
     """JMD less TPC in the mean over tasks: at most half a point either way, its 95% interval within one point."""
-    found = evidence.less("osr", method, TPC)
-    if found is None:
-        yield _no_rows("OSR", method, TPC)
-        return
-    yield Condition(f"OSR: JMD less TPC is {points(found)}.", abs(found.mean) <= ON_PAR)
-    widest = max(abs(found.low), abs(found.high))
-    yield Condition(f"OSR: the interval reaches {100 * widest:.2f} points from zero.", widest <= 2 * ON_PAR)
+    checks: Checks = {
+        "is {points}": lambda found: abs(found.mean) <= ON_PAR,
+        "has an interval that reaches {reach:.2f} points from zero": lambda found: _reach(found) <= 2 * ON_PAR,
+    }
+    yield from _less(evidence, "osr", method, TPC, checks)
 
 
 def _pubfig(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """JMD less TPC in the mean over tasks: positive, and so is its whole 95% interval."""
-    found = evidence.less("pubfig", method, TPC)
-    if found is None:
-        yield _no_rows("PubFig", method, TPC)
-        return
-    yield Condition(f"PubFig: JMD less TPC is {points(found)}.", found.mean > 0)
-    yield Condition("PubFig: the interval is above zero.", found.low > 0)
+    """JMD less TPC in the mean over tasks: positive, and its whole 95% interval is positive."""
+    checks: Checks = {"is {points}": lambda found: found.mean > 0, **HAS_INTERVAL_ABOVE}
+    yield from _less(evidence, "pubfig", method, TPC, checks)
 
 
 def _awa(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """In the mean over tasks: JMD at least two points above TPC, with a 95% interval above zero; so TPC less Ind."""
-    found = evidence.less("awa", method, TPC)
-    if found is None:
-        yield _no_rows("AWA", method, TPC)
-    else:
-        yield Condition(f"AWA: JMD less TPC is {points(found)}.", found.mean >= LARGE)
-        yield Condition("AWA: that interval is above zero.", found.low > 0)
-    yield _above(evidence, "awa", TPC, BASELINE)
+    """In the mean over tasks: JMD at least two points above TPC, with a 95% interval above zero.
+
+    TPC less Ind has a 95% interval above zero, too.
+    """
+    checks: Checks = {"is {points}": lambda found: found.mean >= LARGE, **HAS_INTERVAL_ABOVE}
+    yield from _less(evidence, "awa", method, TPC, checks)
+    yield from _less(evidence, "awa", TPC, BASELINE)
 
 
 def _best_single(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """Of each data set, the predictor with the highest mean accuracy of Ind, chosen with hindsight.
+    """On each data set, the predictor whose mean accuracy without JMD (Ind) is the highest, chosen with hindsight.
 
-    Refined, it is above itself (95% interval above zero); of all refined predictors at least half are above it.
+    JMD improves it (95% interval above zero), and at least half of all refined predictors are above it as it came.
     """
     for dataset in ("cal7", "hw", "nus"):
         summary = evidence.summaries.get(dataset)
@@ -219,9 +155,9 @@ def _best_single(evidence: Evidence, method: str) -> Iterator[Condition]:
             yield _no_rows(TITLES[dataset], method, BASELINE)
             continue
         alone = [summary.spread(BASELINE, task).mean for task in summary.tasks]
-        place = int(np.nanargmax(alone))
-        task, best = summary.tasks[place], alone[place]
-        found = summary.compare(method).tasks[place]
+        index = int(np.nanargmax(alone))
+        task, best = summary.tasks[index], alone[index]
+        found = summary.compare(method).tasks[index]
         above = sum(summary.spread(method, task).mean > best for task in summary.tasks)
         yield Condition(
             f"{summary.title}: {task}, the best single predictor ({best:.1%}), gains {points(found)}.",
@@ -236,22 +172,22 @@ def _best_single(evidence: Evidence, method: str) -> Iterator[Condition]:
 def _multitask(evidence: Evidence, method: str) -> Iterator[Condition]:
     """In the mean over tasks, with a 95% interval above zero: MTL less Ind wherever it ran, JMD less MTL on PubFig.
 
-    For Shoes, which is not at hand, stands PubFig in the decoupled setting.
+    PubFig in the decoupled setting replaces Shoes, whose data are not at hand.
     """
     for rival in MTL:
         for dataset, summary in evidence.summaries.items():
             if rival in summary.methods:
-                yield _above(evidence, dataset, rival, BASELINE)
+                yield from _less(evidence, dataset, rival, BASELINE)
     for dataset in ("pubfig", "shoes" if "shoes" in evidence.summaries else "pubfig-decoupled"):
         for rival in MTL:
-            yield _above(evidence, dataset, method, rival)
+            yield from _less(evidence, dataset, method, rival)
 
 
 def _speed(evidence: Evidence, method: str) -> Iterator[Condition]:
     """Median seconds of the iterative TPC are at least 10 times those of JMD, on each coupled data set.
 
-    Of TPC its Kullback-Leibler mode alone counts, where the rows tell: the rank mode beside it is our choice. A tuned
-    coupled run on 30,475 rows takes at most 0.2 s.
+    Of TPC only the Kullback-Leibler mode counts, if the rows have its time, because the rank mode is our choice. A
+    tuned coupled run on 30,475 rows takes at most 0.2 s.
     """
     coupled = [summary for summary in evidence.summaries.values() if summary.protocol == "coupled"]
     if not coupled:
@@ -268,7 +204,7 @@ def _speed(evidence: Evidence, method: str) -> Iterator[Condition]:
                 slow / ours >= FASTER,
             )
         else:
-            yield Condition(f"{summary.title}: no times that tell of {TPC} and {method}.", None)
+            yield Condition(f"{summary.title}: no times of {TPC} and {method}.", None)
     measured = evidence.seconds_of_30475_rows if method == PUBLISHED else None
     if measured is None:
         yield Condition("No time measured for 30,475 rows.", None)
@@ -277,7 +213,7 @@ def _speed(evidence: Evidence, method: str) -> Iterator[Condition]:
 
 
 def _rounds(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """Of all runs of JMD, the median ends after at most 10 rounds, and so do 90% of the runs."""
+    """The median of all runs of JMD ends after at most 10 rounds, and so do 90% of the runs."""
     runs = [row for summary in evidence.summaries.values() for row in summary.chosen_by(method)]
     rounds = np.array([row.hyperparameters["rounds"] for row in runs if "rounds" in row.hyperparameters])
     if not len(rounds):
@@ -321,17 +257,8 @@ CLAIMS: tuple[tuple[str, str, Judge, str], ...] = (
 
 def points(found: Difference) -> str:
     """Return a difference in points of accuracy, with its interval."""
-    interval = f" [{100 * found.low:+.2f}, {100 * found.high:+.2f}]" if found.trials >= 2 else ""
-    return f"{100 * found.mean:+.2f} points{interval}"
-
-
-def _above(evidence: Evidence, dataset: str, method: str, against: str) -> Condition:
-    title = TITLES.get(dataset, dataset)
-    found = evidence.less(dataset, method, against)
-    if found is None:
-        return _no_rows(title, method, against)
-    return Condition(f"{title}: {method} less {against} is {points(found)}.", found.low > 0)
+    return f"{points_text(found.mean)} points {interval_text(found)}".strip()
 
 
 def _no_rows(title: str, *methods: str) -> Condition:
-    return Condition(f"{title}: no rows that tell of {' and '.join(methods)}.", None)
+    return Condition(f"{title}: no rows of {' and '.join(methods)}.", None)

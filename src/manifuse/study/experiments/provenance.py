@@ -37,10 +37,9 @@ def data_digest(dataset: Dataset) -> str:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write tidy rows as CSV; where a row lacks a column of another row, its cell is empty."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    """Write tidy rows as CSV, with the columns of the first row."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=columns, restval="")
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
 

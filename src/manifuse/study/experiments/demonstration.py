@@ -1,0 +1,187 @@
+"""The demo: the decoupled protocol on handwritten digits, as tables and as a page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from manifuse.refinement import Refinement
+from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments, draw_surface
+from manifuse.report.grid import Cell, Grid, line
+from manifuse.report.markup import render
+from manifuse.study.datasets.dataset import Dataset
+from manifuse.study.experiments.methods import METHODS
+from manifuse.study.experiments.plan import EXPERIMENTS
+from manifuse.study.experiments.protocol import Protocol
+from manifuse.study.experiments.trial import Trial
+
+#: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
+#: ceiling.
+SHOWN = {
+    "Ind": "alone",
+    "self-smoothing": "self-smoothed",
+    "JMD, no labels": "refined, no labels",
+    "JMD": "refined",
+    "coupled oracle": "oracle",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """What the demo found.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    splits, seed : int
+        The number of random splits, and the seed of the first.
+    accuracies : mapping of method to mapping of view to float
+        Mean test accuracy over the splits.
+    refinements : mapping of view to Refinement
+        With labels, of the last split.
+    """
+
+    dataset: Dataset
+    splits: int
+    seed: int
+    accuracies: Mapping[str, Mapping[str, float]]
+    refinements: Mapping[str, Refinement]
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol of the data set."""
+        return EXPERIMENTS[self.dataset.name].protocol
+
+    @property
+    def best_single(self) -> float:
+        """Accuracy of the best predictor alone."""
+        return max(self.accuracies["Ind"].values())
+
+    def mean(self, method: str) -> float:
+        """Mean accuracy over the views."""
+        return float(np.mean(list(self.accuracies[method].values())))
+
+
+def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], None] = lambda: None) -> Demonstration:
+    """Run every method on every view of every split; ``tick`` is called after each ranker and each method."""
+    collected: dict[str, dict[str, list[float]]] = {method: defaultdict(list) for method in SHOWN}
+    refinements = {}
+    for split in range(seed, seed + splits):
+        trial = Trial.prepare(dataset, EXPERIMENTS[dataset.name].protocol, split, tick=tick)
+        for view in dataset.tasks:
+            for method in SHOWN:
+                case = trial.case(view)
+                outcome = METHODS[method].run(case)
+                collected[method][view].append(case.test_accuracy(outcome.predictions))
+                if method == "JMD" and outcome.refinement is not None:
+                    refinements[view] = outcome.refinement
+                tick()
+    means = {
+        method: {view: float(np.mean(values)) for view, values in by_view.items()}
+        for method, by_view in collected.items()
+    }
+    return Demonstration(dataset, splits, seed, means, refinements)
+
+
+def accuracy_grid(found: Demonstration) -> Grid:
+    """Accuracy on test rows, main predictors by methods."""
+
+    def cells(name: str, values: Mapping[str, float]) -> tuple[Cell, ...]:
+        return line(name, *(Cell(f"{value:.1%}", method == "JMD") for method, value in values.items()))
+
+    return Grid(
+        head=("main predictor", *SHOWN.values()),
+        body=tuple(
+            cells(view, {method: found.accuracies[method][view] for method in SHOWN}) for view in found.dataset.tasks
+        ),
+        foot=(cells("mean", {method: found.mean(method) for method in SHOWN}),),
+    )
+
+
+def relevance_grid(found: Demonstration) -> Grid:
+    """What is known of every reference, in the mean over main predictors."""
+
+    def record(view: str) -> dict[str, str | Cell]:
+        entries = [entry for result in found.refinements.values() for entry in result.relevance if entry.name == view]
+
+        def mean(number: str) -> str:
+            return f"{np.mean([abs(getattr(entry, number)) for entry in entries]):.2f}"
+
+        return {
+            "reference": view,
+            "alignment": mean("alignment"),
+            "on the pairs": mean("held_out_alignment"),
+            "chance": mean("chance_alignment"),
+            "fidelity": mean("fidelity"),
+            "reached": mean("reached"),
+        }
+
+    return Grid.of(map(record, found.refinements))
+
+
+def demonstration_page(found: Demonstration) -> str:
+    """Return the page as HTML, with its figures and its style inside."""
+    return render(
+        "demonstration.html",
+        room="manifuse.study.experiments",
+        found=found,
+        better=sum(accuracy > found.best_single for accuracy in found.accuracies["JMD"].values()),
+        accuracy=accuracy_grid(found),
+        relevance=relevance_grid(found),
+        chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
+        accuracies=draw_accuracies(found),
+        alignments=draw_pairs(found),
+        surface=draw_grid(found),
+    )
+
+
+def draw_accuracies(found: Demonstration) -> Any:
+    """Draw accuracy per main predictor as one row of marks, with an arrow from the predictor to its refinement."""
+    accuracies, views = found.accuracies, list(found.dataset.tasks)
+    figure, axes = blank(8.0, 0.52 * len(views) + 1.5)
+    heights = np.arange(len(views))[::-1]
+    for height, view in zip(heights, views, strict=True):
+        before, after = (accuracies["Ind"][view], height), (accuracies["JMD"][view], height)
+        axes.annotate("", after, before, arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.8})
+    looks = {
+        "Ind": ("o", GREY, "predictor alone"),
+        "self-smoothing": ("s", ORANGE, "smoothed by itself, no reference"),
+        "JMD": ("D", BLUE, "refined (joint manifold diffusion)"),
+        "coupled oracle": ("|", GREEN, "oracle: references known on all rows"),
+    }
+    for method, (marker, colour, text) in looks.items():
+        values = [accuracies[method][view] for view in views]
+        axes.scatter(values, heights, marker=marker, color=colour, s=52, label=text, zorder=3, linewidths=2)
+    axes.axvline(found.best_single, color=GREY, lw=0.9, ls=":", zorder=0)
+    axes.set_yticks(heights, views)
+    axes.set_xlabel("ranking accuracy on test rows (dotted: best single predictor)")
+    axes.set_title(found.dataset.title, loc="left", fontsize=11)
+    axes.grid(axis="x", color=RULE, lw=0.7)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def draw_pairs(found: Demonstration) -> Any:
+    """Draw the absolute alignment at the pairs, main predictors by references."""
+    views = list(found.dataset.tasks)
+    values = np.full((len(views), len(views)), np.nan)
+    for row, view in enumerate(views):
+        for entry in found.refinements[view].relevance:
+            values[row, views.index(entry.name)] = abs(entry.held_out_alignment)
+    figure = draw_alignments(values, views, measure="|alignment| on the pairs")
+    figure.axes[0].set(xlabel="reference", ylabel="main predictor")
+    return figure
+
+
+def draw_grid(found: Demonstration) -> Any:
+    """Draw the accuracy over the hyperparameters, for the main predictor that gained most."""
+    alone, refined = found.accuracies["Ind"], found.accuracies["JMD"]
+    shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
+    choice = found.refinements[shown].choice
+    assert choice.surface is not None, "there is a surface only with labels"
+    chosen, title = (choice.step_size, choice.weight_scale), f"main predictor: {shown}"
+    return draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title)
