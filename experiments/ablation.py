@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.run import refine
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits

@@ -23,7 +23,7 @@ from manifuse.study.experiments.store import read_rows
 
 HERE = Path(__file__).parent
 
-#: What the README shows of every data set, the paper's coupled protocol and the decoupled one.
+#: What the README shows of every data set: heading, and the method of the decoupled or the coupled protocol.
 COLUMNS = {
     "alone": ("Ind",),
     "smoothed alone": ("self-smoothing",),
@@ -32,7 +32,7 @@ COLUMNS = {
     "refined": ("JMD",),
 }
 
-#: What the README shows of HW.
+#: What the README shows of HW: method, and how it is described.
 SHORT = {
     "Ind": "the predictor alone",
     "impute and stack": "own features to their scores, learned on the pairs; all stacked on the labels",
@@ -69,27 +69,27 @@ def main() -> None:
 
 
 def replaced(text: str, mark: str, lines: list[str]) -> str:
-    """Put lines between two marks of a text in place of what stands there."""
+    """Replace the lines between two marks of a text."""
     head, _, rest = text.partition(f"<!-- {mark} -->\n")
     _, _, tail = rest.partition(f"<!-- /{mark} -->")
     return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
 
 
 def seconds_of_30475_rows() -> float:
-    """Time of a whole tuned coupled run, as `make perf` measured it."""
+    """Return the time of a whole tuned coupled run, which `make perf` measured."""
     with (HERE.parent / "perf" / "results.csv").open(encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["work"].startswith("refine as published")]
     return float(row["ours"])
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """Rows of one results file."""
+    """Return the rows of one results file."""
     with (HERE / "results" / f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def short(summary: Summary) -> list[str]:
-    """Mean accuracy over tasks and trials of what a reader of the README asks for first."""
+    """Return the first table of the README: mean accuracy over tasks and trials on one data set."""
     lines = header(f"{summary.title}, decoupled", ("accuracy, %",))
     for method, name in SHORT.items():
         lines.append(line(name, [f"{100 * summary.spread(method, MEAN).mean:.1f}"]))
@@ -97,7 +97,7 @@ def short(summary: Summary) -> list[str]:
 
 
 def overview(summaries: Mapping[str, Summary]) -> list[str]:
-    """Mean accuracy over tasks and trials of every data set, for the README."""
+    """Return the second table of the README: mean accuracy over tasks and trials on every data set."""
     lines = header("accuracy, %", tuple(COLUMNS))
     for summary in summaries.values():
         cells = []
@@ -112,11 +112,11 @@ def overview(summaries: Mapping[str, Summary]) -> list[str]:
 
 
 def ablation(rows: list[dict[str, str]]) -> list[str]:
-    """What every choice is worth on the splits it was made on."""
+    """Show what every choice gains or loses, on the splits on which it was made."""
     lines = [
         "## One choice changed at a time",
         "",
-        "Of JMD without presmoothing, on seeds 0 to 4, on which the defaults were chosen; the tables above are on "
+        "JMD without presmoothing, on seeds 0 to 4, on which the defaults were chosen. The tables above are on "
         "other splits. Mean accuracy over tasks and splits, in %, and mean number of rounds.",
         "",
         *header("variant", ("HW, labels", "rounds", "HW, none", "digits, labels", "rounds", "digits, none")),
@@ -140,7 +140,7 @@ def ablation(rows: list[dict[str, str]]) -> list[str]:
 
 
 def toy(rows: list[dict[str, str]]) -> list[str]:
-    """How well every rule finds the metric of the toy tasks."""
+    """Show how well every rule estimates the metric of the toy tasks."""
     lines = [
         "## Toy tasks (section 3.1)",
         "",
@@ -171,12 +171,12 @@ def versions(row: dict[str, str]) -> str:
 
 
 def header(first: str, names: tuple[str, ...]) -> list[str]:
-    """Head of a table."""
+    """Return the head of a table."""
     return [line(first, list(names)), line("---", ["---:"] * len(names))]
 
 
 def line(first: str, cells: list[str]) -> str:
-    """Line of a table."""
+    """Return a line of a table."""
     return "| " + " | ".join([first, *cells]) + " |"
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.study.datasets.synthetic import toy_tasks
 from manifuse.study.experiments.provenance import provenance, write_rows
 from manifuse.study.experiments.result_figures import draw_toy

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.evidence.score import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
