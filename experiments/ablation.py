@@ -1,4 +1,4 @@
-"""Change one choice at a time on the splits that the choices were made on, and write a row per variant.
+"""Change one choice at a time, on the splits on which the defaults were chosen, and write a row for each variant.
 
 Usage: python experiments/ablation.py [--data DIR]
 """
@@ -13,18 +13,19 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
+from manifuse.diffusion.implicit_euler import ImplicitEuler
+from manifuse.diffusion.method import JointDiffusion
+from manifuse.run import refine
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
-from manifuse.diffusion.schemes import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion
-from manifuse.run import refine
-from manifuse.study.experiments.protocol import Protocol, Trial
+from manifuse.study.experiments.protocol import Protocol
 from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.trial import Trial
 
 HERE = Path(__file__).parent
 SEEDS = range(5)
-#: Without the presmoothing, which would hide what the other choices do: it has tables of its own.
+#: Presmoothing is off, because it would hide what the other choices do. The tables of results show what it does.
 BASE = JointDiffusion(presmoothed=False)
 CANDIDATES = {
     "neighbours": (5, 10, 20),
@@ -61,7 +62,7 @@ UNLABELLED = {
 
 
 def main() -> None:
-    """Run every variant on every split, two splits at a time."""
+    """Run every variant on every split, in two processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
     folder = data_folder(parser.parse_args().data)
@@ -71,18 +72,17 @@ def main() -> None:
 
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
-    """Mean accuracy over the tasks of one split, for every variant with and without labels."""
+    """Return a row for every variant, with and without labels: mean accuracy over the tasks of one split."""
     trial = Trial.prepare(load(), Protocol("decoupled"), seed)
-    views = list(trial.dataset.tasks)
-    ind = np.mean([trial.test_accuracy(view, trial.main_table(view).scores) for view in views])
+    cases = [trial.case(view) for view in trial.dataset.tasks]
+    ind = np.mean([case.test_accuracy(case.main.scores) for case in cases])
     rows = []
     for labelled in (True, False):
         for name, method in (VARIANTS if labelled else VARIANTS | UNLABELLED).items():
             accuracies, rounds = [], []
-            for view in views:
-                labels = trial.labels(view) if labelled else None
-                result = refine(trial.main_table(view), trial.references(view), labels, method, rng=seed)
-                accuracies.append(trial.test_accuracy(view, np.asarray(result.predictions)))
+            for case in cases:
+                result = refine(case.main, case.references, case.labels if labelled else None, method, rng=seed)
+                accuracies.append(case.test_accuracy(np.asarray(result.predictions)))
                 rounds.append(result.history[-1].round)
             row = {
                 "dataset": trial.dataset.name,

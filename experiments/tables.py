@@ -17,9 +17,9 @@ from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.plan import deviations_of
+from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import Summary, summarise
 from manifuse.study.experiments.store import read_rows
-from manifuse.study.experiments.results_page import results_page
 
 HERE = Path(__file__).parent
 

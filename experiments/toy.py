@@ -1,25 +1,27 @@
-"""Run the toy experiment over ten seeds and write its rows, and the figure of the first seed.
+"""Run the toy experiment on ten seeds, and write its rows and the figure of the first seed.
 
 Usage: python experiments/toy.py
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from manifuse.study.datasets.synthetic import toy_tasks
-from manifuse.diffusion.schemes import ImplicitEuler
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.study.experiments.result_figures import draw_toy
+from manifuse.study.datasets.synthetic import toy_tasks
 from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit
 
 HERE = Path(__file__).parent
 SEEDS = range(10)
 
-#: The same candidates for both rules; the additions to the paper are left out of both.
+#: Both rules choose from the same candidates, without our additions to the paper.
 CANDIDATES = {
     "neighbours": (10, 30),
     "score_scale": (0.1, 0.3, 1.0, np.inf),
@@ -42,33 +44,26 @@ def main() -> None:
         toy = toy_tasks(np.random.default_rng(seed))
         for rule, method in RULES.items():
             metrics = estimate_metrics(toy, method, seed)
-            rows += [{"seed": seed, "rule": rule, **line, **provenance()} for line in describe(metrics)]
-            print(
-                seed, rule, [(line["panel"], round(line["correlation"], 3)) for line in describe(metrics)], flush=True
-            )
+            lines = describe(metrics)
+            rows += [{"seed": seed, "rule": rule, **line, **provenance()} for line in lines]
+            print(seed, rule, [(line["panel"], round(line["correlation"], 3)) for line in lines], flush=True)
             if seed == 0 and rule.startswith("held-out"):
                 draw_toy(metrics).savefig(HERE / "results" / "toy.svg", metadata={"Date": None})
                 draw_toy(metrics).savefig(HERE / "results" / "toy.png", dpi=110)
     write_rows(HERE / "results" / "toy.csv", rows)
 
 
-def describe(metrics: Metrics) -> list[dict[str, object]]:
-    """One line per estimate of the metric."""
+def describe(metrics: Metrics) -> list[dict[str, Any]]:
+    """Return one line for each estimate of the metric; the separation says how far the groups stand out."""
     panels = {
         "first bridges": metrics.first,
         "after joint diffusion": metrics.final,
         "fidelity": metrics.fidelity,
         "pairs alone": metrics.pairs,
     }
+    found = {panel: merit(metric, metrics.true) for panel, metric in panels.items()}
     return [
-        {
-            "panel": panel,
-            "correlation": merit(metric, metrics.true).correlation,
-            "within": merit(metric, metrics.true).within,
-            "elsewhere": merit(metric, metrics.true).elsewhere,
-            "separation": merit(metric, metrics.true).separation,
-        }
-        for panel, metric in panels.items()
+        {"panel": panel, **asdict(each), "separation": each.within - each.elsewhere} for panel, each in found.items()
     ]
 
 

@@ -81,7 +81,7 @@ def test_the_page_says_what_was_found_and_what_was_not(written):
         "OSR, perspective",
         "HW, pix",
         "No time measured for 30,475 rows.",
-        "Rows that any ranker was trained on are no test rows",
+        "Rows on which any ranker was trained are not test rows",
         "TPC is our reconstruction",
         "not about a population",
         NEEDS_COUPLED,

@@ -30,7 +30,7 @@ from manifuse.page.server import Export, Page
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.protocol import Trial
+from manifuse.study.experiments.trial import Trial
 
 
 def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:
@@ -84,13 +84,13 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
     dataset = CATALOGUE[experiment.dataset].load(folder)
     view = next(iter(dataset.tasks)) if view is None else view
     look_up(view, dataset.tasks, kind=f"task of {name} named")
-    trial = Trial.prepare(dataset, experiment.protocol, seed)
-    test = trial.roles.test
+    case = Trial.prepare(dataset, experiment.protocol, seed).case(view)
+    test = case.trial.roles.test
     exploration = Exploration(
         title=f"{dataset.title}: {view}",
-        main=trial.main_table(view),
-        references=tuple(trial.references(view)),
-        labels=trial.labels(view),
+        main=case.main,
+        references=tuple(case.references),
+        labels=case.labels,
         method=method,
         seed=seed,
         held_back=RankLabels(test, dataset.tasks[view].labels[test]),

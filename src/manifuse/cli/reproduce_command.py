@@ -1,40 +1,33 @@
-"""``manifuse reproduce``: the paper's experiments, resumable."""
+"""``manifuse reproduce``: the paper's experiments. A run that was stopped can be continued."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from manifuse import __version__
 from manifuse.cli.console import people, say
 from manifuse.errors import InputError, require
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
-from manifuse.study.experiments.engine import PROCESSES, check_engine
+from manifuse.study.experiments.engine import workers
 from manifuse.study.experiments.plan import Experiment, experiments_named, methods_named
-from manifuse.study.experiments.runner import Plan, Progress, run
-from manifuse.study.experiments.store import Store
+from manifuse.study.experiments.runner import missing_jobs, run
+from manifuse.study.experiments.store import open_store
 
 
 def run_reproduce(
-    names: Sequence[str],
-    methods: Sequence[str],
-    out: Path,
-    data: Path | None,
-    *,
-    trials: int,
-    jobs: int,
-    engine: str = PROCESSES,
+    names: Sequence[str], methods: Sequence[str], out: Path, data: Path | None, *, trials: int, jobs: int, engine: str
 ) -> int:
-    """Run what the store lacks of the experiments named, or of all whose data are there.
+    """Run what the store lacks of the experiments named; without names, of all whose data are there.
 
     Returns
     -------
     int
-        Rows with status failed among those written.
+        How many of the rows written have status failed.
 
     Raises
     ------
@@ -44,43 +37,40 @@ def run_reproduce(
         If the disk is full.
     """
     require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
-    check_engine(engine)
-    folder = data_folder(data)
+    folder, chosen = data_folder(data), methods_named(methods)
     wanted = [experiment for experiment in experiments_named(names) if _is_there(experiment, folder, bool(names))]
-    plan = Plan(wanted, methods_named(methods), trials, folder.absolute(), jobs, engine)
-    columns = (
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False),
+        console=people,
     )
-    with Store(out, version=__version__) as store, Bar(*columns, console=people) as bar:
+    start, written = time.perf_counter(), []
+    with workers(engine, jobs) as each, open_store(out, version=__version__) as store, bar:
         if store.was_cut:
-            say(f"The last row in {out} was cut short by a run that was killed; its task is run again.")
+            say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
-        work = bar.add_task("starting", total=None)
-        totals = run(
-            plan,
-            store,
-            Progress(
-                total=lambda total: bar.update(work, total=total),
-                step=lambda what: bar.update(work, advance=1, description=what),
-            ),
-        )
+        missing = missing_jobs(wanted, chosen, trials, folder.absolute(), store.keys)
+        work = bar.add_task("starting", total=2 * sum(map(len, missing)))
+        for step, rows in run(missing, store, each):
+            bar.update(work, advance=1, description=step)
+            written += rows
+    failed = sum(row.status == "failed" for row in written)
     say(
-        f"{totals.rows} rows written to {out} beside {before} from before, {totals.failed} of them failed; "
-        f"{totals.seconds:.0f} s, at most {totals.peak_gib:.1f} GiB."
+        f"{len(written)} rows written to {out} beside {before} from before, {failed} of them failed; "
+        f"{time.perf_counter() - start:.0f} s."
     )
-    return totals.failed
+    return failed
 
 
 def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:
-    """Whether the data are there; if not, and the experiment was asked for, the loader says what is missing."""
+    """Whether the data are there; if not and the experiment was named, the loader says what is missing."""
     entry = CATALOGUE[experiment.dataset]
     if named and not entry.is_there(folder):
-        entry.load(folder)  # which refuses, and says what is missing
+        entry.load(folder)  # refuses, and says what is missing
     if named or entry.is_there(folder):
         return True
     if not folder.is_dir():

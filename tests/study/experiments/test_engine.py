@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from manifuse.cluster import connection
 
 import manifuse as mf
 from manifuse.errors import MissingExtraError
+from manifuse.study.experiments import engine
 from manifuse.study.experiments.engine import workers
 
 
@@ -66,7 +66,7 @@ def test_the_jobs_of_a_worker_that_dies_are_done_by_others(dask_workers, tmp_pat
 
 
 def test_a_job_that_takes_every_worker_down_ends_in_one_sentence(dask_workers, tmp_path):
-    with pytest.raises(mf.ManifuseError, match="took every worker down"):
+    with pytest.raises(mf.ManifuseError, match="took down every worker"):
         list(dask_workers(work, [Job(0, tmp_path / "marker", leaves_marker=False)], 0))
 
 
@@ -81,7 +81,7 @@ def test_a_scheduler_elsewhere_is_connected_to():
 
 def test_a_scheduler_that_is_not_there_is_refused(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(connection, "PATIENCE", 1)
+    monkeypatch.setattr(engine, "PATIENCE", 1)
     with (
         pytest.raises(mf.InputError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"),
         workers("dask://127.0.0.1:9", 1),

@@ -14,11 +14,13 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.experiments import runner
-from manifuse.study.experiments.methods import METHODS, Case, Method
+from manifuse.study.experiments.engine import workers
+from manifuse.study.experiments.methods import METHODS, Method
 from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
-from manifuse.study.experiments.protocol import Protocol, Trial
-from manifuse.study.experiments.runner import Plan, Progress, run
-from manifuse.study.experiments.store import Store, read_rows
+from manifuse.study.experiments.protocol import Protocol, Roles
+from manifuse.study.experiments.runner import missing_jobs, run
+from manifuse.study.experiments.store import open_store, read_rows
+from manifuse.study.experiments.trial import Trial, train_rankers
 
 pytest.importorskip("torch")
 
@@ -30,18 +32,29 @@ def attributes(rng, rows=400):
 
 
 def run_on_attributes(monkeypatch):
-    """Let all experiments load this small data set, and the digits be under its protocol."""
+    """Let every experiment load this small data set, and give the digits a protocol for it."""
     dataset = attributes(np.random.default_rng(0))
     monkeypatch.setattr(runner, "_load", lambda name, folder: dataset)
-    experiment = Experiment("digits", "digits", Protocol("coupled", training=60, validation=60, region=90))
+    experiment = Experiment("digits", "Digits", "digits", Protocol("coupled", training=60, validation=60, region=90))
     monkeypatch.setitem(EXPERIMENTS, "digits", experiment)
     return experiment
 
 
+METHODS_RUN = ("Ind", "mean", "impute and stack")
+
+
 @pytest.fixture
-def plan(monkeypatch, tmp_path):
-    experiment = run_on_attributes(monkeypatch)
-    return Plan([experiment], ("Ind", "mean", "impute and stack"), 1, tmp_path, 1)
+def experiment(monkeypatch):
+    return run_on_attributes(monkeypatch)
+
+
+def run_all(experiment, folder, methods=METHODS_RUN):
+    """Run one trial into a results folder; return the steps, and the rows that were written."""
+    with workers("processes", 1) as each, open_store(folder, version="1") as store:
+        missing = missing_jobs([experiment], methods, 1, folder, store.keys)
+        found = list(run(missing, store, each))
+    assert len(found) == 2 * sum(map(len, missing))
+    return [step for step, _ in found], [row for _, rows in found for row in rows]
 
 
 def without_seconds(folder):
@@ -51,13 +64,12 @@ def without_seconds(folder):
     ]
 
 
-def test_every_method_of_every_task_is_a_row_done_or_with_its_reason(plan, tmp_path):
-    steps, totals = [], []
-    with Store(tmp_path / "out", version="1") as store:
-        found = run(plan, store, Progress(total=totals.append, step=steps.append))
+def test_every_method_of_every_task_is_a_row_done_or_with_its_reason(experiment, tmp_path):
+    steps, written = run_all(experiment, tmp_path / "out")
+    assert steps == ["digits, trial 1: rankers"] * 2 + ["digits, trial 1: methods"] * 2
     rows = read_rows(tmp_path / "out")
-    assert len(rows) == found.rows == 2 * 3
-    assert totals == [len(steps)]
+    assert rows == written
+    assert len(rows) == 2 * 3
     assert {(row.method, row.status) for row in rows} == {
         ("Ind", "done"),
         ("mean", "done"),
@@ -65,53 +77,52 @@ def test_every_method_of_every_task_is_a_row_done_or_with_its_reason(plan, tmp_p
     }
     assert all(row.reason for row in rows if row.status == "skipped")
     assert all(0.5 < row.accuracy <= 1 and row.seconds > 0 for row in rows if row.method == "Ind")
-    assert found.peak_gib > 0.05
 
 
-def test_a_second_run_adds_only_what_is_missing(plan, tmp_path):
-    with Store(tmp_path / "out", version="1") as store:
-        run(plan, store)
-        before = read_rows(tmp_path / "out")
-        assert run(plan, store).rows == 0
-        longer = Plan(plan.experiments, (*plan.methods, "MTL2"), 1, tmp_path, 1)
-        assert run(longer, store).rows == 2
-    assert read_rows(tmp_path / "out")[: len(before)] == before
-    assert {row.method for row in read_rows(tmp_path / "out")[len(before) :]} == {"MTL2"}
+def test_a_second_run_adds_only_what_is_missing(experiment, tmp_path):
+    _, before = run_all(experiment, tmp_path)
+    assert run_all(experiment, tmp_path) == ([], [])
+    _, added = run_all(experiment, tmp_path, (*METHODS_RUN, "MTL2"))
+    assert read_rows(tmp_path) == before + added
+    assert [row.method for row in added] == ["MTL2"] * 2
 
 
-def test_a_method_that_fails_is_a_row_and_the_run_goes_on(plan, tmp_path, monkeypatch):
+def test_a_method_that_fails_is_a_row_and_the_run_goes_on(experiment, tmp_path, monkeypatch):
     def fail(case):
         raise ZeroDivisionError("by design")
 
-    monkeypatch.setattr(runner, "METHODS", {**METHODS, "mean": Method("mean", fail, lambda case: "")})
-    with Store(tmp_path / "out", version="1") as store:
-        assert run(plan, store).failed == 2
-    failed = [row for row in read_rows(tmp_path / "out") if row.status == "failed"]
+    monkeypatch.setattr(runner, "METHODS", {**METHODS, "mean": Method("mean", fail)})
+    run_all(experiment, tmp_path)
+    failed = [row for row in read_rows(tmp_path) if row.status == "failed"]
     assert [row.reason for row in failed] == ["ZeroDivisionError: by design"] * 2
     assert all(row.accuracy is None for row in failed)
     monkeypatch.setattr(runner, "METHODS", METHODS)
-    with Store(tmp_path / "out", version="1") as store:
-        again = run(plan, store)
-    assert (again.rows, again.failed) == (2, 0)
-    rows = read_rows(tmp_path / "out")
+    _, again = run_all(experiment, tmp_path)
+    assert [(row.method, row.status) for row in again] == [("mean", "done")] * 2
+    rows = read_rows(tmp_path)
     assert len(rows) == len({row.key for row in rows}) == 2 * 3
     assert not [row for row in rows if row.status == "failed"]
 
 
-def test_rankers_that_cannot_be_trained_fail_their_trial(plan, tmp_path):
-    few = Experiment("attributes", "attributes", Protocol("coupled", training=60, validation=300, region=90))
-    with Store(tmp_path / "out", version="1") as store:
-        run(Plan([few], ("Ind",), 1, tmp_path, 1), store)
-    assert all("to test on" in row.reason for row in read_rows(tmp_path / "out"))
+@pytest.mark.usefixtures("experiment")
+def test_rankers_that_cannot_be_trained_fail_their_trial(tmp_path):
+    few = Experiment(
+        "attributes", "Attributes", "attributes", Protocol("coupled", training=60, validation=300, region=90)
+    )
+    run_all(few, tmp_path)
+    rows = read_rows(tmp_path)
+    assert len(rows) == 2 * 3
+    assert all(row.reason.startswith("training of a0: InputError") and "to test on" in row.reason for row in rows)
 
 
-def test_a_row_alone_gives_its_trial_again(plan, tmp_path):
-    with Store(tmp_path / "out", version="1") as store:
-        run(plan, store)
-    row = next(row for row in read_rows(tmp_path / "out") if row.method == "mean")
-    trial = Trial.prepare(attributes(np.random.default_rng(0)), plan.experiments[0].protocol, row.seed, deep=True)
-    outcome = METHODS[row.method].measure(Case(trial, row.task))
-    assert trial.test_accuracy(row.task, outcome.predictions) == pytest.approx(row.accuracy, abs=1e-12)
+def test_a_row_alone_gives_its_trial_again(experiment, tmp_path):
+    _, rows = run_all(experiment, tmp_path)
+    row = next(row for row in rows if row.method == "mean")
+    dataset = attributes(np.random.default_rng(0))
+    roles = Roles.draw(dataset, experiment.protocol, row.seed)
+    rankers = {task: train_rankers(dataset, roles, task, deep=True) for task in dataset.tasks}
+    case = Trial(dataset, experiment.protocol, row.seed, roles, rankers).case(row.task)
+    assert case.test_accuracy(METHODS[row.method].run(case).predictions) == pytest.approx(row.accuracy, abs=1e-12)
 
 
 #: The command line in a process that is killed as soon as it has stored rows of one task.
@@ -120,7 +131,7 @@ import os, signal
 import pytest
 from manifuse.cli.app import main
 from manifuse.study.experiments.store import Store
-from tests.experiments.test_runner import run_on_attributes
+from tests.study.experiments.test_runner import run_on_attributes
 
 append = Store.append
 
@@ -135,7 +146,7 @@ main()
 
 
 @pytest.fixture
-def processes_run_on_attributes(plan):
+def processes_run_on_attributes(experiment):
     """Let the processes of a run see what is patched here."""
     cloudpickle.register_pickle_by_value(runner)
     yield
@@ -150,7 +161,7 @@ def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path, monke
 
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     command = [sys.executable, "-c", KILLED, *arguments(killed, 1)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(read_rows(killed)) == 2
     for folder, jobs in ((killed, 2), (whole, 1)):

@@ -12,7 +12,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.errors import OutputError
-from manifuse.study.experiments.store import Row, Store, read_rows, select
+from manifuse.study.experiments.store import Row, open_store, read_rows, select
 
 
 def row(**changes):
@@ -35,7 +35,7 @@ def row(**changes):
 
 def test_rows_come_back_as_they_went(tmp_path):
     rows = [row(), row(method="JMD", status="failed", accuracy=None, seconds=None, reason="why")]
-    with Store(tmp_path / "results", version="1") as store:
+    with open_store(tmp_path / "results", version="1") as store:
         store.append(rows)
     assert read_rows(tmp_path / "results") == rows
     assert select(rows, method="JMD", status="failed") == rows[1:]
@@ -45,18 +45,18 @@ def test_rows_come_back_as_they_went(tmp_path):
 
 def test_a_row_is_there_once_however_often_it_is_appended(tmp_path):
     for _ in range(2):
-        with Store(tmp_path, version="1") as store:
+        with open_store(tmp_path, version="1") as store:
             store.append([row()])
             store.append([row(accuracy=0.1), row(trial=1)])
     assert [found.accuracy for found in read_rows(tmp_path)] == [0.9, 0.9]
 
 
 def test_a_half_written_last_row_is_cut_off_and_no_other(tmp_path):
-    with Store(tmp_path, version="1") as store:
+    with open_store(tmp_path, version="1") as store:
         store.append([row(), row(trial=1)])
     path = tmp_path / "rows.jsonl"
     path.write_bytes(path.read_bytes()[:-40])
-    with Store(tmp_path, version="1") as store:
+    with open_store(tmp_path, version="1") as store:
         assert store.was_cut
         assert store.keys == {row().key}
         store.append([row(trial=1)])
@@ -64,9 +64,13 @@ def test_a_half_written_last_row_is_cut_off_and_no_other(tmp_path):
 
 
 def test_a_folder_is_written_to_by_one_run_at_a_time(tmp_path):
-    with Store(tmp_path, version="1"), pytest.raises(mf.InputError, match="Another run"):
-        Store(tmp_path, version="1")
-    with Store(tmp_path, version="1") as store:
+    with (
+        open_store(tmp_path, version="1"),
+        pytest.raises(mf.InputError, match="Another run"),
+        open_store(tmp_path, version="1"),
+    ):
+        pass
+    with open_store(tmp_path, version="1") as store:
         assert not store.was_cut
 
 
@@ -81,30 +85,30 @@ def spoil(folder, line):
         (lambda folder: spoil(folder, b"{}\n"), r"Row 2 .* damaged"),
         (lambda folder: spoil(folder, b"\xff\xfe\n"), r"Row 2 .* damaged"),
         (lambda folder: (folder / "run.json").unlink(), "no readable run"),
-        (lambda folder: (folder / "run.json").write_text('{"format": 99, "manifuse": "9"}'), "results format 99"),
+        (lambda folder: (folder / "run.json").write_text('{"format": 99, "manifuse": "9"}'), "results of format 99"),
         (lambda folder: (folder / "run.json").write_text('{"format": 1, "manifuse": "0"}'), "results of manifuse 0"),
     ],
 )
 def test_a_folder_that_is_not_this_runs_is_refused_and_left_as_it_was(harm, says, tmp_path):
-    with Store(tmp_path, version="1") as store:
+    with open_store(tmp_path, version="1") as store:
         store.append([row()])
     harm(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(mf.InputError, match=says):
-        Store(tmp_path, version="1")
+    with pytest.raises(mf.InputError, match=says), open_store(tmp_path, version="1"):
+        pass
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_place_that_is_no_results_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(mf.InputError, match="is a file"):
-        Store(tmp_path / "file", version="1")
+    with pytest.raises(mf.InputError, match="is a file"), open_store(tmp_path / "file", version="1"):
+        pass
     with pytest.raises(mf.InputError, match="holds no rows"):
         read_rows(tmp_path)
 
 
 def test_a_full_disk_loses_the_rows_in_flight_and_no_other(tmp_path, monkeypatch):
-    with Store(tmp_path, version="1") as store:
+    with open_store(tmp_path, version="1") as store:
         store.append([row()])
         before = (tmp_path / "rows.jsonl").read_bytes()
 
@@ -123,12 +127,12 @@ def test_a_full_disk_loses_the_rows_in_flight_and_no_other(tmp_path, monkeypatch
 WRITER = """
 import sys
 from pathlib import Path
-from manifuse.study.experiments.store import Row, Store
-with Store(Path(sys.argv[1]), version="1") as store:
+from manifuse.study.experiments.store import Row, open_store
+with open_store(Path(sys.argv[1]), version="1") as store:
+    common = {"dataset": "hw", "protocol": "decoupled", "task": "fac", "status": "done", "seed": 1, "provenance": {}}
     for trial in range(100_000):
         rows = [
-            Row("hw", "decoupled", "fac", trial, f"m{k}", "done", 0.5, 1.0, "", {"pad": "x" * 3000}, 1, {})
-            for k in range(5)
+            Row(trial=trial, method=f"m{k}", hyperparameters={"pad": "x" * 3000}, **common) for k in range(5)
         ]
         store.append(rows)
 """
@@ -143,7 +147,7 @@ def test_a_run_killed_at_any_moment_leaves_whole_rows(tmp_path):
         time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        with Store(tmp_path, version="1"):
+        with open_store(tmp_path, version="1"):
             rows = read_rows(tmp_path)
         assert len({found.key for found in rows}) == len(rows) > 0
         lines = (tmp_path / "rows.jsonl").read_text().splitlines()

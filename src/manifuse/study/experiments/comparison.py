@@ -1,7 +1,7 @@
-"""Two methods compared on the trials that both have done: differences, intervals, tests.
+"""Two methods compared on the trials in which both are done: differences, intervals, tests.
 
-Trials are splits of the same rows, so they are not independent: intervals and tests speak of this data set and
-of how much a result depends on the split, not of a population of data sets.
+Trials are splits of the same rows, so they are not independent. Intervals and tests say how much a result on this data
+set depends on the split. They say nothing about a population of data sets.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from manifuse.kernels.arrays import FloatArray
 CONFIDENCE, SIGNIFICANT = 0.95, 0.05
 MEAN = "mean over tasks"
 
-#: Accuracies that differ by less are equal; they are ratios of counts, rounded in the last place.
+#: Accuracies that differ by less than this are equal: they are ratios of counts, so only rounding makes them differ.
 SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A method less another over the trials that both have done.
+    """The accuracy of a method minus that of another, over the trials in which both are done.
 
     Attributes
     ----------
     task : str
     trials : int
     mean, low, high : float
-        Mean difference and its t-interval over trials, NaN with fewer than two of them.
+        Mean difference, NaN without trials, and its t-interval over trials, NaN with fewer than two trials.
     p, adjusted : float
-        Of the Wilcoxon signed-rank test, and after Holm's correction for the tasks of the dataset.
+        p-value of the Wilcoxon signed-rank test, before and after Holm's correction for the tasks of the dataset.
     wins, ties, losses : int
-        Trials.
+        Number of trials.
     """
 
     task: str
@@ -50,14 +50,14 @@ class Difference:
 
     @property
     def verdict(self) -> int:
-        """1 if significantly better, -1 if significantly worse, else 0; 0 as well where mean and wins disagree."""
+        """1 if significantly better, -1 if significantly worse, else 0; also 0 if mean and wins disagree."""
         agree = np.sign(self.mean) == np.sign(self.wins - self.losses)
         return int(np.sign(self.mean)) if agree and self.adjusted < SIGNIFICANT else 0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method less another, task by task and in the mean over tasks."""
+    """The accuracy of a method minus that of another, task by task and in the mean over tasks."""
 
     method: str
     against: str
@@ -67,11 +67,8 @@ class Comparison:
     @property
     def cells(self) -> tuple[int, int, int]:
         """Wins, ties and losses over tasks and trials."""
-        return (
-            sum(task.wins for task in self.tasks),
-            sum(task.ties for task in self.tasks),
-            sum(task.losses for task in self.tasks),
-        )
+        wins, ties, losses = zip(*((task.wins, task.ties, task.losses) for task in self.tasks), strict=True)
+        return sum(wins), sum(ties), sum(losses)
 
     @property
     def in_the_mean(self) -> tuple[int, int, int]:
@@ -86,7 +83,7 @@ class Comparison:
 
 
 def compare(method: str, against: str, tasks: Sequence[str], differences: FloatArray) -> Comparison:
-    """Compare two methods by their differences in accuracy, (tasks, trials), NaN where one is not done."""
+    """Compare two methods by their differences in accuracy, shape (tasks, trials), NaN where one is not done."""
     wilcoxon = [signed_rank(row) for row in differences]
     by_task = [
         _difference(task, row, p, adjusted)
@@ -98,7 +95,7 @@ def compare(method: str, against: str, tasks: Sequence[str], differences: FloatA
 
 
 def interval(differences: FloatArray) -> tuple[float, float]:
-    """t-interval of the mean at `CONFIDENCE`; NaN for fewer than two differences."""
+    """Return the t-interval of the mean at the level `CONFIDENCE`; NaN for fewer than two differences."""
     if len(differences) < 2:
         return np.nan, np.nan
     error = differences.std(ddof=1) / np.sqrt(len(differences))
@@ -107,17 +104,17 @@ def interval(differences: FloatArray) -> tuple[float, float]:
 
 
 def signed_rank(differences: FloatArray) -> float:
-    """Two-sided p-value of the Wilcoxon signed-rank test, NaN left out; 1 if all differences are zero."""
+    """Return the two-sided p-value of the Wilcoxon signed-rank test without NaN; 1 if all differences are zero."""
     finite = differences[np.isfinite(differences)]
     if not len(finite):
         return np.nan
-    # Rounded, for ranks that are equal must not be told apart by the last place; zeros say nothing.
+    # Rounding keeps equal differences equal, so that they share a rank; the test leaves zeros out.
     moved = np.round(finite, 12)[np.abs(finite) >= SAME]
     return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values of one family by Holm's step-down rule; NaN stays NaN and counts for none.
+    """Correct p-values of one family by Holm's step-down rule; NaN stays NaN and is not counted.
 
     Examples
     --------
@@ -134,7 +131,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def count(differences: FloatArray) -> tuple[int, int, int]:
-    """Wins, ties and losses; NaN is none of them."""
+    """Count wins, ties and losses; NaN is none of them."""
     wins, losses = int(np.sum(differences >= SAME)), int(np.sum(differences <= -SAME))
     return wins, int(np.sum(np.isfinite(differences))) - wins - losses, losses
 

@@ -14,7 +14,7 @@ from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw
 from manifuse.report.grid import Cell, Grid, line
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.experiments.methods import METHODS, Case
+from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.protocol import Protocol, Trial
 
@@ -73,8 +73,9 @@ def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], 
         trial = Trial.prepare(dataset, EXPERIMENTS[dataset.name].protocol, split, tick=tick)
         for view in dataset.tasks:
             for method in SHOWN:
-                outcome = METHODS[method].measure(Case(trial, view))
-                collected[method][view].append(trial.test_accuracy(view, outcome.predictions))
+                case = trial.case(view)
+                outcome = METHODS[method].run(case)
+                collected[method][view].append(case.test_accuracy(outcome.predictions))
                 if method == "JMD" and outcome.refinement is not None:
                     refinements[view] = outcome.refinement
                 tick()

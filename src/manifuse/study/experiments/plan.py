@@ -1,4 +1,4 @@
-"""The plan: which data set goes under which protocol, by the name that the command line knows."""
+"""The plan: which data set has which protocol, by the name that the command line knows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.protocol import Protocol
 
-#: Seed of the first trial; later ones count on. Seeds below served the choice of defaults (docs/decisions.md).
+#: Seed of the first trial; every later trial adds one. The defaults were chosen on lower seeds (docs/decisions.md).
 FIRST_SEED = 100
 
 
@@ -22,66 +22,72 @@ class Experiment:
     Attributes
     ----------
     name : str
+    title : str
+        The name as people write it.
     dataset : str
         Name in the catalogue of data sets.
     protocol : Protocol
     deviations : tuple of str
-        How the protocol differs from the paper's, a sentence each; how the data do, the data set says.
+        How the protocol differs from the paper's, one sentence each. How the data differ, the data set says.
     """
 
     name: str
+    title: str
     dataset: str
     protocol: Protocol
     deviations: tuple[str, ...] = ()
 
 
-_STRICT = "Rows that any ranker was trained on are no test rows, which leaves fewer than the paper tests on."
-_STAND_IN = "Not in the paper: it stands in for Shoes, whose data are not to be had."
+_STRICT = "Rows on which any ranker was trained are not test rows, so there are fewer than the paper tests on."
+_REPLACES_SHOES = "Not in the paper: it replaces Shoes, whose data are not available."
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         Experiment(
             "pubfig",
+            "PubFig",
             "pubfig",
             Protocol("coupled", region=300),
             (f"{_STRICT} Each attribute draws its 200 training rows from the same 300.",),
         ),
-        Experiment("osr", "osr", Protocol("coupled"), (_STRICT,)),
-        Experiment("shoes", "shoes", Protocol("decoupled")),
+        Experiment("osr", "OSR", "osr", Protocol("coupled"), (_STRICT,)),
+        Experiment("shoes", "Shoes", "shoes", Protocol("decoupled")),
         Experiment(
             "pubfig-decoupled",
+            "PubFig, decoupled",
             "pubfig",
             Protocol("decoupled", validation=100, main_half=422),
             (
-                f"{_STAND_IN} 772 rows do not make two halves of 200 training and 200 validation rows beside 200 "
-                "pairs: 100 rows validate, and the reference rankers are trained on pairs, too.",
+                f"{_REPLACES_SHOES} 772 rows are too few for 200 pairs and two halves with 200 training and 200 "
+                "validation rows each. So 100 rows validate, and the reference rankers are trained on pairs, too.",
             ),
         ),
-        Experiment("osr-decoupled", "osr", Protocol("decoupled"), (_STAND_IN,)),
-        Experiment("cal7", "cal7", Protocol("decoupled")),
-        Experiment("nus", "nus", Protocol("decoupled")),
-        Experiment("hw", "hw", Protocol("decoupled")),
-        Experiment("awa", "awa", Protocol("coupled"), (_STRICT,)),
-        Experiment("digits", "digits", Protocol("decoupled"), ("Not in the paper: it comes with scikit-learn.",)),
+        Experiment("osr-decoupled", "OSR, decoupled", "osr", Protocol("decoupled"), (_REPLACES_SHOES,)),
+        Experiment("cal7", "Cal7", "cal7", Protocol("decoupled")),
+        Experiment("nus", "NUS", "nus", Protocol("decoupled")),
+        Experiment("hw", "HW", "hw", Protocol("decoupled")),
+        Experiment("awa", "AWA", "awa", Protocol("coupled"), (_STRICT,)),
+        Experiment(
+            "digits", "Digits", "digits", Protocol("decoupled"), ("Not in the paper: it comes with scikit-learn.",)
+        ),
     )
 }
 
 
 def experiments_named(names: Iterable[str]) -> list[Experiment]:
-    """Look experiments up; all of them for no name.
+    """Look experiments up by name; without names, return all of them.
 
     Raises
     ------
     InputError
         If one is unknown; the sentence says which is nearest.
     """
-    wanted = list(dict.fromkeys(names)) or list(EXPERIMENTS)
-    return [look_up(name, EXPERIMENTS, kind="data set") for name in wanted]
+    return [look_up(name, EXPERIMENTS, kind="data set") for name in dict.fromkeys(names)] or [*EXPERIMENTS.values()]
 
 
 def methods_named(names: Iterable[str]) -> list[str]:
-    """Look methods up, in the order of the tables; all of them for no name.
+    """Look methods up by name, in the order of the tables; without names, return all of them.
 
     Raises
     ------
@@ -93,7 +99,7 @@ def methods_named(names: Iterable[str]) -> list[str]:
 
 
 def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
-    """How data and protocol of these experiments differ from the paper's, as far as the data are there to say so."""
+    """Say how the data of these experiments, if they are there, and the protocols differ from the paper's."""
     sentences = {}
     for name in names:
         if name not in EXPERIMENTS:
@@ -104,6 +110,6 @@ def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
         try:
             of_data = entry.load(folder).deviations if entry.is_there(folder) else ()
         except InputError as error:
-            of_data = (f"What the data say of themselves could not be read: {error}",)
+            of_data = (f"The data could not be read, so how they differ is not known: {error}",)
         sentences[name] = [*of_data, *experiment.deviations]
     return sentences

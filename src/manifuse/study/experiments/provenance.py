@@ -1,4 +1,4 @@
-"""Where a row of results comes from: commit, versions."""
+"""Where a row of results comes from: commit, versions, checksum of the data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from manifuse.study.datasets.dataset import Dataset
 
 @cache
 def provenance() -> dict[str, str]:
-    """Commit of the code (with ``+`` if files differ from it) and the versions that matter."""
+    """Return the commit of the code, with ``+`` if files under ``src`` differ from it, and the `versions`."""
     return {"commit": _commit(), **versions()}
 
 
 def versions() -> dict[str, str]:
-    """Versions that results depend on: of this package, Python, and what it computes with."""
-    names = ("numpy", "scipy", "scikit-learn", *(name for name in ("torch",) if find_spec(name) is not None))
-    return {"manifuse": version("manifuse"), "python": platform.python_version()} | {
-        name: version(name) for name in names
-    }
+    """Return the versions that results depend on: of this package, Python and the numerical libraries."""
+    names = ["numpy", "scipy", "scikit-learn"] + ["torch"] * (find_spec("torch") is not None)
+    own = {"manifuse": version("manifuse"), "python": platform.python_version()}
+    return own | {name: version(name) for name in names}
 
 
 def data_digest(dataset: Dataset) -> str:
-    """First digits of a checksum over the checksums of a data set's files; empty for bundled data."""
+    """Return the first 12 digits of a checksum over the checksums of a data set's files; empty for bundled data."""
     if not dataset.checksums:
         return ""
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
@@ -38,9 +37,10 @@ def data_digest(dataset: Dataset) -> str:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write tidy rows as CSV, columns as the first row has them."""
+    """Write tidy rows as CSV; where a row lacks a column of another row, its cell is empty."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer = csv.DictWriter(file, fieldnames=columns, restval="")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.errors import InputError, look_up
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.report.grid import as_latex

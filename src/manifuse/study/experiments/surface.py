@@ -1,4 +1,4 @@
-"""The accuracy surface over the two hyperparameters of the f-diffusion, as result rows hold it."""
+"""The accuracy surface over the two hyperparameters of the f-diffusion, which result rows of JMD have."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Surface:
     dataset, task : str
     trial : int
     values : (step sizes, weight scales) array
-        NaN where a cell has none.
-    step_sizes, weight_scales : tuple of float
+        In [0, 1]; NaN where a cell has no value.
+    step_sizes, weight_scales : list of float
         The axes, delta and sigma², in logarithmic steps.
     step_size, weight_scale : float
         What was chosen.
@@ -31,24 +31,22 @@ class Surface:
     task: str
     trial: int
     values: FloatArray
-    step_sizes: tuple[float, ...]
-    weight_scales: tuple[float, ...]
+    step_sizes: list[float]
+    weight_scales: list[float]
     step_size: float
     weight_scale: float
 
 
 def surfaces_of(rows: Sequence[Row]) -> list[Surface]:
-    """Surfaces of the rows that hold one."""
+    """Return the surfaces of the rows that have one."""
+    axes = ("step_sizes", "weight_scales", "step_size", "weight_scale")
     return [
         Surface(
-            dataset=row.dataset,
-            task=row.task,
-            trial=row.trial,
-            values=np.array(row.hyperparameters["surface"], dtype=float),
-            step_sizes=tuple(row.hyperparameters["step_sizes"]),
-            weight_scales=tuple(row.hyperparameters["weight_scales"]),
-            step_size=row.hyperparameters["step_size"],
-            weight_scale=row.hyperparameters["weight_scale"],
+            row.dataset,
+            row.task,
+            row.trial,
+            np.array(row.hyperparameters["surface"], dtype=float),
+            **{name: row.hyperparameters[name] for name in axes},
         )
         for row in rows
         if row.hyperparameters.get("surface")
@@ -56,16 +54,16 @@ def surfaces_of(rows: Sequence[Row]) -> list[Surface]:
 
 
 def roughness(values: FloatArray) -> float:
-    """How little neighbouring cells know of each other: Geary's C, 0 if smooth, 1 in the mean if in any order.
+    """Return Geary's C: 0 if neighbouring cells are alike, 1 in the mean if the cells are in any order.
 
-    The mean squared difference of neighbours against that of any two cells. Unlike the fit of a quadratic it
-    does not ask a smooth surface to have one top, and unlike differences against the range it does not hang on
-    the two most extreme cells.
+    It divides the mean squared difference of neighbours by that of any two cells. A smooth surface may have
+    several peaks, which the fit of a quadratic would not allow. Dividing by the range instead would make the
+    result depend on the two most extreme cells.
 
     Parameters
     ----------
     values : (p, q) array
-        NaN is left out.
+        Cells that are NaN are left out.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The toy experiment (section 3.1): how well the relation of twelve tasks is found again from decoupled scores."""
+"""The toy experiment (section 3.1): how well decoupled scores reveal the relation of twelve tasks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from manifuse.backends.host import Host
 from manifuse.diffusion.joint import diffuse
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.relevance import weigh_pairs
-from manifuse.evidence.tuning import choose_bridges, scalings_to_try
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
+from manifuse.preparation import prepare
 from manifuse.study.datasets.synthetic import TASKS, ToyTasks, group_of
 
 
@@ -25,15 +24,15 @@ class Metrics:
     Attributes
     ----------
     true : array
-        From the coupled predictions: what is to be found.
+        From the coupled predictions. The other metrics estimate it.
     first : array
         Over the first bridges.
     final : array
         Of the refined predictions over the last bridges.
     pairs : array
-        At the thirty pairs alone, no bridge between.
+        At the thirty pairs alone, without a bridge.
     fidelity : array
-        Held-out fidelity of the bridges, negative values as 0.
+        Held-out fidelity of the bridges; negative values are replaced by 0.
     """
 
     true: FloatArray
@@ -45,47 +44,37 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Merit:
-    """How well a metric was found.
+    """How well a metric was estimated.
 
     Attributes
     ----------
     correlation : float
         With the true metric, over all pairs of different tasks.
     within : float
-        Mean alignment of tasks of one group (true value near 1).
+        Mean absolute alignment of different tasks of one group (true value near 1).
     elsewhere : float
-        Mean alignment of all other pairs (true value near 0.1).
+        Mean absolute alignment of all other pairs of tasks (true value near 0.1).
     """
 
     correlation: float
     within: float
     elsewhere: float
 
-    @property
-    def separation(self) -> float:
-        """How far the groups stand out."""
-        return self.within - self.elsewhere
-
 
 def estimate_metrics(
     toy: ToyTasks, method: JointDiffusion, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Metrics:
-    """Take every task as the main predictor once; no labels are used. ``tick`` is called after each."""
-    backend = Host()
+    """Take every task as the main predictor once, without labels. ``tick`` is called after each task."""
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
         problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        bridges, folds, _ = choose_bridges(
-            problem, method, seed, backend, scalings_to_try(problem, method, seed, backend)
-        )
-        evidence = weigh_pairs(bridges, folds, seed)
-        gates = np.array([0.0 if method.ignore_chance and seen.is_chance else 1.0 for seen in evidence])
-        path = diffuse(bridges, method, gates, None)
-        pairs[task, others] = [abs(seen.alignment) for seen in evidence]
-        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in evidence]
+        prepared = prepare(problem, method, None, seed, Host())
+        path = diffuse(problem, prepared.bridges, prepared.active, None)
+        pairs[task, others] = [abs(seen.alignment) for seen in prepared.pair_evidence]
+        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in prepared.pair_evidence]
         for metric, predictions in ((first, problem.start), (final, path.predictions)):
-            arrived = bridges.transport(predictions).values
+            arrived = prepared.bridges.arrive(predictions).references.values
             towards = np.broadcast_to(predictions[:, None], arrived.shape)
             metric[task, others] = np.abs(alignment(towards, arrived))
         tick()
@@ -93,7 +82,7 @@ def estimate_metrics(
 
 
 def merit(metric: FloatArray, true: FloatArray) -> Merit:
-    """Compare a metric with the true one, the diagonal left out."""
+    """Compare a metric with the true one without the diagonal."""
     different = ~np.eye(TASKS, dtype=bool)
     together = same_group() & different
     return Merit(
@@ -104,6 +93,6 @@ def merit(metric: FloatArray, true: FloatArray) -> Merit:
 
 
 def same_group() -> BoolArray:
-    """Which tasks are of one group, (12, 12)."""
+    """Return which tasks are of one group, shape (12, 12)."""
     groups = np.array([group_of(task) for task in range(TASKS)])
     return np.asarray(groups[:, None] == groups[None, :])
