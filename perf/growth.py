@@ -24,10 +24,10 @@ from unittest.mock import patch
 
 import numpy as np
 from machine import describe
+from manifuse.footprint import predicted_bytes
 from scipy.spatial import cKDTree
 
 import manifuse as mf
-from manifuse.footprint import predicted_bytes
 from manifuse.backends.backend import Place
 from manifuse.diffusion.problem import Problem
 from manifuse.study.experiments.provenance import provenance, write_rows

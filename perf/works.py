@@ -21,23 +21,23 @@ from scipy.spatial import cKDTree
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
-from manifuse.study.baselines.tpc import tpc
-from manifuse.cli.app import app as command_line
-from manifuse.diffusion.schemes import ImplicitEuler
 from manifuse.backends.host import HostGraph
+from manifuse.backends.neighbours import Neighbours
+from manifuse.cli.app import app as command_line
+from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion
-from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.prediction import diffuse_prediction
 from manifuse.diffusion.problem import Problem
-from manifuse.run import refine
-from manifuse.refinement import Refinement
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import unit
+from manifuse.refinement import Refinement
+from manifuse.run import refine
+from manifuse.study.baselines.tpc import tpc
 from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Seconds that a coupled run over 30,475 rows may take, by the paper.

@@ -36,7 +36,7 @@ def shift_of(before, after, support=None):
 
 def test_the_metric_is_the_correlation_of_the_columns(result):
     metric = metric_of(result)
-    carried = result._fitted().rounds[-1].transport.values.T
+    carried = result.fit.rounds[-2].arrival.references.values.T
     expected = np.corrcoef([result.main.scores, result.predictions, *carried])
     assert metric.names == ("main", "refined", "reference 1", "reference 2")
     np.testing.assert_allclose(metric.values, expected, atol=1e-12)

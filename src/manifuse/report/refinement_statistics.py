@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from manifuse.diffusion.problem import REPEATED
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sphere import alignment, unit
+from manifuse.kernels.sphere import alignment
 from manifuse.refinement import Refinement
 
 #: A row with less support than this has hardly any evidence behind it.
@@ -66,7 +66,7 @@ class Shift:
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
-        return cls(result.main.keys, result.main.scores, result._refined, result.support)
+        return cls(result.main.keys, result.main.scores, result.scores, result.support)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:
@@ -154,16 +154,10 @@ class Course:
 
 
 def metric_of(result: Refinement) -> Metric:
-    """Align the main predictor, its refinement and the references with each other, over the last bridges."""
-    fit = result._fitted()
-    # The bridges that measured the last state in the history: those of the last step, if one was taken.
-    last = fit.rounds[-1] if result.history[-1].step > 0 else fit.end
-    names, own = [result.main.name], [result.main.scores]
-    if result.accepted:
-        names.append("refined")
-        own.append(result._refined)
-    columns = unit(np.column_stack([*own, last.transport.values]))
-    return Metric((*names, *(entry.name for entry in result.relevance)), columns.T @ columns)
+    """Name the alignments that the refinement found; leave the refined scores out if they were not taken."""
+    names = (result.main.name, "refined", *(entry.name for entry in result.relevance))
+    kept = [index for index in range(len(names)) if index != 1 or result.accepted]
+    return Metric(tuple(names[index] for index in kept), result.metric[np.ix_(kept, kept)])
 
 
 def standings(result: Refinement) -> tuple[Standing, ...]:
@@ -173,7 +167,8 @@ def standings(result: Refinement) -> tuple[Standing, ...]:
 
 def is_coupled(result: Refinement, index: int | None = None) -> bool:
     """Whether this reference, or every one, is known on all main rows, so that it needs no bridge."""
-    return result.choice.standardised[0 if index is None else index + 1] is None
+    bridges = result.fit.bridges
+    return not bridges.anchors if index is None else index in bridges.lookups
 
 
 def by_weight(result: Refinement) -> list[int]:

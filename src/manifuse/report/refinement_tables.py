@@ -168,7 +168,7 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
 
     smoothed = ("none", "")
     if smoothing is not None:
-        smoothed = _named(smoothing.hyperparameters() | {"scale": smoothing.scale}), "chosen by the labels"
+        smoothed = _named(vars(smoothing)), "chosen by the labels"
     rounds = f"{len({step.round for step in taken}):,}", f"of at most {method.rounds:,}, with {len(taken):,} steps"
     weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
     return [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from manifuse.diffusion.joint import Reason
+from manifuse.diffusion.reason import Reason
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
 

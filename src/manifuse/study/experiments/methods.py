@@ -75,12 +75,12 @@ class Method:
 
 
 def describe(result: Refinement) -> dict[str, Any]:
-    """Return the hyperparameters of a row: what a refinement chose, what it weighed, and the accuracy surface."""
-    choice, found = result.choice, result.to_dict()
+    """Return what a refinement chose and found, as the plain data of a row."""
+    found, choice = result.to_dict(), result.choice
     return {
-        **found["hyperparameters"],
         "accepted": found["accepted"],
         "gain": found["gain"],
+        **{name: value for name, value in found["hyperparameters"].items() if name != "recall"},
         "weights": {entry.name: round(entry.weight, DIGITS) for entry in result.relevance},
         "step_sizes": list(choice.step_sizes),
         "weight_scales": list(choice.weight_scales),
