@@ -16,7 +16,8 @@ from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.protocol import Protocol, Trial
+from manifuse.study.experiments.protocol import Protocol
+from manifuse.study.experiments.trial import Trial
 
 #: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
 #: ceiling.
