@@ -1,4 +1,4 @@
-"""Saved refinements: a NumPy archive of named arrays and one text of plain values, without any code (docs/saved.md)."""
+"""Saved refinements: a NumPy archive of named arrays and a text of plain values, without code (docs/saved.md)."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ fields, and refuses everything else. A file holds no name of a class, and nothin
 
 from __future__ import annotations
 
+import collections.abc
 import types
 import typing
-from abc import ABC
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -19,7 +19,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 
-class Saved(ABC):
+class Saved:
     """A noun that files can hold.
 
     A dataclass needs no more than this base: its fields are what a file holds. A noun whose form in a file is another
@@ -44,12 +44,8 @@ class Saved(ABC):
         return made
 
     def check(self) -> None:
-        """Refuse values that do not fit together.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse values that do not fit together with a ``ValueError``; by default they all do."""
+        return
 
 
 def write(value: Any) -> Any:
@@ -92,9 +88,8 @@ def read(hint: Any, value: Any, name: str) -> Any:
     if origin is tuple and isinstance(value, list):
         hints = arguments[:1] * len(value) if arguments[1:] == (Ellipsis,) else arguments
         return tuple(read(each, entry, name) for each, entry in zip(hints, value, strict=True))
-    if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
-        if isinstance(value, Mapping):
-            return {arguments[0](key): read(arguments[1], entry, name) for key, entry in value.items()}
+    if origin is collections.abc.Mapping and isinstance(value, Mapping):
+        return {arguments[0](key): read(arguments[1], entry, name) for key, entry in value.items()}
     if hint is float and value in ("inf", "-inf", "nan"):
         return float(value)
     if hint is sparse.csr_array:
@@ -149,14 +144,16 @@ def _read_array(arguments: tuple[Any, ...], value: Any, name: str) -> NDArray[An
     (numbers,) = typing.get_args(arguments[1])
     if not isinstance(value, np.ndarray) or not np.issubdtype(value.dtype, typing.get_origin(numbers) or numbers):
         raise TypeError(f"{name} is not an array of {numbers}")
+    if value.dtype.kind in "iu" and value.dtype not in (np.int32, np.int64):
+        raise TypeError(f"{name} holds row numbers as {value.dtype}")
     return value
 
 
 def _read_sparse(value: Any) -> sparse.csr_array:
     """Read a square sparse matrix of finite numbers of at least 0."""
     data, indices, starts = (value[name] for name in ("data", "indices", "indptr"))
-    if (data.dtype.kind, indices.dtype.kind, starts.dtype.kind) != ("f", "i", "i"):
-        raise TypeError("a sparse matrix has other numbers than floats between whole numbers")
+    if data.dtype.kind != "f" or not {indices.dtype, starts.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise TypeError("a sparse matrix has other numbers than floats and row numbers")
     matrix = sparse.csr_array((data, indices, starts), shape=(len(starts) - 1, len(starts) - 1))
     matrix.check_format(full_check=True)
     if not is_amount(data):

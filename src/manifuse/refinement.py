@@ -263,8 +263,8 @@ class Refinement(Saved):
 
         Notes
         -----
-        A refinement keeps what every round mixed, but not what the rounds worked on. The first call repeats the rounds,
-        on this machine.
+        A refinement keeps what every round mixed, but not what the rounds worked on. The first call repeats the
+        rounds, on this machine.
         """
         return self.apply_with_support(new)[0]
 
@@ -304,9 +304,9 @@ class Refinement(Saved):
             before, after = self.accuracy["before"], self.accuracy["after"]
             lines += [f"{name} on the labels: {before[name]:.4f} before, {after[name]:.4f} after" for name in before]
         lines += [
-            f"{entry.name}: weight {entry.weight:.2f}, alignment {entry.held_out_alignment:.2f} on {entry.pairs} pairs "
-            f"(chance {entry.chance_alignment:.2f}), fidelity {entry.fidelity:.2f}, {entry.reached:.0%} of the rows "
-            "reached"
+            f"{entry.name}: weight {entry.weight:.2f}, alignment {entry.held_out_alignment:.2f} on {entry.pairs} "
+            f"pairs (chance {entry.chance_alignment:.2f}), fidelity {entry.fidelity:.2f}, {entry.reached:.0%} of the "
+            "rows reached"
             for entry in self.relevance
         ]
         return "\n".join(lines)

@@ -94,16 +94,16 @@ def test_large_tables_are_searched_approximately_with_their_recall_kept(rng):
 
 
 def test_exact_search_is_for_tables_that_it_can_afford(monkeypatch):
-    class Searched(Exception):
+    class SearchedError(Exception):
         pass
 
     def refuse(*_, **__):
-        raise Searched
+        raise SearchedError
 
     monkeypatch.setattr(host_module, "approximate_neighbours", refuse)
     table, work = np.random.default_rng(0).random((60, 8)), 60**2 * 8
     assert mf.Host(exact_work=work).search(table, Query(5, True), np.random.default_rng(0)).recall == 1.0
-    with pytest.raises(Searched):
+    with pytest.raises(SearchedError):
         mf.Host(exact_work=work - 1).search(table, Query(5, True), np.random.default_rng(0))
     assert mf.Host().exact_work > 60_000**2 * 128
 

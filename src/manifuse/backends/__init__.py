@@ -1,0 +1,1 @@
+"""Backends: where neighbours are searched and edges are kept."""

@@ -50,7 +50,8 @@ class Scaling:
     means, deviations : (d,) array
         Of the columns; the deviation of a constant column is 0.
     divisors : (d,) array
-        Standard deviations, or ones. A constant column that is standardised has an infinite divisor and counts nothing.
+        Standard deviations, or ones. A constant column that is standardised has an infinite divisor and so counts
+        nothing.
     standardised : bool
     """
 

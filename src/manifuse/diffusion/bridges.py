@@ -48,7 +48,7 @@ class Lookup(Saved):
     main_rows: IndexArray
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
-        """Scores and row sums at rows (q,) of any ids, (q,) each: 0 and 0 at a row that the reference does not have."""
+        """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
         rows, known = locate(keys, self.keys)
         return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
 

@@ -83,7 +83,9 @@ class Edges:
 
 
 def smooth_later(current: FloatArray, step: float, carried: FloatArray, row_sums: FloatArray) -> FloatArray:
-    """Smooth later rows with their fitted neighbours: rows of ``(I + step Laplacian) s = f``, solved for their own entry.
+    """Smooth later rows with their fitted neighbours.
+
+    A later row is a row of ``(I + step Laplacian) s = f``, solved for its own entry.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ EDGES = 1.6
 def predicted_bytes(setup: Setup, *, presmoothing_neighbours: int) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
-    The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every candidate,
-    and the largest of the search of a table, the building of its graph, the held-out pairs, and a round.
+    The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
+    candidate, and the largest of the search of a table, the building of its graph, the held-out pairs, and a round.
 
     Parameters
     ----------

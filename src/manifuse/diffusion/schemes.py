@@ -29,15 +29,14 @@ class Anchor(Saved):
     ----------
     main_rows : (p,) array of int
         The pairs, on the main side.
-    depth : int
-        How much of the reference side it has; see `BridgeScheme.depth`.
     """
 
     main_rows: IndexArray
 
     @property
     @abstractmethod
-    def depth(self) -> int: ...
+    def depth(self) -> int:
+        """How much of the reference side it has; see `BridgeScheme.depth`."""
 
     @abstractmethod
     def without(self, pairs: IndexArray) -> Anchor:

@@ -1,0 +1,1 @@
+"""Evidence: what labels and references say."""

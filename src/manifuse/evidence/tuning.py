@@ -93,8 +93,8 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
 def choose_scaling(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Neighbours] = ()) -> Tuned:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
-    Each reference takes the better of its own two graphs. The main table takes the graph whose bridges, so served, have
-    the largest total fidelity.
+    Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of
+    such references have the largest total fidelity.
     """
     problem, folds = setup.problem, setup.folds()
     searched, built = [], []

@@ -1,8 +1,8 @@
 """Affinity: a graph's normalised affinity as the diffusions see it, wherever its edges are kept.
 
-The diffusions are written once, in blocks of columns. An affinity keeps such blocks in its own order of rows, as its own
-kind of array and on its own device; vectors of the table `enter` a block and `leave` it. Every backend has its own
-affinity.
+The diffusions are written once, in blocks of columns. An affinity keeps such blocks in its own order of rows, as its
+own kind of array and on its own device; vectors of the table `enter` a block and `leave` it. Every backend has its
+own affinity.
 """
 
 from __future__ import annotations

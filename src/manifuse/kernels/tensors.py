@@ -55,7 +55,7 @@ def recall_of(torch: ModuleType, table: Tensor, neighbours: Tensor, rows: IndexA
 
 
 def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor, *, at_once: int) -> Tensor:
-    """Squared distances of every row of ``table`` to its ``neighbours`` (n, N), by ``at_once`` differences at a time."""
+    """Squared distances of every row of ``table`` to its ``neighbours`` (n, N), ``at_once`` differences at a time."""
     distances = torch.empty(neighbours.shape, dtype=table.dtype, device=table.device)
     size = max(1, at_once // (table.shape[1] * neighbours.shape[1]))
     for first in range(0, len(table), size):

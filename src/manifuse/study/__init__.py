@@ -1,0 +1,1 @@
+"""The study: the paper's experiments, its data sets, rankers and rivals."""
