@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -106,6 +106,23 @@ def check_name(path: Path) -> None:
         raise InputError(f"The name {str(path)!r} is not valid UTF-8; rename it.") from None
 
 
+@contextmanager
+def reading(path: Path, kind: str | None = None) -> Iterator[None]:
+    """Turn any error inside into one sentence: the file cannot be read as ``kind``, or as what its ending says.
+
+    A reader may raise anything for a damaged file; a panic of polars is not even an ``Exception``.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
+        raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
+
+
 def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     """Read every array of an ``.npz`` file.
 
@@ -114,16 +131,11 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     InputError
         If the file is damaged, is not an archive, contains Python objects, or does not fit into memory.
     """
-    try:
+    with reading(path, "a NumPy archive"):
         with zipfile.ZipFile(path) as archive:
             demand_memory(path, sum(member.file_size for member in archive.infolist()))
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
-    except InputError:
-        raise
-    except Exception as error:
-        # The reader does not say which errors a damaged file can raise.
-        raise InputError(f"{path} cannot be read as a NumPy archive ({shorten(error)}); check what it is.") from None
 
 
 def check_size(path: Path, *, growth: float = 1.0) -> None:

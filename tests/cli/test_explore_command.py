@@ -114,7 +114,7 @@ def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsy
     # Which ranker is best does not matter here; one candidate each is fast.
     monkeypatch.setattr(selection, "PENALTIES", (1.0,))
     monkeypatch.setattr(selection, "WIDTHS", (1.0,))
-    page = explore_dataset(None, "zernike", None, mf.JointDiffusion(), 2)
+    page = explore_dataset(None, "zernike", None, seed=2)
     try:
         exploration = page._exploration
         shown = shown_as(exploration.method, ("pixels",))

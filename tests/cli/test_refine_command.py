@@ -83,10 +83,11 @@ def test_the_output_is_the_librarys(case, folder, run):
 
 
 def test_without_json_standard_output_stays_clean(folder, run):
-    done = run(*FILES, "--out", "out.parquet")
+    done = run(*FILES, "--out", "out.parquet", "--save", "model.npz")
     assert done.returncode == 0
     assert done.stdout == ""
-    assert "160 rows written to out.parquet" in done.stderr
+    saved = mf.load("model.npz")
+    assert done.stderr == f"{saved.summary()}\n160 rows written to out.parquet.\n"
     assert pl.read_parquet(folder / "out.parquet").height == 160
 
 

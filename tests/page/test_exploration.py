@@ -40,7 +40,7 @@ def solve(exploration, method, ignored):
     names = [reference["name"] for reference in facts["references"]]
     active = np.ones(columns.shape[1] - 1)
     active[: len(names)] = [name not in ignored for name in names]
-    score = exploration.score(exploration.problem())
+    score = exploration.score(exploration.labels)
     run = diffuse_prediction(
         columns,
         columns[:, 0],

@@ -1,4 +1,4 @@
-"""Jobs in a process of their own end, fail, crash or are cancelled, and the worker goes on."""
+"""Jobs, each in a process of its own, end, fail, crash or are cancelled, and the worker goes on."""
 
 import os
 import time
@@ -70,12 +70,6 @@ def test_failures_are_sentences_and_the_worker_goes_on(worker):
     crashed = finished(worker, crash)
     assert (crashed.state, crashed.message) == ("failed", ENDED)
     assert finished(worker, succeed, 8).result == b"toy 8"
-
-
-def test_a_process_that_dies_while_it_waits_is_replaced(worker):
-    worker._process.kill()
-    worker._process.join()
-    assert finished(worker, succeed, 5).result == b"toy 5"
 
 
 def test_a_cancelled_job_is_killed_and_the_next_one_runs(worker):

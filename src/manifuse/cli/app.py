@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
+from manifuse import __version__
 from manifuse.cli.console import people, say, show_warning
 from manifuse.cli.datasets_command import app as datasets_app
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
@@ -68,14 +70,16 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
     """
     from manifuse.cli.config import read_options
     from manifuse.cli.refine_command import run_refine
-    from manifuse.cli.summary import print_summary
 
     options = read_options(RefineOptions, given)
+    start = time.perf_counter()
     with people.status("Refining ..."):
-        summary = run_refine(options)
+        result = run_refine(options)
     if as_json:
-        typer.echo(json.dumps(summary, allow_nan=False))
-    print_summary(summary, options.out)
+        seconds = round(time.perf_counter() - start, 3)
+        facts = {**result.to_dict(), "seconds": seconds, "version": __version__}
+        typer.echo(json.dumps(facts, allow_nan=False))
+    say(f"{result.summary()}\n{len(result.main)} rows written to {options.out}.")
     if options.report is not None:
         say(f"The report is {options.report}.")
 

@@ -19,8 +19,8 @@ Columns = dict[str, NDArray[Any]]
 #: Columns whose values stay text, so that ids keep their leading zeros.
 TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
-#: Formats of dates with times in text (ISO 8601), and how many units of time make a day.
-DATES = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
+#: Formats of dates in text (ISO 8601), and how many units of time make a day.
+DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 
@@ -46,15 +46,11 @@ def plain_column(column: Any) -> Any:
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
         if numbers.null_count() == column.null_count():
             return numbers
-        dates = (column.str.to_date("%Y-%m-%d", strict=False), *(_times(column, pattern) for pattern in DATES))
+        dates = (column.str.to_datetime(pattern, time_unit="us", strict=False) for pattern in DATES)
         return next((_days(date, polars) for date in dates if date.null_count() == column.null_count()), column)
     if column.dtype.is_temporal():
         return _days(column, polars)
     return column.cast(polars.Float64) if is_long or column.dtype in (polars.Decimal, polars.Boolean) else column
-
-
-def _times(column: Any, pattern: str) -> Any:
-    return column.str.to_datetime(pattern, time_unit="us", strict=False)
 
 
 def _days(column: Any, polars: Any) -> Any:

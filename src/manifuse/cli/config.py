@@ -108,15 +108,12 @@ def config_text(options: RefineOptions, method: JointDiffusion) -> str:
 
 def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
     """Return the keys of a config with the types of their values, ``list`` for ``list[str]``."""
-    hints = {
-        name: get_args(hint)[0] if isinstance(hint, UnionType) else hint  # Path of Path | None
-        for name, hint in get_type_hints(kind).items()
-    }
-    return {
-        name: get_origin(hint) or hint
-        for name, hint in hints.items()
-        if name != "config" and name not in field_names()
-    }
+    keys = {}
+    for name, hint in get_type_hints(kind).items():
+        if name != "config" and name not in field_names():
+            plain = get_args(hint)[0] if isinstance(hint, UnionType) else hint  # Path of Path | None
+            keys[name] = get_origin(plain) or plain
+    return keys
 
 
 def _option(key: str, value: Any, kind: type, path: Path) -> Any:

@@ -6,14 +6,11 @@ import io
 import ipaddress
 import socket
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from os.path import realpath
 from pathlib import Path
-
-import numpy as np
 
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
@@ -42,8 +39,7 @@ def open_page(given: Given, dataset: str | None, view: str | None, data: Path | 
         If both tables and a data set are named, or `refine` would refuse the problem.
     """
     if given.keys() <= {"seed", "task"}:
-        hyperparameters = {name: value for name, value in given.items() if name != "seed"}
-        return explore_dataset(dataset, view, data, JointDiffusion(**hyperparameters), given.get("seed", 0))
+        return explore_dataset(dataset, view, data, **given)
     if dataset is not None or view is not None or data is not None:
         raise InputError(
             "Both tables and a data set came, but the page shows one problem; leave out the tables, or --dataset, "
@@ -60,10 +56,12 @@ def explore_files(given: Given) -> Page:
     _, main, references, labels = read_problem(options)
     title = f"{main.name}, refined by {', '.join(reference.name for reference in references)}"
     exploration = Exploration(title, main, tuple(references), labels, method_of(options), options.seed)
-    return _page(exploration, partial(export_config, options))
+    return Page(exploration, partial(export_config, options))
 
 
-def explore_dataset(name: str | None, view: str | None, data: Path | None, method: JointDiffusion, seed: int) -> Page:
+def explore_dataset(
+    name: str | None, view: str | None, data: Path | None, *, seed: int = 0, task: str = "ranking"
+) -> Page:
     """Train the rankers of a data set on a trial of its protocol, and make the page of one main predictor.
 
     Parameters
@@ -73,9 +71,10 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
     view : str or None
         The view whose predictor is refined; None: the first.
     data : Path or None
-    method : JointDiffusion
     seed : int
         Of the trial, and of the refinement.
+    task : str
+        What labels measure.
     """
     folder = data_folder(data)
     if name is None:
@@ -91,11 +90,11 @@ def explore_dataset(name: str | None, view: str | None, data: Path | None, metho
         main=case.main,
         references=tuple(case.references),
         labels=case.labels,
-        method=method,
+        method=JointDiffusion(task=task),
         seed=seed,
         held_back=RankLabels(test, dataset.tasks[view].labels[test]),
     )
-    return _page(exploration, partial(export_tables, exploration))
+    return Page(exploration, partial(export_tables, exploration))
 
 
 def export_config(options: RefineOptions, method: JointDiffusion) -> Export:
@@ -118,7 +117,7 @@ def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
         labels=None if exploration.labels is None else Path("labels.csv"),
         seed=exploration.seed,
     )
-    files = {name: bytes(_as_archive(table)) for name, table in tables.items()}
+    files = {name: _as_archive(table) for name, table in tables.items()}
     if exploration.labels is not None:
         files["labels.csv"] = _as_text(exploration.labels)
     files["run.toml"] = config_text(options, method).encode()
@@ -189,21 +188,12 @@ def _first_in(folder: Path) -> str:
     raise InputError(f"{folder} holds no data set; 'manifuse datasets check' lists the files that are expected.")
 
 
-def _page(exploration: Exploration, export: Callable[[JointDiffusion], Export]) -> Page:
-    """Make a page, unless `refine` would refuse the problem."""
-    exploration.method.grid(labelled=exploration.labels is not None)
-    exploration.score(exploration.problem())
-    return Page(exploration, export)
-
-
-def _as_archive(table: Observations) -> bytes | memoryview:
+def _as_archive(table: Observations) -> bytes:
     features = {} if table.table is None else {"features": table.table}
-    return table_bytes(".npz", {"ids": table.keys, "scores": table.scores, **features})
+    return bytes(table_bytes(".npz", {"ids": table.keys, "scores": table.scores, **features}))
 
 
 def _as_text(labels: RankLabels) -> bytes:
     assert labels.grades is not None, "data sets have graded labels"
-    content = io.BytesIO()
-    rows = np.column_stack([labels.keys, labels.grades.astype(np.str_)])
-    np.savetxt(content, rows, "%s", ",", header="id,label", comments="", encoding="utf-8")
-    return content.getvalue()
+    rows = zip(labels.keys.tolist(), labels.grades.tolist(), strict=True)
+    return "\n".join(["id,label", *(f"{key},{grade}" for key, grade in rows), ""]).encode()

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.cli.column_checks import TEXT_COLUMNS, Columns, demand_numbers, demand_visible, plain_column
-from manifuse.cli.paths import demand_file, reading
+from manifuse.cli.paths import demand_file
 from manifuse.errors import InputError, require
-from manifuse.files import check_size, demand_memory
+from manifuse.files import check_size, demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}

@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 
 from manifuse.cli.formats import FORMATS
 from manifuse.errors import InputError, require
-from manifuse.files import check_writable, shorten, write_together
+from manifuse.files import shorten, write_together
 
 #: Endings under which tables are written; tables with each of them can be read as well.
 WRITTEN = (*FORMATS, ".npz")
 
 
 def check_output(path: Path) -> None:
-    """Refuse an output file that could not be written, before any work is done."""
+    """Refuse an output file whose ending names no format; `check_paths` checks the rest of its path."""
     if path.suffix.lower() not in WRITTEN:
         raise InputError(
             f"{path} ends in {path.suffix!r}, but one of {', '.join(WRITTEN)} was expected; name the output so."
         )
-    check_writable(path)
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, str] | None = None) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from os.path import realpath
 from pathlib import Path
 
 from manifuse.errors import InputError
-from manifuse.files import check_name, check_writable, shorten
+from manifuse.files import check_name, check_writable
 
 
 def demand_file(path: Path) -> None:
@@ -28,23 +27,6 @@ def demand_file(path: Path) -> None:
         raise InputError(f"{path} is not there; check the name.")
     if size == 0:
         raise InputError(f"{path} is empty; a table needs a header and at least three rows.")
-
-
-@contextmanager
-def reading(path: Path, kind: str | None = None) -> Iterator[None]:
-    """Turn any error inside into one sentence: the file cannot be read as ``kind``, or as what its ending says.
-
-    A reader may raise anything for a damaged file; a panic of polars is not even an ``Exception``.
-    """
-    try:
-        yield
-    except InputError:
-        raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
-        raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
 
 
 def files_in(given: Path | str) -> list[str]:

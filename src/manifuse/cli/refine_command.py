@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse import __version__
 from manifuse.backends.backend import Backend
 from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
@@ -29,6 +28,7 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.persistence import check_model, save
+from manifuse.refinement import Refinement
 from manifuse.report.markup import write_page
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run import refine
@@ -37,8 +37,8 @@ from manifuse.run import refine
 DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 
-def run_refine(options: RefineOptions) -> dict[str, Any]:
-    """Read, refine, write; return what ``--json`` prints.
+def run_refine(options: RefineOptions) -> Refinement:
+    """Read, refine, write; return what was written.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def run_refine(options: RefineOptions) -> dict[str, Any]:
     columns = {"id": ids, "score": result.predictions, "original": main.scores, "support": result.support}
     record = {} if options.record is None else {options.record: config_text(options, method)}
     write_table(options.out, columns, record)
-    return {**result.to_dict(), "seconds": round(time.perf_counter() - start, 3), "version": __version__}
+    return result
 
 
 def _check_files(options: RefineOptions) -> None:

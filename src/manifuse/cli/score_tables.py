@@ -13,11 +13,11 @@ from scipy.sparse import issparse
 
 from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
 from manifuse.cli.formats import open_columns
-from manifuse.cli.paths import demand_file, reading
+from manifuse.cli.paths import demand_file
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
-from manifuse.files import check_size, demand_memory, read_archive
+from manifuse.files import check_size, demand_memory, read_archive, reading
 
 #: Ids, scores and features of a table.
 Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]

@@ -52,25 +52,24 @@ class Exploration:
     seed: int
     held_back: RankLabels | None = None
 
-    def problem(self) -> Problem:
-        """Pair the tables, and refuse tables that do not fit together."""
-        return Problem.of(self.main, self.references)
-
-    def score(self, problem: Problem) -> Score | None:
-        """Find the labelled rows."""
-        return _find(self.labels, problem, self.method)
-
-    def judge(self, problem: Problem) -> Score | None:
-        """Find the rows that were held back."""
-        return _find(self.held_back, problem, self.method)
+    def score(self, labels: RankLabels | None) -> Score | None:
+        """Find the rows that labels are for; None without labels."""
+        return None if labels is None else score_of(labels, self.main, regression=self.method.is_regression)
 
 
 def describe(exploration: Exploration) -> bytes:
-    """Pack what does not change during an exploration: scores, ids, labels and the axes of the grid."""
-    problem, method = exploration.problem(), exploration.method
+    """Pack what does not change during an exploration: scores, ids, labels and the axes of the grid.
+
+    Raises
+    ------
+    InputError
+        If `refine` would refuse the problem.
+    """
+    problem, method = Problem.of(exploration.main, exploration.references), exploration.method
+    method.grid(labelled=exploration.labels is not None)
     texts = [key.encode() for key in exploration.main.keys.tolist()]
-    label_kind, label_arrays = _describe_score("labels", exploration.score(problem))
-    judge_kind, judge_arrays = _describe_score("held_back", exploration.judge(problem))
+    label_kind, label_arrays = _describe_score("labels", exploration.score(exploration.labels))
+    judge_kind, judge_arrays = _describe_score("held_back", exploration.score(exploration.held_back))
     facts = {
         "title": exploration.title,
         "main": exploration.main.name,
@@ -101,8 +100,8 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
         pairs say about each reference.
     """
     tell("Pairing the tables")
-    problem = exploration.problem()
-    prepared = prepare(problem, method, exploration.score(problem), exploration.seed, Host(), tell)
+    problem, score = Problem.of(exploration.main, exploration.references), exploration.score(exploration.labels)
+    prepared = prepare(problem, method, score, exploration.seed, Host(), tell)
     problem, bridges = prepared.problem, prepared.bridges
     tell("Carrying the references to the main rows")
     arrival = bridges.arrive(problem.start, method.smoothing)
@@ -114,9 +113,10 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
         "anchored": method.anchored,
         "cells": {"step_sizes": list(step_sizes), "weight_scales": list(weight_scales)},
         "bridges": _describe_bridges(bridges, exploration.method),
-        "references": _describe_references(
-            prepared, arrival.references.reached.mean(axis=0).tolist(), exploration.seed
-        ),
+        "references": [
+            _describe_reference(prepared, number, float(reached))
+            for number, reached in enumerate(arrival.references.reached.mean(axis=0))
+        ],
     }
     return pack(facts, {"columns": mixture(problem.start, arrival.columns(), None).T})
 
@@ -126,7 +126,7 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
     tell("Refining")
     result = refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
     predictions = np.asarray(result.predictions)
-    judge = exploration.judge(exploration.problem())
+    judge = exploration.score(exploration.held_back)
     facts = {
         "reason": str(result.reason),
         "rounds": result.history[-1].round,
@@ -191,10 +191,6 @@ def _axis(given: float | tuple[float, ...] | None, usual: tuple[float, ...]) -> 
     return list(usual if given is None or len(choices(given)) == 1 else choices(given))
 
 
-def _find(labels: RankLabels | None, problem: Problem, method: JointDiffusion) -> Score | None:
-    return None if labels is None else score_of(labels, problem.main, regression=method.is_regression)
-
-
 def _describe_score(name: str, score: Score | None) -> tuple[str | None, dict[str, Any]]:
     """Kind of a score, and what it knows of its rows, as arrays of the page."""
     known: dict[str, Any]
@@ -223,21 +219,17 @@ def _describe_bridges(bridges: Bridges, method: JointDiffusion) -> dict[str, Any
     }
 
 
-def _describe_references(prepared: Prepared, reached: list[float], seed: int) -> list[dict[str, Any]]:
-    """What the pairs say about each reference; ``reached`` is the share of main rows that each one arrives at."""
-    problem, described = prepared.problem, []
-    for k, reference in enumerate(problem.references):
-        alignment, chance = align_pairs(problem.main.scores, reference, seed)
-        described.append(
-            {
-                "name": reference.name,
-                "pairs": len(reference.main_rows),
-                "reached": reached[k],
-                "alignment": alignment,
-                "chance": chance,
-                "fidelity": prepared.pair_evidence[k].fidelity,
-                "idle": reference.is_idle,
-                "active": bool(prepared.active[k]),
-            }
-        )
-    return described
+def _describe_reference(prepared: Prepared, number: int, reached: float) -> dict[str, Any]:
+    """What the pairs say about a reference; ``reached`` is the share of main rows that it arrives at."""
+    problem, reference = prepared.problem, prepared.problem.references[number]
+    alignment, chance = align_pairs(problem.main.scores, reference, prepared.setup.seed)
+    return {
+        "name": reference.name,
+        "pairs": len(reference.main_rows),
+        "reached": reached,
+        "alignment": alignment,
+        "chance": chance,
+        "fidelity": prepared.pair_evidence[number].fidelity,
+        "idle": reference.is_idle,
+        "active": bool(prepared.active[number]),
+    }

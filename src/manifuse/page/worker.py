@@ -1,4 +1,4 @@
-"""Worker: long computations in a process of their own, which can be ended at any time."""
+"""Worker: long computations, each in a process of its own, which can be ended at any time."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Job:
 
 
 class Worker:
-    """One process that computes one job at a time; to cancel a job is to kill the process and start another.
+    """Computes one job at a time, each in a process of its own; to cancel a job is to kill its process.
 
     Parameters
     ----------
     exploration : Exploration
-        The process gets it once, when it starts.
+        Every process gets a copy.
 
     Notes
     -----
@@ -94,7 +94,6 @@ class Worker:
     def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration
         self._jobs: list[Job] = []
-        self._start()
 
     def submit(self, work: Work, argument: Any) -> Job:
         """Begin a job.
@@ -106,13 +105,15 @@ class Worker:
         """
         if any(job.state == "running" for job in self._look()):
             raise InputError("Another computation is running; wait for it, or cancel it.")
-        if not self._process.is_alive():
-            self._restart()
         finished = [job for job in self._jobs if job.work is work and job.result is not None]
         for job in finished[:-KEPT]:
             job.result = None
+        self._connection, theirs = multiprocessing.Pipe(duplex=False)
+        given = (theirs, work, self._exploration, argument)
+        self._process = _context().Process(target=_compute, args=given, daemon=True)
+        self._process.start()
+        theirs.close()
         self._jobs.append(Job(str(len(self._jobs) + 1), work, argument))
-        self._connection.send((work, argument))
         return self._jobs[-1]
 
     def find(self, name: str) -> Job | None:
@@ -129,33 +130,21 @@ class Worker:
         self._look()
         if job.state == "running":
             job.update(state="cancelled")
-            self._restart()
+            self.close()
 
     def close(self) -> None:
-        """End the process, and the job that it computes."""
+        """End the process of the last job; there must be one."""
         self._process.kill()
         self._process.join()
-        self._connection.close()
-
-    def _start(self) -> None:
-        self._connection, theirs = multiprocessing.Pipe()
-        self._process = _context().Process(target=_serve, args=(theirs, self._exploration), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def _restart(self) -> None:
-        self.close()
-        self._start()
 
     def _look(self) -> list[Job]:
-        """Take in what the process has said about the last job, the only one that can be running; return all jobs."""
+        """Take in what the last job has said, the only one that can be running; return all jobs."""
         for job in self._jobs[-1:]:
             try:
                 while job.state == "running" and self._connection.poll():
                     job.update(**self._connection.recv())
             except (EOFError, OSError):
                 job.update(state="failed", message=ENDED)
-                self._restart()
         return self._jobs
 
 
@@ -164,29 +153,25 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    # Imported once, so that the process after a cancelled one starts at once.
+    # Imported once, so that every process starts at once.
     context.set_forkserver_preload(["manifuse.page.exploration"])
     return context
 
 
-def _serve(connection: Connection, exploration: Exploration) -> None:
-    """Compute jobs until the other end is gone; every message says which attributes of the job have changed."""
+def _compute(connection: Connection, work: Work, exploration: Exploration, argument: Any) -> None:
+    """Do a job in its process; every message says which attributes of the job have changed."""
     # Ctrl-C reaches the whole group of processes; the server is the one that ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
+    outcome: dict[str, Any]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
-            work, argument = connection.recv()
-        except EOFError:
-            return
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                result = work(exploration, argument, lambda stage: connection.send({"stage": stage}))
-                outcome: dict[str, Any] = {"state": "done", "result": result}
-            except ManifuseError as error:
-                outcome = {"state": "failed", "message": str(error)}
-            except Exception:
-                traceback.print_exc(file=sys.stderr)
-                outcome = {"state": "failed", "message": OURS}
-        notes = [str(warning.message) for warning in caught if issubclass(warning.category, ManifuseWarning)]
-        connection.send({**outcome, "notes": notes})
+            result = work(exploration, argument, lambda stage: connection.send({"stage": stage}))
+            outcome = {"state": "done", "result": result}
+        except ManifuseError as error:
+            outcome = {"state": "failed", "message": str(error)}
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            outcome = {"state": "failed", "message": OURS}
+    notes = [str(warning.message) for warning in caught if issubclass(warning.category, ManifuseWarning)]
+    connection.send({**outcome, "notes": notes})
