@@ -18,7 +18,7 @@ from manifuse.errors import InputError
 from manifuse.machine import available_memory
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
     Raises
@@ -29,7 +29,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     write_together({path: write})
 
 
-def write_together(writes: Mapping[Path, Callable[[Path], None]]) -> None:
+def write_together(writes: Mapping[Path, Callable[[Path], object]]) -> None:
     """Let functions fill temporary files beside their paths; when all are complete, rename them to the paths.
 
     A link stays a link, and the file that it names is replaced. A new file takes over the permissions of the old one.

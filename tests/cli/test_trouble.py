@@ -16,7 +16,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse import files
-from manifuse.cli import app, output
+from manifuse.cli import app
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
 
@@ -187,11 +187,11 @@ def test_a_full_disk_leaves_no_part_of_a_table(ending, folder, monkeypatch, caps
 
 
 def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
-    def write(content, path):
-        path.write_bytes(content[:10])
+    def write(path, data):
+        path.write_text("half")
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(output, "_write_bytes", write)
+    monkeypatch.setattr(Path, "write_bytes", write)
     before = names(folder)
     expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
     assert names(folder) == before

@@ -272,20 +272,20 @@ def test_problems_of_every_kind_are_shown(browser, kind):
         assert not said
 
 
-@pytest.mark.parametrize("kind", ["graded", "paired", "squared"])
+@pytest.mark.parametrize("kind", ["GradedRanking", "PairedRanking", "SquaredError"])
 def test_scores_of_the_page_are_those_of_the_library_with_ties(page, kind, rng):
     values = np.round(rng.standard_normal((2, 30)), 1)
     labels = rng.integers(0, 5, 30).astype(float)
     better, worse = rng.permutation(30).reshape(2, 15)
     score = {
-        "graded": GradedRanking(np.arange(30), labels),
-        "paired": PairedRanking(np.arange(30), better, worse),
-        "squared": SquaredError(np.arange(30), labels),
+        "GradedRanking": GradedRanking(np.arange(30), labels),
+        "PairedRanking": PairedRanking(np.arange(30), better, worse),
+        "SquaredError": SquaredError(np.arange(30), labels),
     }[kind]
     found = page.evaluate(
         """async ([kind, labels, better, worse, before, after]) => {
             const { scoreOf } = await import("/scores.js");
-            const arrays = { x_values: labels, x_better: better, x_worse: worse, x_rows: labels };
+            const arrays = { x_grades: labels, x_targets: labels, x_better: better, x_worse: worse, x_rows: labels };
             const score = scoreOf({ x: kind }, arrays, "x");
             return { height: score.evaluate(after), gain: score.gain(before, after), report: score.report(after) };
         }""",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def _days(column: Any, polars: Any) -> Any:
     return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
-def demand_columns(path: Path, there: Iterable[str], *names: str) -> None:
+def demand_columns(path: Path, there: Collection[str], *names: str) -> None:
     """Refuse a table that lacks a column.
 
     Raises
@@ -68,7 +68,6 @@ def demand_columns(path: Path, there: Iterable[str], *names: str) -> None:
     InputError
         If one of ``names`` is not in ``there``.
     """
-    there = list(there)
     for name in names:
         if name not in there:
             known = shorten(", ".join(there)) or "none"

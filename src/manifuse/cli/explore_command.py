@@ -6,11 +6,13 @@ import io
 import ipaddress
 import socket
 import zipfile
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from os.path import realpath
 from pathlib import Path
+from typing import Any
 
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
@@ -60,7 +62,7 @@ def explore_files(given: Given) -> Page:
 
 
 def explore_dataset(
-    name: str | None, view: str | None, data: Path | None, *, seed: int = 0, task: str = "ranking"
+    name: str | None, view: str | None, data: Path | None, *, seed: int = 0, **hyperparameters: Any
 ) -> Page:
     """Train the rankers of a data set on a trial of its protocol, and make the page of one main predictor.
 
@@ -73,8 +75,8 @@ def explore_dataset(
     data : Path or None
     seed : int
         Of the trial, and of the refinement.
-    task : str
-        What labels measure.
+    **hyperparameters
+        Of the method.
     """
     folder = data_folder(data)
     if name is None:
@@ -90,7 +92,7 @@ def explore_dataset(
         main=case.main,
         references=tuple(case.references),
         labels=case.labels,
-        method=JointDiffusion(task=task),
+        method=JointDiffusion(**hyperparameters),
         seed=seed,
         held_back=RankLabels(test, dataset.tasks[view].labels[test]),
     )
@@ -108,8 +110,8 @@ def export_config(options: RefineOptions, method: JointDiffusion) -> Export:
 
 def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
     """Export the tables of a problem that is in no files, with a config to be run beside them."""
-    tables = {f"{table.name}.npz": table for table in (exploration.main, *exploration.references)}
-    main, *references = tables
+    files = {f"{table.name}.npz": _as_archive(table) for table in (exploration.main, *exploration.references)}
+    main, *references = files
     options = RefineOptions(
         main=main,
         reference=references,
@@ -117,7 +119,6 @@ def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
         labels=None if exploration.labels is None else Path("labels.csv"),
         seed=exploration.seed,
     )
-    files = {name: _as_archive(table) for name, table in tables.items()}
     if exploration.labels is not None:
         files["labels.csv"] = _as_text(exploration.labels)
     files["run.toml"] = config_text(options, method).encode()
@@ -161,13 +162,9 @@ def serve(page: Page, listening: socket.socket, *, host: str) -> None:
             "machine can.",
             style="yellow",
         )
-    try:
+    # An interrupt is how users leave, and not a failure.
+    with closing(page), suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        # This is how users leave, and not a failure.
-        return
-    finally:
-        page.close()
 
 
 def _name_of_output(options: RefineOptions) -> Path:

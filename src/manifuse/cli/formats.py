@@ -128,8 +128,6 @@ def open_columns(path: Path) -> ColumnFile:
             "scores); save it in one of these formats."
         )
     demand_file(path)
-    if form not in BY_COLUMN:
-        check_size(path, growth=GROWTH)
     with reading(path):
         return _by_column(path, form, polars) if form in BY_COLUMN else _whole(path, form, polars)
 
@@ -154,6 +152,7 @@ def _by_column(path: Path, form: str, polars: ModuleType) -> ColumnFile:
 
 
 def _whole(path: Path, form: str, polars: ModuleType) -> ColumnFile:
+    check_size(path, growth=GROWTH)
     if form == "csv":
         _check_header(path)
         text = dict.fromkeys(TEXT_COLUMNS, polars.String)

@@ -30,8 +30,8 @@ def check_output(path: Path) -> None:
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, str] | None = None) -> None:
     """Write a table, and texts beside it; either all of these files are written, or none."""
-    texts = {other: partial(_write_bytes, text.encode()) for other, text in (beside or {}).items()}
-    write_together({**texts, path: lambda file: _write_bytes(table_bytes(path.suffix.lower(), columns), file)})
+    texts = {other: partial(Path.write_bytes, data=text.encode()) for other, text in (beside or {}).items()}
+    write_together({**texts, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
 
 
 def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | memoryview:
@@ -55,7 +55,3 @@ def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | mem
     except polars.exceptions.PolarsError as error:
         raise OSError(errno.EIO, shorten(error)) from None
     return content.getbuffer()
-
-
-def _write_bytes(content: bytes | memoryview, path: Path) -> None:
-    path.write_bytes(content)

@@ -52,9 +52,7 @@ def check_paths(*, read: Iterable[Path | str], written: Iterable[Path | None]) -
     for part in parts:
         check_name(Path(part))
     taken = {realpath(part) for part in parts}
-    for path in written:
-        if path is None:
-            continue
+    for path in filter(None, written):
         check_writable(path)
         if realpath(path) in taken:
             raise InputError(f"{path} would overwrite an input, or be written twice; give each output its own name.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
         # Files with the same name in several folders are named by their paths.
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
     if options.pairs is not None:
-        others = rename_by_pairs(table, others, read_columns(options.pairs), source=options.pairs)
+        others = rename_by_pairs(table, others, options.pairs)
     main, *references = (observe(each, drop=options.drop_invalid) for each in (table, *others))
     return table.ids[main.rows], main, references, None if options.labels is None else read_labels(options.labels)
 
@@ -126,17 +126,15 @@ def read_labels(path: Path) -> RankLabels:
     )
 
 
-def rename_by_pairs(
-    main: Table, references: Sequence[Table], pairs: Mapping[str, Any], *, source: Path
-) -> list[Table]:
+def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> list[Table]:
     """Give paired reference rows the ids of their main rows, and all other reference rows ids that match nothing.
 
     Parameters
     ----------
-    pairs : mapping
-        Columns ``main`` and ``reference``; with several references, also ``table``.
+    main : Table
+    references : sequence of Table
     source : Path
-        The file that holds the pairs, for messages.
+        The file of pairs: columns ``main`` and ``reference``; with several references, also ``table``.
 
     Raises
     ------
@@ -144,6 +142,7 @@ def rename_by_pairs(
         If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
     """
     needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
+    pairs = read_columns(source)
     demand_columns(source, pairs, *needed)
     texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     if not texts["main"]:

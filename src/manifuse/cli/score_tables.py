@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,6 @@ from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
 from manifuse.files import check_size, demand_memory, read_archive, reading
-
-#: Ids, scores and features of a table.
-Parts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +66,21 @@ def read_table(given: str, *, features: str | None = None) -> Table:
             "among the entries of annotated data)."
         )
     if ending == ".h5ad":
-        return Table(path.stem, *_from_annotated(path, entry))
-    ids, scores, matrix = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
-    return Table(path.stem, ids, scores, read_features(Path(entry)) if entry else matrix)
+        return _from_annotated(path, entry)
+    table = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
+    return replace(table, features=read_features(Path(entry))) if entry else table
 
 
-def _from_archive(path: Path) -> Parts:
+def _from_archive(path: Path) -> Table:
     demand_file(path)
     arrays = read_archive(path)
     demand_columns(path, arrays, "ids", "scores")
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(path, "ids", ids)
-    return ids, arrays["scores"], arrays.get("features")
+    return Table(path.stem, ids, arrays["scores"], arrays.get("features"))
 
 
-def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
+def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path)
     demand_columns(path, file.types, "id", "score")
@@ -92,10 +89,10 @@ def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Parts:
     names = [] if bare else [name for name in file.types if name not in columns]
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
-    return columns["id"], columns["score"], file.take_matrix(names) if names else None
+    return Table(path.stem, columns["id"], columns["score"], file.take_matrix(names) if names else None)
 
 
-def _from_annotated(path: Path, entry: str) -> Parts:
+def _from_annotated(path: Path, entry: str) -> Table:
     """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -106,7 +103,7 @@ def _from_annotated(path: Path, entry: str) -> Parts:
         # Backed: the matrix is not needed here, and stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
-        demand_columns(path, map(str, cells.obs.columns), "score")
+        demand_columns(path, list(map(str, cells.obs.columns)), "score")
         ids, scores = cells.obs_names.to_numpy(), cells.obs["score"].to_numpy()
         demand_numbers(path, "score", scores)
         demand_visible(path, "obs_names", ids)
@@ -118,7 +115,8 @@ def _from_annotated(path: Path, entry: str) -> Parts:
             )
         features: Any = cells.obsm[entry or entries[0]] if entries else None
         is_sparse = issparse(features)
-        return ids, scores, features if features is None else np.asarray(features.toarray() if is_sparse else features)
+        matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
+        return Table(path.stem, ids, scores, matrix)
 
 
 def _size_of(file: Any, h5py: Any) -> float:

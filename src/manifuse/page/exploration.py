@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion,
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.relevance import align_pairs
-from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError, score_of
+from manifuse.evidence.score import Score, score_of
 from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
 from manifuse.run import refine
@@ -67,27 +67,22 @@ def describe(exploration: Exploration) -> bytes:
     """
     problem, method = Problem.of(exploration.main, exploration.references), exploration.method
     method.grid(labelled=exploration.labels is not None)
-    texts = [key.encode() for key in exploration.main.keys.tolist()]
-    label_kind, label_arrays = _describe_score("labels", exploration.score(exploration.labels))
-    judge_kind, judge_arrays = _describe_score("held_back", exploration.score(exploration.held_back))
+    score, judge = exploration.score(exploration.labels), exploration.score(exploration.held_back)
     facts = {
         "title": exploration.title,
         "main": exploration.main.name,
         "rows": len(exploration.main),
+        "ids": exploration.main.keys.tolist(),
         "references": [reference.name for reference in problem.references],
         "task": method.task,
-        "labels": label_kind,
-        "held_back": judge_kind,
+        "labels": None if score is None else type(score).__name__,
+        "held_back": None if judge is None else type(judge).__name__,
         "step_sizes": _axis(method.step_size, STEP_SIZES),
         "weight_scales": _axis(method.weight_scale, WEIGHT_SCALES),
         "most_steps": MOST_STEPS,
     }
-    arrays = {
-        "scores": exploration.main.scores,
-        "ids": np.frombuffer(b"".join(texts), np.uint8),
-        "id_ends": np.cumsum([len(text) for text in texts]),
-    }
-    return pack(facts, {**arrays, **label_arrays, **judge_arrays})
+    known = {**_arrays_of("labels", score), **_arrays_of("held_back", judge)}
+    return pack(facts, {"scores": exploration.main.scores, **known})
 
 
 def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -> bytes:
@@ -191,19 +186,9 @@ def _axis(given: float | tuple[float, ...] | None, usual: tuple[float, ...]) -> 
     return list(usual if given is None or len(choices(given)) == 1 else choices(given))
 
 
-def _describe_score(name: str, score: Score | None) -> tuple[str | None, dict[str, Any]]:
-    """Kind of a score, and what it knows of its rows, as arrays of the page."""
-    known: dict[str, Any]
-    match score:
-        case GradedRanking():
-            kind, known = "graded", {"values": score.grades}
-        case PairedRanking():
-            kind, known = "paired", {"better": score.better, "worse": score.worse}
-        case SquaredError():
-            kind, known = "squared", {"values": score.targets}
-        case _:
-            return None, {}
-    return kind, {f"{name}_{part}": array for part, array in {"rows": score.rows, **known}.items()}
+def _arrays_of(name: str, score: Any) -> dict[str, Any]:
+    """What a score (or None) knows of its rows, as arrays of the page."""
+    return {} if score is None else {f"{name}_{part.name}": getattr(score, part.name) for part in fields(score)}
 
 
 def _describe_bridges(bridges: Bridges, method: JointDiffusion) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 #: Types that the browser has, by NumPy's kind.
-TYPES = {"f": "<f8", "i": "<u4", "u": "|u1"}
+TYPES = {"f": "<f8", "i": "<u4"}
 
 #: Arrays begin at multiples of this, as the browser's views require.
 ALIGNED = 8
@@ -28,7 +28,7 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     facts : mapping
         Plain data, without NaN or infinity.
     arrays : mapping of name to array
-        Floats, which are sent with 64 bits; signed integers from 0 to 2³² - 1; or bytes (uint8).
+        Floats, which are sent with 64 bits; or signed integers from 0 to 2³² - 1.
 
     Returns
     -------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -25,38 +24,27 @@ PATIENCE = 10.0
 MOST_NEIGHBOURS = 200
 
 
-@dataclass(frozen=True)
-class Field:
-    """What one value of a request may be.
-
-    Attributes
-    ----------
-    fits : callable
-        Whether a value is allowed, as it came from JSON.
-    expected : str
-        What is allowed, in words.
-    """
-
-    fits: Callable[[Any], bool]
-    expected: str
+#: What one value of a request may be: whether a value is allowed, as it came from JSON, and what is allowed, in words.
+Field = tuple[Callable[[Any], bool], str]
 
 
 def _whole_number(least: int, most: int) -> Field:
-    return Field(lambda value: type(value) is int and least <= value <= most, f"a whole number from {least} to {most}")
+    return lambda value: type(value) is int and least <= value <= most, f"a whole number from {least} to {most}"
 
 
-# The type is compared because a bool is an int, too.
-_NUMBER = Field(
-    lambda value: type(value) in (int, float) and 1e-12 <= value <= 1e12,
-    "a number from 1e-12 to 1e12",
-)
+def _is_number(value: Any) -> bool:
+    # The type is compared because a bool is an int, too.
+    return type(value) in (int, float) and 1e-12 <= value <= 1e12
+
+
+_NUMBER = (_is_number, "a number from 1e-12 to 1e12")
 
 
 def bridge_fields(candidates: int) -> dict[str, Field]:
     """Fields of a request for new bridges, where a method has this many bridges to choose from."""
     return {
         "neighbours": _whole_number(1, MOST_NEIGHBOURS),
-        "score_scale": Field(lambda value: value is None or _NUMBER.fits(value), f"{_NUMBER.expected}, or null"),
+        "score_scale": (lambda value: value is None or _is_number(value), "a number from 1e-12 to 1e12, or null"),
         "step": _NUMBER,
         "candidate": _whole_number(0, candidates - 1),
     }
@@ -65,11 +53,11 @@ def bridge_fields(candidates: int) -> dict[str, Field]:
 def diffusion_fields(names: Collection[str]) -> dict[str, Field]:
     """Fields of a request that names what the page shows; ``names`` are those of the references."""
     return {
-        "bridges": Field(lambda value: isinstance(value, str), "the name of a job as text"),
+        "bridges": (lambda value: isinstance(value, str), "the name of a job as text"),
         "step_size": _NUMBER,
         "weight_scale": _NUMBER,
         "steps": _whole_number(1, MOST_STEPS),
-        "ignored": Field(
+        "ignored": (
             lambda value: isinstance(value, list) and all(name in names for name in value),
             "a list of names of references",
         ),
@@ -92,9 +80,9 @@ async def read_request(request: Request, fields: Mapping[str, Field]) -> dict[st
         raise InputError("The request is not valid JSON; send one JSON object.") from None
     if not isinstance(body, dict) or body.keys() != fields.keys():
         raise InputError(f"The request must be one JSON object with exactly these fields: {', '.join(fields)}.")
-    for name, field in fields.items():
-        if not field.fits(body[name]):
-            raise InputError(f"{name} = {shorten(repr(body[name]))} came, but {field.expected} was expected.")
+    for name, (fits, expected) in fields.items():
+        if not fits(body[name]):
+            raise InputError(f"{name} = {shorten(repr(body[name]))} came, but {expected} was expected.")
     return body
 
 

@@ -47,6 +47,10 @@ class Job:
         Its warnings.
     result : bytes or None
         None before it is done, and again once later jobs have replaced it.
+    started : float
+        When it began, on the clock of `time.monotonic`.
+    seconds : float
+        How long it has run so far, or ran.
     """
 
     name: str
@@ -60,14 +64,8 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
 
-    def update(self, **changes: Any) -> None:
-        """Take in what has changed, and how long it took until then."""
-        vars(self).update(changes, seconds=time.monotonic() - self.started)
-
     def report(self) -> dict[str, Any]:
         """How far it is, as plain data."""
-        if self.state == "running":
-            self.update()
         return {
             "job": self.name,
             "state": self.state,
@@ -129,7 +127,7 @@ class Worker:
         """End a job; a job that has ended stays as it is."""
         self._look()
         if job.state == "running":
-            job.update(state="cancelled")
+            job.state = "cancelled"
             self.close()
 
     def close(self) -> None:
@@ -140,11 +138,13 @@ class Worker:
     def _look(self) -> list[Job]:
         """Take in what the last job has said, the only one that can be running; return all jobs."""
         for job in self._jobs[-1:]:
+            if job.state == "running":
+                job.seconds = time.monotonic() - job.started
             try:
                 while job.state == "running" and self._connection.poll():
-                    job.update(**self._connection.recv())
+                    vars(job).update(self._connection.recv())
             except (EOFError, OSError):
-                job.update(state="failed", message=ENDED)
+                job.state, job.message = "failed", ENDED
         return self._jobs
 
 

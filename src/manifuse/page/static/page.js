@@ -346,14 +346,10 @@ function fillList(table, rows) {
   table.replaceChildren(head, ...rows.map((row) => {
     const line = element("tr"), up = problem.before[row] - shown.after[row];
     const change = up === 0 ? "=" : `${up > 0 ? "▲" : "▼"} ${count(Math.abs(up))}`;
-    line.append(element("td", count(shown.after[row])), element("td", idOf(row)), element("td", count(problem.before[row])),
+    line.append(element("td", count(shown.after[row])), element("td", problem.ids[row]), element("td", count(problem.before[row])),
       element("td", change, up > 0 ? "up" : up < 0 ? "down" : ""));
     return line;
   }));
-}
-
-function idOf(row) {
-  return new TextDecoder().decode(problem.ids.subarray(row === 0 ? 0 : problem.id_ends[row - 1], problem.id_ends[row]));
 }
 
 // --- the surface: it is filled cell by cell, between frames ---

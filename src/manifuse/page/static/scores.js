@@ -144,9 +144,9 @@ export const FEWEST_ROWS = 10;
 /** The score of some labels, from what the server says about them under `name`; null where there are no such labels. */
 export function scoreOf(facts, arrays, name) {
   const kind = facts[name];
-  if (kind === "graded") return new Graded(arrays[`${name}_values`]);
-  if (kind === "squared") return new Squared(arrays[`${name}_values`]);
-  if (kind === "paired") {
+  if (kind === "GradedRanking") return new Graded(arrays[`${name}_grades`]);
+  if (kind === "SquaredError") return new Squared(arrays[`${name}_targets`]);
+  if (kind === "PairedRanking") {
     return new Paired(arrays[`${name}_better`], arrays[`${name}_worse`], arrays[`${name}_rows`].length);
   }
   return null;
