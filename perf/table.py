@@ -1,4 +1,4 @@
-"""Ratios of what pytest-benchmark timed: prints them, and replaces their rows in perf/results.csv.
+"""Compute ratios of the times from pytest-benchmark, print them, and replace their rows in perf/results.csv.
 
 Usage: python perf/table.py BENCHMARK.json
 """
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def main(path: str) -> None:
-    """Put the two sides of every work side by side."""
+    """Compare our time with the rival's for every work."""
     sides: dict[str, dict[str, Any]] = {}
     for bench in json.loads(Path(path).read_text())["benchmarks"]:
         sides.setdefault(bench["group"].strip(), {})[bench["extra_info"]["side"], bench["extra_info"]["rival"]] = bench
@@ -34,7 +34,7 @@ def main(path: str) -> None:
 
 
 def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Put new rows where those of the same work and rival were, or behind."""
+    """Put new rows in place of those of the same work and rival, or at the end."""
     with (HERE / "results.csv").open(encoding="utf-8") as file:
         before = list(csv.DictReader(file))
     known = {(row["work"], row["against"]): row for row in rows}
@@ -43,7 +43,7 @@ def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def row_of(work: str, ours: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, object]:
-    """One row of the table; times are medians, in seconds."""
+    """Return one row of the table. Times are medians, in seconds."""
     info = ours["extra_info"]
     fast = ours["stats"]["median"]
     slow = info["seconds"] if theirs is None else theirs["stats"]["median"]

@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "manifuse"
 
-#: What each room may import of ours, besides itself.
+#: The other rooms that each room may import.
 MAY_IMPORT = {
     "kernels": set(),
     "errors": set(),
@@ -60,7 +60,7 @@ MAY_IMPORT = {
 
 
 def imported_rooms(path: Path) -> set[str]:
-    """Rooms of manifuse that a module imports, anywhere in it."""
+    """Find the rooms of manifuse that a module imports, anywhere in its code."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
@@ -101,7 +101,7 @@ def test_the_core_imports_nothing_heavy():
     assert not loaded & {"torch", "matplotlib", "polars", "faiss", "typer"}
 
 
-def test_where_numbers_are_made_nothing_touches_files_or_the_clock():
+def test_computations_use_no_files_and_no_clock():
     forbidden = {"pathlib", "time", "datetime", "os", "io", "matplotlib", "subprocess"}
     for path in MODULES:
         if path.relative_to(SOURCE).parts[0].removesuffix(".py") in ("kernels", "diffusion", "ranking"):
@@ -111,5 +111,5 @@ def test_where_numbers_are_made_nothing_touches_files_or_the_clock():
             assert not names & forbidden, path
 
 
-def test_no_module_is_a_drawer():
+def test_no_module_has_a_name_like_utils():
     assert not {path.stem for path in MODULES} & {"utils", "helpers", "common", "misc"}
