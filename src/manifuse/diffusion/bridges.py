@@ -8,11 +8,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import NDArray
 
 from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
+from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.problem import Reference, locate
 from manifuse.diffusion.schemes import Anchor, anchors_of, transport
@@ -28,36 +28,6 @@ Key = TypeVar("Key")
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
 HELD_OUT_NUMBERS = 1 << 22
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup(Saved):
-    """The identity bridge of a coupled reference: its scores are looked up by id.
-
-    Attributes
-    ----------
-    keys : (n_k,) array of str
-    scores : (n_k,) array
-        Standardised.
-    main_rows : (n,) array of int
-        The reference's row of every main row.
-    """
-
-    keys: NDArray[np.str_]
-    scores: FloatArray
-    main_rows: IndexArray
-
-    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
-        """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
-        rows, known = locate(keys, self.keys)
-        return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
-            raise ValueError("the ids and scores of a coupled reference do not fit together")
-        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
-            raise ValueError("a coupled reference does not have all main rows")
 
 
 @dataclass(frozen=True, eq=False)
