@@ -38,15 +38,12 @@ class NeighbourTables:
     ----------
     main : Neighbours or None
         None if every reference is coupled.
-    references : mapping of int to Neighbours
-        By the number of the reference; coupled references are left out.
-    count : int
-        Number of references, coupled ones included.
+    references : tuple of Neighbours or None
+        None for a coupled reference.
     """
 
     main: Neighbours | None
-    references: Mapping[int, Neighbours]
-    count: int
+    references: tuple[Neighbours | None, ...]
 
     @classmethod
     def search(
@@ -64,25 +61,22 @@ class NeighbourTables:
         rng : numpy.random.Generator
             Draws the samples on which the recall is measured.
         """
-        bridged = setup.problem.bridged
-        references = {
-            number: setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
-            for number, reference in bridged.items()
-        }
-        if bridged and main is None:
+        references: list[Neighbours | None] = [None] * len(setup.problem.references)
+        for number, reference in setup.problem.bridged.items():
+            references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
+        if not setup.problem.bridged:
+            main = None
+        elif main is None:
             main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
-        return cls(main if bridged else None, references, len(setup.problem.references))
+        return cls(main, tuple(references))
 
     def standardised(self) -> tuple[bool | None, ...]:
         """Whether features were standardised: the main table, then the references; None without a search."""
-        return tuple(None if table is None else table.standardised for table in self._all())
+        return tuple(None if table is None else table.standardised for table in (self.main, *self.references))
 
     def recall(self) -> tuple[float | None, ...]:
         """Share of the true neighbours found: the main table, then the references; None without a graph."""
-        return tuple(None if table is None else table.recall for table in self._all())
-
-    def _all(self) -> list[Neighbours | None]:
-        return [self.main, *(self.references.get(number) for number in range(self.count))]
+        return tuple(None if table is None else table.recall for table in (self.main, *self.references))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +111,10 @@ class Bridges(Saved):
             if number not in problem.bridged
         }
         anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
-        for number, reference in problem.bridged.items():
-            for setting, anchor in _anchors(setup, reference, tables.references[number], settings).items():
-                anchors[setting][number] = anchor
+        for number, table in enumerate(tables.references):
+            if table is not None:
+                for setting, anchor in _anchors(setup, problem.references[number], table, settings).items():
+                    anchors[setting][number] = anchor
         main = tables.main
         graphs = {
             count: graph_without_edges(len(problem.main)) if main is None else setup.backend.graph(main, count)
