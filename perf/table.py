@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas
 from machine import describe
 
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance
 
 HERE = Path(__file__).parent
 
@@ -28,7 +29,7 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    write_rows(HERE / "results.csv", replace_rows(rows))
+    pandas.DataFrame(replace_rows(rows), dtype=object).to_csv(HERE / "results.csv", index=False)
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
 

@@ -6,7 +6,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.neighbours import Query
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import Presmoothing, SmoothingSetting
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.presmoothing_choice import choose_presmoothing
 from manifuse.evidence.score import score_of
@@ -20,7 +20,7 @@ def searched(main, count=20):
 
 def presmoothing(main, *, scale=np.inf, rounds=2):
     table = searched(main)
-    return Presmoothing(main, mf.Host().graph(table, 5), 10.0, scale, rounds)
+    return Presmoothing(main, mf.Host().graph(table, 5), SmoothingSetting(5, True, 10.0, scale, rounds))
 
 
 def graded(case):
@@ -57,7 +57,9 @@ def test_the_labels_choose_the_best_smoothing_and_it_is_returned():
     assert reached > score.evaluate(case.main.scores[score.rows, None])[0]
     for count, step, scale in ((5, 1.0, 0.1), (10, 10.0, 0.3), (20, 30.0, np.inf)):
         for rounds in (1, 2, 3):
-            other = Presmoothing(case.main, mf.Host().graph(table, count), step, scale, rounds)
+            other = Presmoothing(
+                case.main, mf.Host().graph(table, count), SmoothingSetting(count, True, step, scale, rounds)
+            )
             assert reached >= score.evaluate(other.smoothed()[score.rows, None])[0]
 
 
@@ -71,7 +73,7 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     """Two rounds by hand, from dense matrices."""
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     table = searched(main)
-    chosen = Presmoothing(main, mf.Host().graph(table, 5), 10.0, 0.3, 2)
+    chosen = Presmoothing(main, mf.Host().graph(table, 5), SmoothingSetting(5, True, 10.0, 0.3, 2))
     features, score = rng.standard_normal(2), 0.4
     scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
     squares = np.sum(((main.table - main.table.mean(axis=0)) / main.table.std(axis=0) - scaled) ** 2, axis=1)

@@ -1,6 +1,5 @@
 """Observations: one predictor's scores on one set of rows. Every table is checked here."""
 
-from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -137,12 +136,6 @@ class Observations(Saved):
         assert self.neighbours is None, "neighbours name all rows"
         table = None if self.table is None else self.table[rows]
         return Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name)
-
-    def without_features(self) -> "Observations":
-        """Return the same table without features and neighbours, on the same memory."""
-        bare = copy(self)
-        bare.table = bare.neighbours = None
-        return bare
 
     def like_predictions(self, numbers: FloatArray) -> Any:
         """Return ``numbers`` (n,), one per kept row, in the library and dtype of the predictions that came."""
