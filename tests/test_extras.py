@@ -65,7 +65,7 @@ def fetch_a_data_set(folder):
 
 
 def connect_to_a_cluster(folder):
-    from manifuse.cluster import connect
+    from manifuse.study.experiments.engine import connect
 
     del folder
     with connect("dask", workers=1) as client:
