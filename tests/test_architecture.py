@@ -12,7 +12,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "manifuse"
 
-#: What each room imports of ours besides itself, no more and no less. A room imports only rooms above it in this list.
+#: What each room imports of ours, besides itself; neither more nor less. A room knows only rooms above it in the list.
 KNOWS = {
     "errors": set(),
     "machine": set(),

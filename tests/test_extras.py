@@ -65,11 +65,11 @@ def fetch_a_data_set(folder):
 
 
 def connect_to_a_cluster(folder):
-    from manifuse.cluster import connect
+    from manifuse.study.experiments.engine import workers
 
     del folder
-    with connect("dask", workers=1) as client:
-        assert client.submit(sum, [1, 2]).result() == 3
+    with workers("dask", 1) as each:
+        assert list(each(sum, [[1, 2]])) == [3]
 
 
 def read_annotated_data(folder):
