@@ -69,7 +69,9 @@ def main() -> None:
     folder = data_folder(parser.parse_args().data)
     jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
-    pandas.DataFrame([row for part in parts for row in part], dtype=object).to_csv(HERE / "results" / "ablation.csv", index=False)
+    pandas.DataFrame([row for part in parts for row in part], dtype=object).to_csv(
+        HERE / "results" / "ablation.csv", index=False
+    )
 
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:

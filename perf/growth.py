@@ -20,17 +20,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pandas
 from machine import describe
-from manifuse.footprint import predicted_bytes
 from scipy.spatial import cKDTree
 
 import manifuse as mf
-from manifuse.backends.backend import Place
+from manifuse.backends.backend import Backend
+from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.setup import Setup
 from manifuse.study.experiments.provenance import provenance
 
 HERE = Path(__file__).parent
@@ -67,12 +67,12 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     """Refine one problem without labels, and return its time and memory."""
     warm_up()
     main, others = problem(rows, references, dimensions)
-    place = Timed()
+    backend = Timed()
     method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
-    predicted = predicted_bytes(Problem.of(main, others), method, place, labelled=False)
+    predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend), presmoothing_neighbours=0)
     with peak() as held:
         begin = time.perf_counter()
-        result = mf.refine(main, others, method=method, rng=0, place=place)
+        result = mf.refine(main, others, method=method, rng=0, backend=backend)
         seconds = time.perf_counter() - begin
     return {
         "vary": vary,
@@ -81,9 +81,9 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "step": step,
         "dimensions": dimensions,
         "seconds": round(seconds, 4),
-        "search_seconds": round(place.seconds, 4),
+        "search_seconds": round(backend.seconds, 4),
         "rounds": result.history[-1].round,
-        "edges": round(result._extension.bridges.graph.weights.nnz / rows, 2),
+        "edges": round(result.fit.bridges.graph.stored().weights.nnz / rows, 2),
         "recall": min(value for value in result.choice.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
@@ -95,8 +95,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
 
 def warm_up() -> None:
     """Load and compile what large tables use; the time for this does not grow with the rows."""
-    with patch.multiple("manifuse.backends.host", COMPILED_ROWS=0, LARGE_ROWS=0):
-        mf.refine(*problem(1_000, 1, 0), rng=0)
+    mf.refine(*problem(1_000, 1, 0), rng=0, backend=mf.Host(compiled_rows=0, single_precision_rows=0))
 
 
 def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observations, list[mf.Observations]]:
@@ -125,7 +124,7 @@ def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observation
     return table(here, 0.8, names, "main"), others
 
 
-class Timed(Place):
+class Timed(Backend):
     """The host, with the seconds of its searches."""
 
     def __init__(self) -> None:

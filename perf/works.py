@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
-from manifuse.backends.host import HostGraph
+from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
 from manifuse.diffusion.implicit_euler import ImplicitEuler
@@ -259,7 +259,7 @@ def bridge_against_transport() -> Work:
         return mine, yours, scores, there @ direction + 0.3 * rng.standard_normal(n)
 
     mine, yours, scores, theirs_scores = draw(ours_rows)
-    graphs = [HostGraph.of(_nearest(table, 10), 10) for table in (mine, yours)]
+    graphs = [Host().graph(_nearest(table, 10), 10) for table in (mine, yours)]
     standard = [unit(column) * np.sqrt(ours_rows) for column in (scores, theirs_scores)]
 
     def ours(known: int = pairs) -> FloatArray:
@@ -402,7 +402,7 @@ def _labels_of(truth: FloatArray) -> GradedRanking:
 def affinity_of(rows: int, seed: int) -> Affinity:
     """Build the affinity of a graph of ten neighbours of random points in space, in random order."""
     points = np.random.default_rng(seed).random((rows, 3))
-    return HostGraph.of(_nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
+    return Host().graph(_nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
 
 
 def _nearest(points: FloatArray, count: int) -> Neighbours:
