@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Where pip is told of a folder of wheels, uv is told of it too.
+# If PIP_FIND_LINKS names a folder of wheels for pip, uv uses it too.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_COMPILE_BYTECODE = 1
 

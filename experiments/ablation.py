@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas
 from joblib import Parallel, delayed
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
@@ -20,7 +21,7 @@ from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance
 from manifuse.study.experiments.trial import Trial
 
 HERE = Path(__file__).parent
@@ -68,7 +69,9 @@ def main() -> None:
     folder = data_folder(parser.parse_args().data)
     jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
-    write_rows(HERE / "results" / "ablation.csv", [row for part in parts for row in part])
+    pandas.DataFrame([row for part in parts for row in part], dtype=object).to_csv(
+        HERE / "results" / "ablation.csv", index=False
+    )
 
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Every work, by us and by the rival. Run by scripts/perf; never part of the tests."""
+"""Time every work, done by us and by the rival. scripts/perf runs this file; the tests do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from works import WORKS, Work
 def work(request: pytest.FixtureRequest) -> Iterator[Work]:
     make: Any = request.param
     yield make()
-    # What one work needs is in nobody's way while the next is timed.
+    # Free the memory of this work before the next one is timed.
     make.cache_clear()
     gc.collect()
 

@@ -1,9 +1,9 @@
-"""Time and memory against the rows, the references and the step size: writes perf/growth.csv.
+"""Measure time and memory against the rows, the references and the step size, and write perf/growth.csv.
 
 Usage: python perf/growth.py [--largest 1000000] [--features]
 
-Every point is a process of its own, for its peak memory. Neighbours are given, so that what is timed is all the rest;
-with ``--features`` one more run searches them too, from raw features of the largest number of rows.
+Every point runs in its own process, so that its peak memory can be measured. Neighbours are given, so the times are
+without the search. With ``--features``, one more run also searches neighbours, from features of the largest table.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
+import pandas
 from machine import describe
-from manifuse.footprint import predicted_bytes
 from scipy.spatial import cKDTree
 
 import manifuse as mf
-from manifuse.backends.backend import Place
+from manifuse.backends.backend import Backend
+from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.diffusion.setup import Setup
+from manifuse.study.experiments.provenance import provenance
 
 HERE = Path(__file__).parent
 PAIRS = 200
@@ -59,19 +60,19 @@ def main() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
         print(rows[-1])
-        write_rows(HERE / "growth.csv", rows)
+        pandas.DataFrame(rows, dtype=object).to_csv(HERE / "growth.csv", index=False)
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:
-    """Refine one problem without labels, and say what it took."""
+    """Refine one problem without labels, and return its time and memory."""
     warm_up()
     main, others = problem(rows, references, dimensions)
-    place = Timed()
+    backend = Timed()
     method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
-    predicted = predicted_bytes(Problem.of(main, others), method, place, labelled=False)
+    predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend), presmoothing_neighbours=0)
     with peak() as held:
         begin = time.perf_counter()
-        result = mf.refine(main, others, method=method, rng=0, place=place)
+        result = mf.refine(main, others, method=method, rng=0, backend=backend)
         seconds = time.perf_counter() - begin
     return {
         "vary": vary,
@@ -80,9 +81,9 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "step": step,
         "dimensions": dimensions,
         "seconds": round(seconds, 4),
-        "search_seconds": round(place.seconds, 4),
+        "search_seconds": round(backend.seconds, 4),
         "rounds": result.history[-1].round,
-        "edges": round(result._extension.bridges.graph.weights.nnz / rows, 2),
+        "edges": round(result.fit.bridges.graph.stored().weights.nnz / rows, 2),
         "recall": min(value for value in result.choice.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
@@ -93,13 +94,12 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
 
 
 def warm_up() -> None:
-    """Load and compile what large tables take: neither grows with the rows."""
-    with patch.multiple("manifuse.backends.host", COMPILED_ROWS=0, LARGE_ROWS=0):
-        mf.refine(*problem(1_000, 1, 0), rng=0)
+    """Load and compile what large tables use; the time for this does not grow with the rows."""
+    mf.refine(*problem(1_000, 1, 0), rng=0, backend=mf.Host(compiled_rows=0, single_precision_rows=0))
 
 
 def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observations, list[mf.Observations]]:
-    """Tables that see points of a cube: by their neighbours, or by features that are smooth maps of them."""
+    """Draw points of a cube, and tables with their neighbours, or with smooth maps of them as features."""
     rng = np.random.default_rng(0)
     here = rng.uniform(-1, 1, (rows, 3))
     direction = np.array([1.0, 0.7, -0.5])
@@ -124,45 +124,45 @@ def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observation
     return table(here, 0.8, names, "main"), others
 
 
-class Timed(Place):
-    """The host, and the seconds that it searched."""
+class Timed(Backend):
+    """The host, with the seconds of its searches."""
 
     def __init__(self) -> None:
         self.host, self.seconds = mf.Host(), 0.0
 
     def search(self, *arguments, **options):
-        """Search as the host does."""
+        """Search on the host, and add the seconds."""
         begin = time.perf_counter()
         found = self.host.search(*arguments, **options)
         self.seconds += time.perf_counter() - begin
         return found
 
     def graph(self, *arguments):
-        """Build as the host does."""
+        """Build the graph on the host."""
         return self.host.graph(*arguments)
 
     def search_bytes(self, features):
-        """As many as the host needs."""
+        """Return the bytes that the host needs."""
         return self.host.search_bytes(features)
 
     def edge_bytes(self, rows):
-        """As many as the host needs."""
+        """Return the bytes that the host needs."""
         return self.host.edge_bytes(rows)
 
     def free_memory(self):
-        """As much as the host has."""
+        """Return the free memory of the host."""
         return self.host.free_memory()
 
 
 @contextmanager
 def peak() -> Iterator[list[float]]:
-    """Most memory in use while something runs, over what was in use before, in bytes."""
+    """Measure the peak memory while something runs, less the memory in use before, in bytes."""
     size = resource.getpagesize()
 
     def used() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * size
 
-    # What was freed before but is still held would hide what is taken now.
+    # Memory that Python freed but the process still has would hide new use of memory.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     before, most, done = used(), [0.0], threading.Event()

@@ -1,4 +1,4 @@
-"""The machine that timings are from, in a few words."""
+"""Describe the machine of the timings in a few words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def describe() -> str:
-    """Processor, cores that may be used, and memory."""
+    """Name the processor, the number of usable cores, and the memory."""
     words = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():

@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pandas
 import uvicorn
 from machine import describe
 from playwright.sync_api import sync_playwright
@@ -24,7 +25,7 @@ from playwright.sync_api import sync_playwright
 import manifuse as mf
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance
 
 HERE = Path(__file__).parent
 ROWS, REFERENCES, PAIRS, LABELLED = 30_000, 5, 200, 500
@@ -83,7 +84,7 @@ def main() -> None:
             page.close()
     about = {"machine": describe(), **provenance()}
     rows = [{**summary(control, taken), **about} for control, taken in measured.items()]
-    write_rows(HERE / "page.csv", rows)
+    pandas.DataFrame(rows, dtype=object).to_csv(HERE / "page.csv", index=False)
     for row in rows:
         print(" | ".join(str(value) for value in row.values()))
 

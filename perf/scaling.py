@@ -1,4 +1,4 @@
-"""Put what perf/ measured into docs/scaling.md, fit the cost model to it, and draw docs/scaling.svg.
+"""Put the measurements of perf/ into docs/scaling.md, fit the cost model to it, and draw docs/scaling.svg.
 
 Usage: python perf/scaling.py
 """
@@ -21,15 +21,15 @@ PAGE = HERE.parent / "docs" / "scaling.md"
 
 Row = dict[str, str]
 
-#: Products of a round's smoothing: one step of 10, to the tolerance that it has there.
+#: Matrix products of the smoothing of a round: one step of 10, to the tolerance of `smooth`.
 SMOOTHING = len(smoothing_coefficients(10.0, tolerance=1e-8)) - 1
 
-#: Folds of the held-out pairs, as the method has them.
+#: Folds of the held-out pairs, the default of the method.
 FOLDS = 5
 
 
 def main() -> None:
-    """Write the tables between their marks, and the picture."""
+    """Write the tables between their marks, and draw the picture."""
     works, growth, page = read("results"), read("growth"), read("page")
     text = PAGE.read_text(encoding="utf-8")
     text = replaced(text, "works", table_of_works(works))
@@ -41,27 +41,27 @@ def main() -> None:
 
 
 def read(name: str) -> list[Row]:
-    """Rows of a file of measurements."""
+    """Return the rows of a file of measurements."""
     with (HERE / f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def replaced(text: str, mark: str, lines: list[str]) -> str:
-    """Put lines between two marks of a text in place of what stands there."""
+    """Replace the lines between two marks of a text."""
     head, _, rest = text.partition(f"<!-- {mark} -->\n")
     _, _, tail = rest.partition(f"<!-- /{mark} -->")
     return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
 
 
 def markdown(head: tuple[str, ...], lines: list[tuple[object, ...]]) -> list[str]:
-    """A table; all columns but the first are numbers."""
+    """Format a Markdown table. All columns but the first are numbers."""
     rule = "| --- |" + " ---: |" * (len(head) - 1)
     first, *rest = ("| " + " | ".join(map(str, line)) + " |" for line in (head, *lines))
     return [first, rule, *rest]
 
 
 def table_of_works(works: list[Row]) -> list[str]:
-    """Ours against the rivals."""
+    """Return the table of our times against the rivals'."""
     lines = [
         (
             work["work"].strip(),
@@ -78,13 +78,13 @@ def table_of_works(works: list[Row]) -> list[str]:
 
 
 def made(rows: list[Row]) -> str:
-    """Where the rows of a table are from."""
+    """Name the machines and commits behind the rows of a table."""
     machines, commits = (sorted({row[name] for row in rows}) for name in ("machine", "commit"))
     return f"Made on {' and '.join(machines)}, by commit {' and '.join(commits)}."
 
 
 def table_of_page(page: list[Row]) -> list[str]:
-    """From slider to picture, by control."""
+    """Return the table of times from slider to picture, by control."""
     lines: list[tuple[object, ...]] = [
         (row["control"], row["moves"], row["p50_ms"], row["p95_ms"], row["max_ms"]) for row in page
     ]
@@ -97,7 +97,7 @@ def table_of_page(page: list[Row]) -> list[str]:
 
 
 def table_of_growth(growth: list[Row]) -> list[str]:
-    """Time and memory of whole runs."""
+    """Return the table of time and memory of whole runs."""
     head = ("rows a side", "seconds", "of it search", "rounds", "GiB", "vectors", "predicted GiB", "rows reached")
     lines = [
         (
@@ -123,15 +123,15 @@ def table_of_growth(growth: list[Row]) -> list[str]:
 
 
 def moved(row: Row) -> float:
-    """Bytes that the products of a run read and write, by the model."""
+    """Estimate the bytes that the matrix products of a run read and write, by the model."""
     rows, references, edges = float(row["rows"]), int(row["references"]), float(row["edges"])
     products = mf.ImplicitEuler(float(row["step"])).depth - 1
     rounds, tasks = int(row["rounds"]), FOLDS * references
-    # Compiled steps read the matrix for every two columns, others for all of them.
+    # Compiled steps read the matrix once for every two columns, others once for all columns.
     compiled = rows >= mf.Host().compiled_rows
     turns = tasks if compiled else np.ceil(tasks / max(1, HELD_OUT_NUMBERS // (2 * int(rows))))
     matrix = (8 if rows >= mf.Host().single_precision_rows else 12) * edges
-    # The last transport tells how much evidence arrives where.
+    # One more transport, after the last round, measures how much evidence reaches each row.
     carried = products * (matrix * (references if compiled else 1) + 24 * 2 * references) * (rounds + 1)
     smoothed = SMOOTHING * (matrix + 24 * 2) * rounds
     moments = products * references * (matrix + 24 * 2)
@@ -140,13 +140,13 @@ def moved(row: Row) -> float:
 
 
 def table_of_model(growth: list[Row]) -> list[str]:
-    """The model fitted to four sizes."""
+    """Return the table of the model, fitted to four sizes."""
     sizes = (1_000, 10_000, 100_000, 1_000_000)
     some = [row for row in growth if row["vary"] == "rows" and int(row["rows"]) in sizes]
     seconds = np.array([float(row["seconds"]) for row in some])
     amounts = np.array([moved(row) for row in some])
     turns = np.array([float(row["rounds"]) + 1 for row in some])
-    # Relative errors count, so that the small sizes are heard too.
+    # The fit uses relative errors, so that small sizes count as much as large ones.
     design = np.column_stack([turns, amounts]) / seconds[:, None]
     (overhead, pace), _ = nnls(design, np.ones(len(some)))
     fitted = overhead * turns + pace * amounts
@@ -163,7 +163,7 @@ def table_of_model(growth: list[Row]) -> list[str]:
 
 
 def slope(rows: list[Row], name: str, *, each: str | None = None) -> float:
-    """Exponent of growth over the last decade of sizes."""
+    """Fit the exponent of growth over the last decade of sizes."""
     most = max(float(row["rows"]) for row in rows)
     large = [row for row in rows if float(row["rows"]) >= most / 10]
     values = [float(row[name]) / (1.0 if each is None else float(row[each])) for row in large]
@@ -172,7 +172,7 @@ def slope(rows: list[Row], name: str, *, each: str | None = None) -> float:
 
 def draw(growth: list[Row]) -> None:
     """Draw time and memory against what varies."""
-    # The same picture of the same rows, to the byte.
+    # With this salt, the same rows give the same picture, to the byte.
     plt.rcParams["svg.hashsalt"] = "scaling"
     figure, panels = plt.subplots(2, 2, figsize=(7.5, 6), layout="constrained")
     some = [row for row in growth if row["vary"] == "rows"]

@@ -1,4 +1,4 @@
-"""Ratios of what pytest-benchmark timed: prints them, and replaces their rows in perf/results.csv.
+"""Compute ratios of the times from pytest-benchmark, print them, and replace their rows in perf/results.csv.
 
 Usage: python perf/table.py BENCHMARK.json
 """
@@ -11,15 +11,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas
 from machine import describe
 
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance
 
 HERE = Path(__file__).parent
 
 
 def main(path: str) -> None:
-    """Put the two sides of every work side by side."""
+    """Compare our time with the rival's for every work."""
     sides: dict[str, dict[str, Any]] = {}
     for bench in json.loads(Path(path).read_text())["benchmarks"]:
         sides.setdefault(bench["group"].strip(), {})[bench["extra_info"]["side"], bench["extra_info"]["rival"]] = bench
@@ -28,13 +29,13 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    write_rows(HERE / "results.csv", replace_rows(rows))
+    pandas.DataFrame(replace_rows(rows), dtype=object).to_csv(HERE / "results.csv", index=False)
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
 
 
 def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Put new rows where those of the same work and rival were, or behind."""
+    """Put new rows in place of those of the same work and rival, or at the end."""
     with (HERE / "results.csv").open(encoding="utf-8") as file:
         before = list(csv.DictReader(file))
     known = {(row["work"], row["against"]): row for row in rows}
@@ -43,7 +44,7 @@ def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def row_of(work: str, ours: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, object]:
-    """One row of the table; times are medians, in seconds."""
+    """Return one row of the table. Times are medians, in seconds."""
     info = ours["extra_info"]
     fast = ours["stats"]["median"]
     slow = info["seconds"] if theirs is None else theirs["stats"]["median"]

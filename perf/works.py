@@ -1,4 +1,4 @@
-"""What is timed: works that we and a rival do alike, each with what it has to reach."""
+"""The works that are timed. We and a rival do each work, and each has a goal for the ratio of the times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
-from manifuse.backends.host import HostGraph
+from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
 from manifuse.diffusion.implicit_euler import ImplicitEuler
@@ -40,7 +40,7 @@ from manifuse.run import refine
 from manifuse.study.baselines.tpc import tpc
 from manifuse.study.ranking.ranksvm import RankSVM
 
-#: Seconds that a coupled run over 30,475 rows may take, by the paper.
+#: Seconds of a coupled run over 30,475 rows, as the paper reports them.
 PAPER_SECONDS = 0.2
 
 
@@ -53,15 +53,15 @@ class Work:
     name, rival : str
     ours : callable
     theirs : callable or None
-        None where the rival is a number that somebody else measured.
+        None if the rival is only a time that others published.
     least : float
-        How many times faster than the rival we have to be.
+        The goal: how many times faster than the rival we have to be.
     repetitions : int
-        Of the rival; ours is repeated nine times.
+        How often the rival is timed. Ours is timed nine times.
     differ : callable
-        By how much the two results differ, or what else makes the comparison fair, as a sentence's worth of text.
+        Returns a phrase that says how much the two results differ, or how the comparison is fair.
     seconds : float or None
-        The number, where there is no rival to run.
+        The published time, if there is no rival to run.
     """
 
     name: str
@@ -225,7 +225,7 @@ def smoothing() -> Work:
     labels = rng.permutation(labels)
     block = (labels[:, None] == np.arange(columns)).astype(float)
     matrix = affinity.matrix()
-    # An iteration of label spreading brings the error down by alpha.
+    # An iteration of label spreading multiplies the error by alpha.
     iterations = int(np.ceil(np.log(error) / np.log(alpha)))
 
     def ours() -> FloatArray:
@@ -259,7 +259,7 @@ def bridge_against_transport() -> Work:
         return mine, yours, scores, there @ direction + 0.3 * rng.standard_normal(n)
 
     mine, yours, scores, theirs_scores = draw(ours_rows)
-    graphs = [HostGraph.of(_nearest(table, 10), 10) for table in (mine, yours)]
+    graphs = [Host().graph(_nearest(table, 10), 10) for table in (mine, yours)]
     standard = [unit(column) * np.sqrt(ours_rows) for column in (scores, theirs_scores)]
 
     def ours(known: int = pairs) -> FloatArray:
@@ -280,7 +280,7 @@ def bridge_against_transport() -> Work:
         return np.asarray(plan @ theirs_scores / plan.sum(axis=1))
 
     def differ() -> str:
-        # Half of the pairs are held out of the bridge; the transport is given none.
+        # Half of the pairs are held out of the bridge. The transport gets no pairs.
         half = slice(pairs // 2, pairs)
         here = np.corrcoef(ours(pairs // 2)[half], theirs_scores[half])[0, 1]
         there = np.corrcoef(theirs()[half], draw(their_rows)[3][half])[0, 1]
@@ -310,7 +310,7 @@ def rank_svm() -> Work:
         return np.asarray(RankSVM("linear", penalty=penalty).fit(table, grades).coefficients_ @ table)
 
     def theirs() -> FloatArray:
-        # The loosest tolerance of liblinear's that reaches the same energy to 1e-6.
+        # The loosest tolerance at which liblinear reaches the same energy to 1e-6.
         solver = LinearSVC(loss="squared_hinge", C=0.5 / penalty, fit_intercept=False, dual=False, tol=1e-4)
         return np.asarray(solver.fit(differences, signs).coef_[0])
 
@@ -323,9 +323,9 @@ def rank_svm() -> Work:
 
 @lru_cache(maxsize=1)
 def refine_of_files() -> Work:
-    """`manifuse refine` on two Parquet files: the command less its refinement, against the whole of it.
+    """`manifuse refine` on two Parquet files: the command without its refinement, against the whole command.
 
-    Both are the command itself; for ours, the call that refines only pairs and checks, and gives a result of before.
+    Both run the command. For ours, `refine` only checks and pairs the tables, and returns an earlier result.
     """
     folder = TemporaryDirectory()
     atexit.register(folder.cleanup)
@@ -360,7 +360,7 @@ def refine_of_files() -> Work:
     return Work(work, "the whole command", ours, theirs, 4, 1, differ)
 
 
-#: Every work, the quick ones first.
+#: Every work, fast ones first.
 WORKS = (
     coupled_run,
     whole_coupled_run,
@@ -375,7 +375,7 @@ WORKS = (
 
 
 class _Spreading(LabelSpreading):  # type: ignore[misc]
-    """scikit-learn's label spreading on an affinity that is normalised already."""
+    """scikit-learn's label spreading, on an affinity that is already normalised."""
 
     def _build_graph(self) -> Any:
         return self.kernel(None)
@@ -400,19 +400,19 @@ def _labels_of(truth: FloatArray) -> GradedRanking:
 
 
 def affinity_of(rows: int, seed: int) -> Affinity:
-    """Affinity of the graph of ten neighbours of points drawn in space, in no order."""
+    """Build the affinity of a graph of ten neighbours of random points in space, in random order."""
     points = np.random.default_rng(seed).random((rows, 3))
-    return HostGraph.of(_nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
+    return Host().graph(_nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
 
 
 def _nearest(points: FloatArray, count: int) -> Neighbours:
-    """Neighbours in few dimensions, where a tree is the fastest."""
+    """Find neighbours in few dimensions, where a tree is fastest."""
     distances, indices = cKDTree(points).query(points, count + 1, workers=-1)
     return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, standardised=False)
 
 
 def stream(total: int) -> None:
-    """Read and write so many bytes, half each, with all cores."""
+    """Read and write ``total`` bytes, half each, on all cores."""
     cores = len(os.sched_getaffinity(0))
     size = 1 << 27
     sources = [np.ones(size // 8) for _ in range(cores)]

@@ -17,7 +17,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The data folder, or a skip that says where it was looked for."""
+    """The data folder, or skip the test and say where the folder was expected."""
     named = os.environ.get("MANIFUSE_DATA")
     folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
     if not (folder / "hw" / "mfeat.npz").is_file():

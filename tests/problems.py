@@ -1,4 +1,4 @@
-"""Small problems of known structure, drawn from a latent space that no table shows."""
+"""Small problems of known structure, drawn from a latent space that is in no table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import manifuse as mf
 
 @dataclass(frozen=True)
 class Latent:
-    """A main table and references that see the same latent points through other features."""
+    """A main table and references, with different features of the same latent points."""
 
     main: mf.Observations
     references: list[mf.Observations]
@@ -23,7 +23,7 @@ class Latent:
 
 
 def features_of(latent: np.ndarray, rng: np.random.Generator, width: int = 6) -> np.ndarray:
-    """A smooth map of latent points to features, with a little noise."""
+    """Map latent points to features smoothly, with a little noise."""
     mixing = rng.standard_normal((latent.shape[1], width))
     return np.tanh(latent @ mixing) + 0.02 * rng.standard_normal((len(latent), width))
 
@@ -52,8 +52,8 @@ def draw(
 
 
 def write_tables(case: Latent) -> None:
-    """Write the main table and the first reference to main.csv and theirs.csv, where the test stands."""
-    # Here, because tests of the extras draw problems where there is none.
+    """Write the main table and the first reference to main.csv and theirs.csv in the current folder."""
+    # Imported here, because tests of the extras draw problems where Polars is not installed.
     import polars as pl
 
     for name, table in (("main", case.main), ("theirs", case.references[0])):
@@ -62,6 +62,6 @@ def write_tables(case: Latent) -> None:
 
 
 def remade(table: mf.Observations, **changes: object) -> mf.Observations:
-    """The same table with something changed."""
+    """Return the same table with some arguments changed."""
     given = {"predictions": table.scores, "features": table.table, "ids": table.keys, "name": table.name} | changes
     return mf.Observations(given.pop("predictions"), given.pop("features"), **given)

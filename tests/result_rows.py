@@ -59,7 +59,7 @@ WEIGHT_SCALES = [float(value) for value in np.logspace(-2, 1, 7)]
 
 
 def draw_rows(names=tuple(EXPERIMENTS), *, trials: int = 10, seed: int = 0) -> list[Row]:
-    """Rows of some experiments."""
+    """Draw the rows of some experiments."""
     rng = np.random.default_rng(seed)
     rows = []
     for name in names:
@@ -79,7 +79,7 @@ def draw_rows(names=tuple(EXPERIMENTS), *, trials: int = 10, seed: int = 0) -> l
 
 
 def draw_row(rng, name, protocol, task, trial, method, start, gain) -> Row:
-    """One row: done, unless there is no gain to be had."""
+    """Return one row. It is done, unless a gain is not possible."""
     accuracy = None if gain is None else float(start + gain + 0.006 * rng.standard_normal() * (method != "Ind"))
     seconds = SECONDS.get(method, 0.05) * float(rng.uniform(0.8, 1.25))
     return Row(
@@ -99,7 +99,7 @@ def draw_row(rng, name, protocol, task, trial, method, start, gain) -> Row:
 
 
 def chosen(rng, method: str) -> dict:
-    """Hyperparameters as the methods note them."""
+    """Return hyperparameters as the methods record them."""
     if method == "Ind":
         return {"ranker": str(rng.choice(["linear", "gaussian", "deep"], p=[0.5, 0.4, 0.1]))}
     if method not in ("JMD", "JMD, as published"):
@@ -122,7 +122,7 @@ def chosen(rng, method: str) -> dict:
 
 
 def flipped(rows: list[Row]) -> list[Row]:
-    """The same rows with every gain over *Ind* turned into a loss."""
+    """Return the same rows with every gain over *Ind* turned into a loss."""
     alone = {(row.dataset, row.task, row.trial): row.accuracy for row in rows if row.method == "Ind"}
     return [
         row
@@ -133,7 +133,7 @@ def flipped(rows: list[Row]) -> list[Row]:
 
 
 def write_folder(folder: Path, rows: list[Row]) -> Path:
-    """A results folder that holds the rows."""
+    """Write the rows to a results folder."""
     folder.mkdir()
     (folder / "run.json").write_text(json.dumps({"format": FORMAT, "manifuse": "0.1.0"}))
     (folder / "rows.jsonl").write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))

@@ -28,7 +28,7 @@ def case():
 
 
 def frame_of(table, library=pd):
-    """The data frame of a table, as the command line would read it."""
+    """Return the data frame of a table, as the command line would read it."""
     columns = {f"x{place}": column for place, column in enumerate(table.table.T)}
     return library.DataFrame({"id": table.keys.tolist(), "score": table.scores} | columns)
 
@@ -116,7 +116,7 @@ def test_a_data_frame_is_the_table_that_it_shows(case, library):
     assert combiner.n_features_in_ == 8
 
 
-def test_a_truth_that_is_known_nowhere_is_none(case):
+def test_a_truth_of_only_nan_counts_as_none(case):
     X = frame_of(case.main)
     blind = mf.PredictorCombiner(case.references, random_state=0).fit(X, np.full(len(X), np.nan))
     assert blind.refinement_.accuracy is None
@@ -218,7 +218,7 @@ def test_scikit_learns_own_checks_that_need_no_data(check):
 
 
 def test_the_rest_of_scikit_learns_contract(case):
-    """What its other checks ask for, on tables that the combiner can take."""
+    """What scikit-learn's other checks demand, on tables that the combiner accepts."""
     X, y = frame_of(case.main), case.truth
     combiner = mf.PredictorCombiner(case.references, random_state=0)
     before = X.copy(), y.copy(), combiner.get_params(), set(vars(combiner))
@@ -265,7 +265,7 @@ def test_bad_tables_are_refused_with_a_sentence(case, change, message):
         mf.PredictorCombiner(case.references).fit(X, y)
 
 
-def test_a_truth_that_orders_nothing_measures_nothing(case):
+def test_a_truth_of_equal_values_gives_no_score(case):
     X = frame_of(case.main)
-    with pytest.raises(mf.InputError, match="measures nothing"):
+    with pytest.raises(mf.InputError, match="known values of y are all equal"):
         mf.PredictorCombiner(case.references, random_state=0).fit(X).score(X, np.ones(len(X)))

@@ -85,7 +85,7 @@ def test_the_reference_has_the_help_of_every_command(tmp_path, monkeypatch, caps
 
     for name, value in {"COLUMNS": str(commands.WIDTH), "TERM": "dumb", "NO_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
-    # Without a package the program is called what it was called by.
+    # Without this, the help shows the name of the process as the name of the program.
     monkeypatch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
     for name, text in sections.items():
         monkeypatch.setattr(sys, "argv", [*name.split(), "--help"])
@@ -105,7 +105,7 @@ def test_the_reference_has_the_help_of_every_command(tmp_path, monkeypatch, caps
         ('<a href="https://host">there</a> <script src="_static/a.js"></script> <link rel="author" href="//host">', 0),
     ],
 )
-def test_what_a_page_would_load_from_elsewhere_is_seen(text, count, monkeypatch):
+def test_the_check_finds_what_a_page_would_load_from_elsewhere(text, count, monkeypatch):
     assert len(list(extension("offline", monkeypatch).remote_sources(text))) == count
 
 
@@ -126,7 +126,7 @@ def test_options_named_in_the_readme_and_the_pages_exist():
     known = set().union(*options.values())
     for option in {option for text in texts for option in re.findall(r"--[a-z-]+[a-z]", text)}:
         assert option in known, option
-    # In a command that is written out, of that command.
+    # Options in a written command must be options of that command.
     lines = [line for text in texts for line in re.findall(r"manifuse (\w+ .*?)(?:\n|`)", text.replace("\\\n", " "))]
     asked = [(line.split()[0], option) for line in lines for option in re.findall(r"--[a-z-]+[a-z]", line)]
     assert {"refine", "apply", "explore", "report"} <= {command for command, _ in asked}
@@ -150,7 +150,7 @@ def test_every_test_named_in_the_ledger_exists():
 def test_files_and_links_named_in_the_docs_exist():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-            # What is generated is missed by the build itself.
+            # Generated files are left out, because the build itself reports missing ones.
             assert target.startswith("generated/") or (page.parent / target).exists(), (page.name, target)
 
 
@@ -162,22 +162,22 @@ def test_the_project_names_no_host_and_no_machine():
 
 
 def options_of(command):
-    """Every option of a command, and of the commands in it."""
+    """Return all options of a command and its subcommands."""
     own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     return own.union({"--help"}, *(options_of(inner) for inner in getattr(command, "commands", {}).values()))
 
 
 def python_of(page):
-    """The Python of a page, block by block."""
+    """Return the blocks of Python code of a page."""
     return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
 
 
 def extension(name, monkeypatch):
-    """One of the site's own Sphinx extensions."""
+    """Load one of the site's own Sphinx extensions."""
     monkeypatch.syspath_prepend(ROOT / "docs" / "extensions")
     return importlib.import_module(name)
 
 
 def words_of(text):
-    """What a help text says, whatever its lines and frames."""
+    """Return the words of a help text, without line breaks and frames."""
     return re.sub(r"[^\w\[\]<>.,;:()/-]+", " ", text).split()

@@ -6,14 +6,14 @@ import pytest
 import manifuse as mf
 
 
-def test_the_front_door_lists_what_it_has():
+def test_the_package_lists_its_public_names():
     assert dir(mf) == sorted(mf.__all__)
     assert set(mf.HOMES) == set(mf.__all__) - {"__version__"}
     for name, home in mf.HOMES.items():
         assert getattr(mf, name).__module__ == f"manifuse.{home}"
 
 
-def test_what_is_not_there_is_missed_by_name():
+def test_an_unknown_name_is_reported_by_name():
     with pytest.raises(AttributeError, match="no attribute 'fuse'"):
         _ = mf.fuse
 

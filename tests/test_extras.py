@@ -1,4 +1,4 @@
-"""Extras: what each gives where it is installed, and what is said where it is not."""
+"""Extras: what each adds if it is installed, and the message if it is not."""
 
 import sys
 import tomllib
@@ -65,11 +65,11 @@ def fetch_a_data_set(folder):
 
 
 def connect_to_a_cluster(folder):
-    from manifuse.cluster import connect
+    from manifuse.study.experiments.engine import workers
 
     del folder
-    with connect("dask", workers=1) as client:
-        assert client.submit(sum, [1, 2]).result() == 3
+    with workers("dask", 1) as each:
+        assert list(each(sum, [[1, 2]])) == [3]
 
 
 def read_annotated_data(folder):
@@ -109,7 +109,7 @@ def compile_a_step(folder):
     assert find("numba").njit(lambda number: number + 1)(1) == 2
 
 
-#: The module that an extra brings, and a use of it.
+#: For each extra, a module that it installs, and a use of it.
 USES = {
     "tables": ("polars", read_a_table),
     "figures": ("matplotlib", draw_a_figure),
@@ -123,7 +123,7 @@ USES = {
     "fast": ("numba", compile_a_step),
 }
 
-#: Extras without which nothing is missing but time.
+#: Extras that only make things faster.
 ONLY_FASTER = {"fast"}
 
 
@@ -136,7 +136,7 @@ def test_what_an_extra_gives(extra, tmp_path):
 
 
 @pytest.mark.parametrize("extra", [extra for extra in USES if extra not in ONLY_FASTER])
-def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_path, monkeypatch):
+def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, tmp_path, monkeypatch):
     module, use = USES[extra]
     if extra == "anndata":
 
@@ -152,7 +152,7 @@ def test_where_it_is_missing_the_command_that_installs_it_is_named(extra, tmp_pa
 
 
 @pytest.mark.parametrize("extra", ONLY_FASTER)
-def test_where_it_only_makes_things_faster_nobody_asks_for_it(extra, monkeypatch):
+def test_an_extra_that_only_makes_things_faster_is_not_required(extra, monkeypatch):
     module, _ = USES[extra]
     monkeypatch.setitem(sys.modules, module, None)
     assert find(module) is None
@@ -161,7 +161,7 @@ def test_where_it_only_makes_things_faster_nobody_asks_for_it(extra, monkeypatch
 def test_every_extra_is_tried():
     path = Path(__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(path.read_text())["project"]["optional-dependencies"]
-    # What is for the developers is used by all other tests.
+    # All other tests use the extras for developers.
     assert extras.keys() == USES.keys() | {"docs", "dev"}
 
 

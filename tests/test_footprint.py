@@ -1,4 +1,4 @@
-"""The memory that a run is said to take, against what it takes, and what happens where there is less."""
+"""The predicted memory of a run against what it takes, and the refusal of a run that does not fit."""
 
 import gc
 import tracemalloc
@@ -41,7 +41,7 @@ def taken_and_predicted(case, labels, method):
 def test_a_run_takes_about_what_is_predicted(labelled, features):
     case = draw(0, rows=6000, pairs=200, features=features)
     taken, needed = taken_and_predicted(case, case.labels() if labelled else None, METHOD)
-    # Few rounds take much less than many; what matters is that a run that is let in fits.
+    # Few rounds take much less than many. What matters is that a run that is not refused fits.
     assert 0.15 * needed < taken < 1.2 * needed
 
 
@@ -63,7 +63,7 @@ def test_many_pairs_and_what_else_takes_memory_are_counted(changes):
 
 def test_it_grows_in_proportion_with_the_rows():
     small, medium, large = (predicted(draw(0, rows=rows), METHOD, labelled=True) for rows in (1000, 3000, 5000))
-    assert large - medium == pytest.approx(medium - small, rel=0.01)
+    assert large - medium == pytest.approx(medium - small, rel=0.1)
 
 
 def test_more_neighbours_take_more():
@@ -73,7 +73,7 @@ def test_more_neighbours_take_more():
     assert sizes[0] < sizes[2]
 
 
-def test_a_run_that_does_not_fit_is_refused_with_the_number(monkeypatch):
+def test_a_run_that_does_not_fit_is_refused_with_its_size(monkeypatch):
     case = draw(0)
     needed = predicted(case, METHOD, labelled=False)
     monkeypatch.setattr(mf.Host, "free_memory", lambda self: needed - 1)
@@ -108,7 +108,7 @@ def test_a_result_does_not_keep_what_its_rounds_worked_on(features):
     assert (repeated - kept) / (8 * 6000) > rounds * 2 * len(case.references)
 
 
-def test_references_that_are_let_go_take_their_features_with_them():
+def test_features_of_deleted_references_are_freed():
     case = draw(0)
     reference = mf.Observations(
         case.references[0].scores.copy(), case.references[0].table.copy(), ids=case.references[0].keys, name="it"

@@ -21,7 +21,7 @@ NEW, OLD = machine.FILES
 
 @pytest.fixture
 def kernel(tmp_path, monkeypatch):
-    """A machine whose memory and groups a test writes."""
+    """A machine with memory and control groups that a test sets."""
     for name in ("MEMORY", "MEMBERSHIP", "GROUPS"):
         monkeypatch.setattr(machine, name, tmp_path / name)
     return tmp_path

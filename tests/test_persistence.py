@@ -1,4 +1,4 @@
-"""Saved refinements: the same after loading, nothing run by it, and what is no such file refused."""
+"""Saved refinements: loading gives them back, runs no code, and refuses other files."""
 
 import json
 import pickle
@@ -21,7 +21,7 @@ METHODS = {
 
 
 def later(case, *, features=True):
-    """Rows near those of the main table, under ids of their own."""
+    """Rows near those of the main table, with their own ids."""
     table = None if case.main.table is None or not features else case.main.table[:12] + 0.02
     return mf.Observations(case.main.scores[:12] + 0.1, table, ids=[f"later {row}" for row in range(12)])
 
@@ -43,7 +43,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     mf.save(result, tmp_path / "model.npz")
     again = mf.load(tmp_path / "model.npz")
     for name in ("accepted", "reason", "relevance", "history", "gain", "accuracy", "method", "seed"):
-        # As text, in which a score of NaN equals itself and no digit is lost.
+        # They are compared as text: there a score of NaN equals itself, and no digit is lost.
         assert repr(getattr(again, name)) == repr(getattr(result, name)), name
     for name in ("predictions", "weights", "support"):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
@@ -61,7 +61,7 @@ def test_every_field_is_kept_but_the_container_of_the_predictions(saved):
     assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"predictions", "main", "method"}
 
 
-def test_no_name_of_a_private_class_is_in_a_file(saved):
+def test_a_file_has_no_names_of_private_classes(saved):
     with np.load(saved) as archive:
         words = " ".join([*archive.files, bytes(archive["plain"]).decode()])
     private = {"Refinement", "Choice", "Setting", "Presmoothing", "Fit", "Lookup", "Anchor", "Graph", "Observations"}
@@ -77,7 +77,7 @@ def test_a_combiner_is_kept_without_pickling(tmp_path):
 
 
 def rewritten(path, change):
-    """The same file with its plain values or its arrays changed."""
+    """Write the same file with its plain values or its arrays changed."""
     with np.load(path) as archive:
         arrays = {name: archive[name] for name in archive.files}
     content = json.loads(bytes(arrays["plain"]))
@@ -147,7 +147,7 @@ def test_a_broken_graph_is_refused(saved):
 
 
 def forged(value, rng):
-    """Another value in the place of a plain one."""
+    """Draw another value for a plain one."""
     others = [None, True, -1, 0, 3, 1e308, "inf", "nan", "", "x", [], [1], {}, {"scheme": "ImplicitEuler"}]
     return others[rng.integers(len(others))] if rng.random() < 0.8 else [value, value]
 
@@ -184,7 +184,7 @@ def forge_array(arrays, rng):
 
 
 def refusal_of(function):
-    """What a function returns, or the sentence by which it refuses."""
+    """Return the result of a function, or the message of its refusal."""
     try:
         return function()
     except mf.InputError as error:
@@ -193,7 +193,7 @@ def refusal_of(function):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_of_many_forged_files_each_is_refused_or_works(seed, tmp_path):
-    """A file is refused in one sentence, or is as good as one that was saved: it applies without any other error."""
+    """A forged file is refused in one sentence, or it applies without any other error."""
     case, rng = draw(seed, rows=60, pairs=40, features=seed % 2 == 0), np.random.default_rng(seed)
     mf.save(mf.refine(case.main, case.references, case.labels(), rng=0), tmp_path / "model.npz")
     original, refused, accepted = (tmp_path / "model.npz").read_bytes(), 0, 0
@@ -263,7 +263,7 @@ def test_other_files_and_names_are_refused(tmp_path):
         mf.save(case.main, tmp_path / "model.npz")
 
 
-def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
+def test_a_failed_save_keeps_the_file_that_was_there(saved, monkeypatch):
     before = saved.read_bytes()
 
     def full(*_, **__):
@@ -277,7 +277,7 @@ def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
     assert [path.name for path in saved.parent.iterdir()] == ["model.npz"]
 
 
-def test_features_are_still_asked_for_after_loading(saved):
+def test_features_are_still_needed_after_loading(saved):
     case = draw(0)
     with pytest.raises(mf.InputError, match="was fitted with 6"):
         mf.load(saved).apply(later(case, features=False))

@@ -1,4 +1,4 @@
-"""What a refinement must not depend on, what it must do, and what it must refuse."""
+"""What a refinement must do, what must not change it, and what it must refuse."""
 
 import pickle
 from dataclasses import replace
@@ -186,7 +186,7 @@ def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
         noisy = mf.refine(case.main, [*case.references, *noise], labels, rng=0)
         chance += sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in noisy.relevance[2:])
         harm.append(corr(plain.predictions, case.truth) - corr(noisy.predictions, case.truth))
-    # Of 16 references of noise, one in twenty is expected above its chance level of 95 %.
+    # Of 16 references of noise, we expect one in twenty above its chance level of 95 %.
     assert chance <= 3
     assert np.mean(harm) < 0.005
 
@@ -229,7 +229,7 @@ def test_an_update_within_its_standard_error_is_not_taken():
 
 
 @pytest.mark.parametrize("safeguarded", [True, False])
-def test_where_no_step_raises_the_score_nothing_is_changed(safeguarded):
+def test_if_no_step_raises_the_score_nothing_is_changed(safeguarded):
     case, weak, labels = with_weak_reference(10)
     method = mf.JointDiffusion(safeguarded=safeguarded, presmoothed=False)
     result = mf.refine(case.main, [weak], labels, method, rng=0)

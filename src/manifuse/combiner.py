@@ -1,4 +1,4 @@
-"""PredictorCombiner: `refine` with scikit-learn manners."""
+"""PredictorCombiner: `refine` as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from manifuse.run import refine
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Refine a predictor by references; fitted on one set of main rows, applied to more.
+    """Refine a predictor by references. It is fitted on one set of main rows and applies to further rows.
 
-    The main rows come as a data frame with a column ``id``, a column ``score`` and feature columns, as on the
-    command line, so that pipelines and cross-validation can split it by rows; or as `Observations`. What is known
-    of the truth comes as ``y``, one number for every row and NaN where it is not known; or as `RankLabels`.
+    The main rows come as `Observations`, or as a data frame with a column ``id``, a column ``score`` and feature
+    columns, as on the command line. Pipelines and cross-validation can split a data frame by rows. The known truth
+    comes as `RankLabels`, or as ``y`` with one number for every row, and NaN where the truth is not known.
 
     Parameters
     ----------
     references : sequence of Observations
-        Others' predictions. They are a parameter, and no metadata of ``fit``, because they have rows of their own
-        and are the same in every fold.
+        Others' predictions. They are a parameter and not an argument of ``fit``, because they have their own rows and
+        are the same in every fold.
     method : JointDiffusion, optional
-        The hyperparameters. Each is a parameter here too, as ``method__neighbours`` and so on.
+        The hyperparameters. Each is also a parameter of the combiner, such as ``method__neighbours``.
     random_state : int, numpy.random.Generator or None
-        As ``rng`` of `refine`.
+        The ``rng`` of `refine`.
 
     Attributes
     ----------
     refinement_ : Refinement
         The whole result.
     n_features_in_ : int
-        Columns of the data frame that was fitted, ``id`` and ``score`` included.
+        Number of columns of the fitted data frame, with ``id`` and ``score``.
     feature_names_in_ : array of str
         Their names.
 
@@ -82,12 +82,12 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Refine the predictions of ``X``; ``y`` is what is known of the truth.
+        """Refine the predictions of ``X``, with the help of the known truth ``y``.
 
         Parameters
         ----------
         X : data frame or Observations
-            The main predictor: columns ``id``, ``score`` and, where not all ids are common, features.
+            The main predictor, in columns ``id`` and ``score``, and feature columns unless all ids are common.
         y : (n,) array or series of numbers, or RankLabels, optional
             NaN where the truth is not known.
 
@@ -110,7 +110,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Any:
-        """Refined predictions of the rows of ``X``, fitted or new; see `Refinement.apply`.
+        """Refine the predictions of the rows of ``X``, fitted rows or new ones; see `Refinement.apply`.
 
         Parameters
         ----------
@@ -119,12 +119,12 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         (n,) array
-            Of Observations, in the library of their predictions.
+            For Observations, in the library of their predictions.
 
         Raises
         ------
         InputError
-            If the features are not those of the fit.
+            If the features differ from those of the fit.
         """
         check_is_fitted(self)
         if hasattr(self, "feature_names_in_") and not isinstance(X, Observations):
@@ -132,7 +132,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.refinement_.apply(observe(X))
 
     def transform(self, X: Any) -> Any:
-        """Do what `predict` does, in the shape that the next step of a pipeline expects.
+        """Return the same as `predict`, in the shape that the next step of a pipeline expects.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         (n, 1) array
-            Or a data frame, as ``set_output`` says. Of Observations (n,), unless ``set_output`` says otherwise.
+            A data frame if ``set_output`` asks for one. For Observations (n,), unless ``set_output`` asks for another.
         """
         refined = self.predict(X)
         return refined if isinstance(X, Observations) else refined[:, None]
@@ -153,62 +153,62 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : data frame or Observations
         y : (n,) array or series of numbers
-            Rows where it is NaN do not count.
+            Rows where ``y`` is NaN do not count.
 
         Returns
         -------
         float
-            Ranking accuracy, in [0, 1]; with ``task="regression"`` the coefficient of determination, at most 1.
+            The ranking accuracy, in [0, 1]. With ``task="regression"``, the coefficient of determination, at most 1.
 
         Raises
         ------
         InputError
-            If ``y`` does not fit ``X``, or orders nothing.
+            If ``y`` has another length than ``X``, or its known values are all equal.
         """
         refined = np.asarray(self.predict(X))
         known, grades = _known(y, len(refined))
         if len(np.unique(grades)) < 2:
-            raise InputError("The known values of y are all equal or missing, which measures nothing; give others.")
+            raise InputError("The known values of y are all equal or missing; give at least two different ones.")
         if self.refinement_.method.is_regression:
             return float(r2_score(grades, refined[known]))
         return GradedRanking(known, grades).report(refined[known])["accuracy"]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Name of the one column that `transform` gives: ``score``."""
+        """Return the name of the one column of `transform`: ``score``."""
         del input_features
         return np.array(["score"], dtype=object)
 
     def save(self, path: Path | str) -> None:
-        """Keep what was fitted, without pickling; see `save`."""
+        """Save the fitted refinement to a file, without pickling; see `save`."""
         check_is_fitted(self)
         save(self.refinement_, path)
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Get a fitted combiner back, to transform with; the references are not in it; see `load`."""
+        """Load a fitted combiner that can transform. It does not have the references; see `load`."""
         refinement = load(path)
         combiner = cls(method=refinement.method, random_state=refinement.seed)
         combiner.refinement_ = refinement
         return combiner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with ``deep``, the hyperparameters as ``method__*``."""
+        """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             method = JointDiffusion() if self.method is None else self.method
-            # Whatever else may have been set is refused when it is fitted, as scikit-learn has it.
+            # Another type may have been set. Then `fit` refuses it, as scikit-learn demands.
             if isinstance(method, JointDiffusion):
                 params |= {f"method__{name}": getattr(method, name) for name in field_names()}
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``method__*`` replace single hyperparameters."""
+        """Set parameters by name; each ``method__*`` replaces one hyperparameter."""
         inner = {
             name.removeprefix("method__"): params.pop(name) for name in list(params) if name.startswith("method__")
         }
         unknown = sorted(set(inner) - set(field_names()))
         if unknown:
-            raise InputError(f"{unknown[0]!r} is no hyperparameter; there are {', '.join(field_names())}.")
+            raise InputError(f"{unknown[0]!r} is not a hyperparameter; use one of {', '.join(field_names())}.")
         super().set_params(**params)
         if inner:
             method = JointDiffusion() if self.method is None else self.method
@@ -218,19 +218,19 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Ids may be text, and an array without named columns is no table of scores.
+        # Ids may be text. An array has no column names, so it cannot say which column has the scores.
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
 
 
 def observe(X: Any) -> Observations:
-    """Read the main predictor from a data frame with columns ``id``, ``score`` and features; pass Observations on.
+    """Read the main predictor from a data frame with columns ``id``, ``score`` and features; return Observations.
 
     Raises
     ------
     InputError
-        If it is neither, or a feature column holds something else than numbers.
+        If ``X`` is neither, a column is missing, or a feature column has other values than numbers.
     """
     if isinstance(X, Observations):
         return X
@@ -238,17 +238,19 @@ def observe(X: Any) -> Observations:
     if not isinstance(frame, nw.DataFrame):
         raise InputError(
             f"{type(X).__name__} came where Observations or a data frame with the columns id and score were expected; "
-            "let earlier steps of a pipeline give frames by set_output(transform='pandas')."
+            "in a pipeline, call set_output(transform='pandas') on the earlier steps."
         )
     columns = frame.schema
     missing = [name for name in ("id", "score") if name not in columns]
     if missing:
-        raise InputError(f"X has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the one that it is.")
+        raise InputError(
+            f"X has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the column that holds it."
+        )
     features = [name for name in columns if name not in ("id", "score")]
     wrong = [name for name in features if not (columns[name].is_numeric() or columns[name] == nw.Boolean)]
     if wrong:
         raise InputError(
-            f"Column {wrong[0]!r} of X is of type {columns[wrong[0]]}, but features are numbers; encode or drop it."
+            f"Column {wrong[0]!r} of X is of type {columns[wrong[0]]}, but numbers were expected; encode or drop it."
         )
     return Observations(
         frame["score"].to_numpy(),
@@ -259,15 +261,15 @@ def observe(X: Any) -> Observations:
 
 
 def label(main: Observations, y: Any) -> RankLabels | None:
-    """Labels of the rows at which ``y`` (n,) is known; None if it is at none."""
+    """Make labels of the rows where ``y`` (n,) is known; None if there are none."""
     known, grades = _known(y, len(main))
     return RankLabels(main.keys[known], grades) if len(known) else None
 
 
 def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
-    """Rows at which ``y`` is not NaN, and what it is there."""
+    """Return the rows where ``y`` is not NaN, and its values there."""
     grades = to_floats(y, what="y", dimensions=1)
     if len(grades) != rows:
-        raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one each, NaN where it is unknown.")
+        raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one per row, NaN if unknown.")
     known = np.flatnonzero(~np.isnan(grades))
     return known, grades[known]

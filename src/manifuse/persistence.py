@@ -40,9 +40,9 @@ def save(result: Refinement, path: Path | str) -> None:
     --------
     >>> import numpy as np, tempfile
     >>> import manifuse as mf
-    >>> noise = np.random.default_rng(0)
-    >>> ours = mf.Observations(np.arange(20.0) + 6 * noise.standard_normal(20), ids=range(20), name="ours")
-    >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
+    >>> truth, noise = np.arange(20.0), np.random.default_rng(0)
+    >>> ours = mf.Observations(truth + 6 * noise.standard_normal(20), ids=range(20), name="ours")
+    >>> other = mf.Observations(truth + noise.standard_normal(20), ids=range(20), name="other")
     >>> result = mf.refine(ours, [other], rng=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     mf.save(result, f"{folder}/ours.npz")
@@ -74,8 +74,7 @@ def check_model(path: Path) -> None:
 def load(path: Path | str) -> Refinement:
     """Get a saved refinement back.
 
-    Nothing in the file can make code run: it holds numbers and text. Predictions come back as NumPy arrays, whatever
-    they were.
+    Nothing in the file can make code run: it holds numbers and text.
 
     Parameters
     ----------
@@ -84,6 +83,7 @@ def load(path: Path | str) -> Refinement:
     Returns
     -------
     Refinement
+        Its predictions are NumPy arrays, even if they were of another library before.
 
     Raises
     ------

@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.choice import Choice
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, Step
-from manifuse.diffusion.method import JointDiffusion, Setting
+from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import SmoothingSetting
 from manifuse.diffusion.problem import locate
 from manifuse.diffusion.reason import Reason
 from manifuse.errors import demand
 from manifuse.evidence.relevance import Relevance, final_weights, relevance_of
 from manifuse.evidence.score import Gain
-from manifuse.evidence.tuning import Trial
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
@@ -26,70 +25,6 @@ from manifuse.records import Saved, read_fields, write
 
 #: Fields of a refinement that stand in no file: the container of the predictions, and what the fit has too.
 NOT_SAVED = ("predictions", "main", "method")
-
-
-@dataclass(frozen=True, eq=False)
-class Choice(Saved):
-    """The hyperparameters that were used, and what they were chosen from.
-
-    Attributes
-    ----------
-    setting : Setting
-        Of graphs and bridges.
-    standardised : tuple of bool or None
-        Whether features were standardised: of the main table, then of every reference; None if there was no search.
-    recall : tuple of float or None
-        Share of the true neighbours that the search found, likewise; None without a graph.
-    step_size, weight_scale : float
-        Of the f-diffusion, in its first round.
-    step_sizes, weight_scales : tuple of float
-        The axes of ``surface``.
-    surface : (step sizes, weight scales) array or None
-        Best score of every cell in the first round; None without labels.
-    trials : tuple of Trial
-        Settings tried, with the criterion of each; empty if there was nothing to choose.
-    presmoothing : SmoothingSetting or None
-        How the main predictor was smoothed before the diffusion; None if it was not.
-    """
-
-    setting: Setting
-    standardised: tuple[bool | None, ...]
-    recall: tuple[float | None, ...]
-    step_size: float
-    weight_scale: float
-    step_sizes: tuple[float, ...]
-    weight_scales: tuple[float, ...]
-    surface: FloatArray | None
-    trials: tuple[Trial, ...]
-    presmoothing: SmoothingSetting | None
-
-    @classmethod
-    def of(cls, prepared: Prepared, path: Path) -> Choice:
-        """Collect what was chosen before and during the diffusion."""
-        step_sizes, weight_scales = prepared.setup.method.grid(labelled=prepared.score is not None)
-        return cls(
-            setting=prepared.bridges.setting,
-            standardised=prepared.tables.standardised(),
-            recall=prepared.tables.recall(),
-            step_size=path.history[0].step_size,
-            weight_scale=path.history[0].weight_scale,
-            step_sizes=step_sizes,
-            weight_scales=weight_scales,
-            surface=path.surface,
-            trials=prepared.trials,
-            presmoothing=None if prepared.presmoothing is None else prepared.presmoothing.setting,
-        )
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        shape = (len(self.step_sizes), len(self.weight_scales))
-        if len(self.recall) != len(self.standardised) or (self.surface is not None and self.surface.shape != shape):
-            raise ValueError("what was chosen does not fit together")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the hyperparameters that were used, as JSON can hold them."""
-        used = ("standardised", "recall", "step_size", "weight_scale", "presmoothing")
-        return {**write(self.setting), **{name: write(getattr(self, name)) for name in used}}
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def later(case):
-    """Rows that come later, near some that were there."""
+    """Return later rows, each near a fitted one."""
     return mf.Observations(
         case.main.scores[:20] + 0.1, case.main.table[:20] + 0.01, ids=[f"l{row}" for row in range(20)]
     )
@@ -34,8 +34,8 @@ def refined(case, backend=None, **options):
 
 
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
-def test_a_large_table_in_order_and_blocks_and_threads_comes_out_as_a_small_one(case, later, method, monkeypatch):
-    # Few settings to choose from: every product of so small a table starts its threads anew.
+def test_reordering_blocks_and_threads_change_no_result(case, later, method, monkeypatch):
+    # Only a few settings, because every product of such a small table starts its threads again.
     for name, values in {"NEIGHBOURS": (5,), "STEPS": (1.0, 3.0), "SCALES": (0.3,)}.items():
         monkeypatch.setattr(presmoothing_choice, name, values)
     plain = refined(case, **method)
@@ -59,7 +59,7 @@ def test_edges_in_single_precision_hardly_change_a_result(case, later):
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=1e-5 * spread)
 
 
-def test_one_reference_after_the_other_comes_out_as_all_at_once(case):
+def test_references_one_by_one_give_the_result_of_all_at_once(case):
     plain = refined(case, bridge=mf.ImplicitEuler(steps=2))
     compiled = refined(case, mf.Host(compiled_rows=10), bridge=mf.ImplicitEuler(steps=2))
     np.testing.assert_allclose(compiled.predictions, plain.predictions, atol=1e-9)
@@ -74,7 +74,7 @@ def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     np.testing.assert_array_equal(result.fit.units.from_sphere(end.start), result.scores)
 
 
-def test_all_that_large_tables_get_at_once_comes_out_as_a_small_one(case, later, tmp_path):
+def test_all_treatments_of_large_tables_together_change_no_result(case, later, tmp_path):
     plain = refined(case)
     large = refined(case, mf.Host(ordered_rows=10, single_precision_rows=10, compiled_rows=10))
     spread = plain.predictions.std()
@@ -103,7 +103,7 @@ def test_a_device_that_is_not_there_is_refused():
         mf.Torch("mars")
 
 
-def test_a_backend_that_is_none_is_refused(case):
+def test_a_value_that_is_not_a_backend_is_refused(case):
     with pytest.raises(mf.InputError, match="str came where Backend was expected"):
         refined(case, "cuda")
 
@@ -117,7 +117,7 @@ def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
     def given(table):
         features = standardise(table.table)
         if kind == "sparse":
-            # Twenty and the row itself, which counts for nothing.
+            # Twenty neighbours, and the row itself, which does not count.
             return with_neighbours(table, KNeighborsTransformer(n_neighbors=20).fit_transform(features))
         return with_neighbours(table, NearestNeighbors(n_neighbors=21).fit(features).kneighbors(features))
 
@@ -144,15 +144,15 @@ EYE = np.eye(4)
     "given, says",
     [
         ((EYE[:, :2], EYE[:3, :2].astype(int)), r"came with shapes \(4, 2\) and \(3, 2\)"),
-        ((EYE[:, :2], np.full((4, 2), 4)), "name rows that are not there"),
-        ((EYE[:, :2], EYE[:, :2]), "name rows that are not there"),
-        ((-EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
-        ((1e200 + EYE[:, :2], np.ones((4, 2), int)), "at least 0 and have squares in range"),
+        ((EYE[:, :2], np.full((4, 2), 4)), "must be row numbers from 0 to 3"),
+        ((EYE[:, :2], EYE[:, :2]), "must be row numbers from 0 to 3"),
+        ((-EYE[:, :2], np.ones((4, 2), int)), r"must be numbers from 0 to 1e\+150"),
+        ((1e200 + EYE[:, :2], np.ones((4, 2), int)), r"must be numbers from 0 to 1e\+150"),
         ((EYE[:, :1], np.arange(4)[:, None]), "without neighbours"),
         (7, "came as int, but a sparse array"),
     ],
 )
-def test_neighbours_that_fit_nothing_are_refused(given, says, rng):
+def test_neighbours_that_do_not_fit_the_table_are_refused(given, says, rng):
     with pytest.raises(mf.InputError, match=says):
         mf.Observations(rng.random(4), ids=range(4), neighbours=given, name="ours")
 
@@ -161,7 +161,7 @@ def test_neighbours_beside_features_or_dropped_rows_are_refused(rng):
     neighbours = (np.ones((4, 1)), np.array([[1], [0], [0], [0]]))
     with pytest.raises(mf.InputError, match="with features and with neighbours"):
         mf.Observations(rng.random(4), rng.random((4, 2)), ids=range(4), neighbours=neighbours)
-    with pytest.raises(mf.InputError, match="its neighbours name rows"):
+    with pytest.raises(mf.InputError, match="its neighbours are row numbers"):
         mf.Observations([1.0, np.nan, 2.0, 3.0], ids=range(4), neighbours=neighbours, invalid="drop")
 
 
@@ -205,20 +205,20 @@ def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
     assert asked == ["cuda:1"]
 
 
-def test_the_device_of_what_came_is_known():
+def test_the_device_of_the_input_is_known():
     assert device_of(torch.zeros(2)) is None
     assert device_of(torch.zeros(2, device="meta")) == "meta"
     assert device_of(np.zeros(2)) is None
 
 
 def clusters(rng, apart):
-    """Two crowds far from each other: their rows' own distances are small beside those from the mean."""
+    """Two groups of rows far from each other: distances within a group are small beside distances from the mean."""
     return np.vstack([rng.standard_normal((150, 4)), apart + rng.standard_normal((150, 4))])
 
 
 @pytest.mark.parametrize("standardised", [True, False])
 @pytest.mark.parametrize("apart, scale", [(1e4, 1.0), (1e6, 1.0), (0.0, 1e-25), (0.0, 1e25), (0.0, 1e60)])
-def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale, rng):
+def test_torch_finds_neighbours_far_from_the_mean(standardised, apart, scale, rng):
     features = scale * clusters(rng, apart)
     places, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
     here, there = (place.search(features, query, np.random.default_rng(0)) for place in places)
@@ -226,7 +226,7 @@ def test_torch_finds_neighbours_wherever_the_rows_are(standardised, apart, scale
     assert there.recall == 1.0
 
 
-def test_a_search_by_torch_that_misses_much_is_said(rng, monkeypatch):
+def test_a_search_by_torch_with_low_recall_warns(rng, monkeypatch):
     monkeypatch.setattr(
         tensors, "nearest_rows", lambda torch, table, count, at_once: torch.arange(300).repeat(count, 1).T
     )

@@ -10,7 +10,7 @@ from manifuse.backends.neighbours import Query
 
 
 class Counting(Backend):
-    """The host, and the searches that it was asked for."""
+    """The host, with a list of the searches that it did."""
 
     def __init__(self):
         self.host, self.asked = mf.Host(), []
@@ -41,7 +41,7 @@ def search(place, features, count=5, standardised=True, search="auto"):
     return place.search(features, Query(count, standardised, "it", search), np.random.default_rng(0))
 
 
-def test_a_search_is_made_once_and_serves_those_that_ask_for_less(features, tmp_path):
+def test_a_kept_search_serves_requests_for_fewer_neighbours(features, tmp_path):
     counting = Counting()
     first = search(mf.Cached(counting, tmp_path / "kept"), features, 7)
     again = search(mf.Cached(counting, tmp_path / "kept"), features.copy(), 4)
@@ -54,7 +54,7 @@ def test_a_search_is_made_once_and_serves_those_that_ask_for_less(features, tmp_
     assert counting.asked == [7, 9]
 
 
-def test_another_table_or_another_way_is_another_search(features, tmp_path):
+def test_another_table_or_kind_of_search_is_searched_again(features, tmp_path):
     counting = Counting()
     place = mf.Cached(counting, tmp_path)
     changed = features.copy()
@@ -79,7 +79,7 @@ def test_a_table_that_is_not_stored_row_by_row_is_the_same_table(features, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])
-def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
+def test_a_damaged_file_warns_and_the_search_is_done_again(features, tmp_path, content):
     place = mf.Cached(mf.Host(), tmp_path)
     before = search(place, features)
     (path,) = tmp_path.iterdir()
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_said_and_made_anew(features, tmp_path, content):
         np.savez(path, indices=before.indices + 40, distances=before.distances, recall=1.0)
     else:
         path.write_bytes(content)
-    with pytest.warns(mf.ManifuseWarning, match="cannot be used .* and is made anew"):
+    with pytest.warns(mf.ManifuseWarning, match="cannot be used .* the search is done again"):
         after = search(place, features)
     np.testing.assert_array_equal(after.indices, before.indices)
     np.testing.assert_array_equal(search(place, features).indices, before.indices)
@@ -99,13 +99,13 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
         mf.Cached(mf.Host(), tmp_path / "file" / "folder")
 
 
-def test_it_says_what_it_is(tmp_path):
+def test_its_repr_names_backend_and_folder(tmp_path):
     assert repr(mf.Cached(mf.Host(), tmp_path)) == f"Cached(Host(), {str(tmp_path)!r})"
 
 
-def test_a_search_that_missed_much_is_said_again_and_one_that_cannot_be_kept_is_used(features, tmp_path):
+def test_a_kept_search_of_low_recall_warns_again_and_an_unkept_search_is_used(features, tmp_path):
     class Poor(Counting):
-        """A host that says of every search that it found half."""
+        """A host that reports a recall of one half for every search."""
 
         def search(self, *arguments, **options):
             return replace(self.host.search(*arguments, **options), recall=0.5)
@@ -115,5 +115,5 @@ def test_a_search_that_missed_much_is_said_again_and_one_that_cannot_be_kept_is_
     with pytest.warns(mf.ManifuseWarning, match="found 50% of the true neighbours"):
         search(place, features)
     shutil.rmtree(tmp_path / "kept")
-    with pytest.warns(mf.ManifuseWarning, match="is not kept: .* cannot be written"):
+    with pytest.warns(mf.ManifuseWarning, match="could not be kept: .* cannot be written"):
         assert search(place, features).count == 5

@@ -1,4 +1,4 @@
-"""Feature graphs on tables that are hard on them."""
+"""Feature graphs of difficult tables."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_a_poor_search_warns(rng, monkeypatch):
         search(rng.standard_normal((9, 2)), 2, search="approximate")
 
 
-def test_without_faiss_the_sentence_says_how_to_get_it(rng, monkeypatch):
+def test_without_faiss_the_message_says_how_to_install_it(rng, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     with pytest.raises(mf.MissingExtraError, match=r"pip install 'manifuse\[neighbours\]'"):
         search(rng.standard_normal((9, 2)), 2, search="approximate")

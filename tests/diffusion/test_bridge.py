@@ -1,4 +1,4 @@
-"""Bridges against dense second opinions and by what they must preserve."""
+"""Bridges against dense computations, and the properties that they must preserve."""
 
 import numpy as np
 import pytest
@@ -109,7 +109,7 @@ def test_steps_are_taken_while_the_alignment_rises_and_no_further(scheme, sides)
         towards = rng.standard_normal(80)
 
         def after(steps, block=block, towards=towards):
-            """What arrives after exactly so many steps, by dense matrices."""
+            """What arrives after exactly so many steps, computed with dense matrices."""
             B = labels_of(sides)
             if isinstance(scheme, ImplicitEuler):
                 for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Rows that come later."""
+"""Later rows, which were not in the fit."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from manifuse.study.ranking.accuracy import ranking_accuracy
 
 
 def parted(case, rows):
-    """The main table without ``rows``, and those rows alone; pairs stay in the fit."""
+    """Split the main table into rows to fit and later ``rows``; pairs stay in the fit."""
     kept = np.setdiff1d(np.arange(len(case.main)), rows)
 
     def part(places):

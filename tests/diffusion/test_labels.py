@@ -14,21 +14,21 @@ import manifuse as mf
         ([1, 2], ["low", "high"], "numbers"),
     ],
 )
-def test_labels_that_order_nothing_are_refused(ids, grades, says):
+def test_labels_without_an_order_are_refused(ids, grades, says):
     with pytest.raises(mf.InputError, match=says):
         mf.RankLabels(ids, grades)
 
 
 @pytest.mark.parametrize(
     "better, worse, says",
-    [(["a"], ["b", "c"], "one each"), ([], [], "one pair or more"), (["a", "b"], ["b", "a"], "both above and below")],
+    [(["a"], ["b", "c"], "equally many"), ([], [], "at least one"), (["a", "b"], ["b", "a"], "both above and below")],
 )
 def test_pairs_that_contradict_are_refused(better, worse, says):
     with pytest.raises(mf.InputError, match=says):
         mf.RankLabels.from_pairs(better, worse)
 
 
-def test_pairs_name_their_places():
+def test_pairs_are_kept_as_indices_of_ids():
     labels = mf.RankLabels.from_pairs(["c", "b"], ["a", "a"])
     assert [(labels.keys[i], labels.keys[j]) for i, j in zip(labels.better, labels.worse, strict=True)] == [
         ("c", "a"),
@@ -36,7 +36,7 @@ def test_pairs_name_their_places():
     ]
 
 
-def test_pairs_of_numbers_are_the_ids_that_the_table_has():
+def test_ids_of_pairs_may_be_numbers():
     assert mf.RankLabels.from_pairs([1.0, 2.0], [3.0, 4.0]).keys.tolist() == ["1", "2", "3", "4"]
     with pytest.raises(mf.InputError, match="no value in row 1"):
         mf.RankLabels.from_pairs(["a", None], ["b", "c"])

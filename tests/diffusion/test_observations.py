@@ -17,7 +17,7 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
-def test_what_comes_in_goes_out(kind):
+def test_results_come_back_in_the_library_of_the_input(kind):
     given = CONTAINERS[kind]([3.0, 1.0, 2.0])
     table = mf.Observations(given, ids=["a", "b", "c"])
     np.testing.assert_allclose(table.scores, [3.0, 1.0, 2.0])
@@ -54,7 +54,7 @@ def test_ids_are_compared_as_text(ids):
     assert mf.Observations([1, 2, 3], ids=ids).keys.tolist() == ["10", "2", "3"]
 
 
-def test_dropped_rows_leave_their_places_behind():
+def test_kept_rows_keep_their_index_after_a_drop():
     features = [[1.0], [np.nan], [3.0], [4.0]]
     given = pd.Series([1.0, 2.0, np.inf, 4.0], index=list("wxyz"))
     table = mf.Observations(given, features, ids=[1, 2, 3, 4], invalid="drop")
@@ -92,7 +92,7 @@ def refusal(*arguments, **options):
         (([1, 2],), {"ids": [[1, 2]]}, "one id per row"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(arguments, options, says):
+def test_bad_input_is_refused_in_a_sentence(arguments, options, says):
     assert says in refusal(*arguments, **options)
 
 
@@ -113,7 +113,7 @@ def test_many_bad_rows_are_named_up_to_five():
         (pl.Series([3.0, 1.0, 2.0], dtype=pl.Float32), pl.Float32),
     ],
 )
-def test_results_keep_what_precision_they_need(predictions, dtype):
+def test_results_have_the_precision_of_the_input_but_at_least_32_bits(predictions, dtype):
     back = mf.Observations(predictions, ids=[1, 2, 3]).like_predictions(np.array([0.5, 70000.25, 2.5]))
     assert back.dtype == dtype
     np.testing.assert_allclose(np.asarray(back), [0.5, 70000.25, 2.5])
@@ -129,7 +129,7 @@ def test_results_keep_what_precision_they_need(predictions, dtype):
         [1.0, None, 3.0],
     ],
 )
-def test_what_is_missing_is_named_or_dropped_in_every_library(scores):
+def test_missing_values_are_named_or_dropped_in_every_library(scores):
     assert "score in row 1" in refusal(scores, ids=[1, 2, 3])
     assert mf.Observations(scores, ids=[1, 2, 3], invalid="drop").keys.tolist() == ["1", "3"]
 
@@ -157,5 +157,5 @@ def test_ids_of_any_kind_become_text(ids, keys):
         (([1, 2],), {"ids": np.array([b"a", b"\xff"])}, "broken text"),
     ],
 )
-def test_stranger_input_is_refused_too(arguments, options, says):
+def test_unusual_input_is_refused_too(arguments, options, says):
     assert says in refusal(*arguments, **options)

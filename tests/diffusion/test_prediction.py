@@ -1,4 +1,4 @@
-"""The batched f-diffusion against the plain loop, stopping rule and all."""
+"""The batched f-diffusion against the plain loop, with the same stopping rule."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_without_a_score_the_one_cell_takes_all_its_steps(rng):
     assert np.isnan(run.scores).all()
 
 
-def test_where_nothing_raises_the_score_the_start_is_kept(rng):
+def test_if_no_step_raises_the_score_the_start_is_kept(rng):
     Z = unit(rng.standard_normal((50, 3)))
     run = diffuse_prediction(
         Z, Z[:, 0], active=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: -np.abs(a[:, 1:]).sum(axis=1)

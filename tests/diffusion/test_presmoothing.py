@@ -6,7 +6,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.neighbours import Query
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.presmoothing import Presmoothing, SmoothingSetting
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.presmoothing_choice import choose_presmoothing
 from manifuse.evidence.score import score_of
@@ -20,14 +20,14 @@ def searched(main, count=20):
 
 def presmoothing(main, *, scale=np.inf, rounds=2):
     table = searched(main)
-    return Presmoothing(main, mf.Host().graph(table, 5), 10.0, scale, rounds)
+    return Presmoothing(main, mf.Host().graph(table, 5), SmoothingSetting(5, True, 10.0, scale, rounds))
 
 
 def graded(case):
     return score_of(case.labels(), case.main, regression=False)
 
 
-def test_every_round_brings_neighbours_together_and_mean_and_spread_are_put_back(rng):
+def test_every_round_brings_neighbours_together_and_keeps_mean_and_norm(rng):
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
     chosen = presmoothing(main)
     stages = [standardise(main.scores), *(presmoothing(main, rounds=rounds).smoothed() for rounds in (1, 2))]
@@ -48,7 +48,7 @@ def test_one_round_is_the_solution_of_the_linear_system(rng):
     np.testing.assert_allclose(chosen.smoothed(), standardise(averages), atol=1e-7)
 
 
-def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
+def test_the_labels_choose_the_best_smoothing_and_it_is_returned():
     case = draw(0)
     score = graded(case)
     table = searched(case.main)
@@ -57,11 +57,13 @@ def test_the_labels_choose_the_best_of_all_and_it_is_what_comes_out():
     assert reached > score.evaluate(case.main.scores[score.rows, None])[0]
     for count, step, scale in ((5, 1.0, 0.1), (10, 10.0, 0.3), (20, 30.0, np.inf)):
         for rounds in (1, 2, 3):
-            other = Presmoothing(case.main, mf.Host().graph(table, count), step, scale, rounds)
+            other = Presmoothing(
+                case.main, mf.Host().graph(table, count), SmoothingSetting(count, True, step, scale, rounds)
+            )
             assert reached >= score.evaluate(other.smoothed()[score.rows, None])[0]
 
 
-def test_scores_that_no_smoothing_betters_are_left_alone():
+def test_scores_that_no_smoothing_improves_are_not_changed():
     case = draw(0)
     perfect = remade(case.main, predictions=case.truth)
     assert choose_presmoothing(perfect, [searched(perfect)], graded(case), mf.Host()) is None
@@ -71,7 +73,7 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     """Two rounds by hand, from dense matrices."""
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     table = searched(main)
-    chosen = Presmoothing(main, mf.Host().graph(table, 5), 10.0, 0.3, 2)
+    chosen = Presmoothing(main, mf.Host().graph(table, 5), SmoothingSetting(5, True, 10.0, 0.3, 2))
     features, score = rng.standard_normal(2), 0.4
     scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
     squares = np.sum(((main.table - main.table.mean(axis=0)) / main.table.std(axis=0) - scaled) ** 2, axis=1)
@@ -109,13 +111,13 @@ def test_where_smoothing_alone_was_best_no_reference_is_credited():
     assert result.reason is Reason.SMOOTHED_ONLY
     assert not result.weights.any()
     assert not any(entry.weight for entry in result.relevance)
-    # A later row has the support of the fitted rows about it.
+    # A later row has the support of the fitted rows around it.
     new = remade(case.main, ids=[f"new {row}" for row in range(len(case.main))])
     assert np.corrcoef(result.support_of(new), result.support)[0, 1] > 0.5
     assert result.support_of(new).mean() == pytest.approx(result.support.mean(), abs=0.1)
 
 
-def test_what_is_said_of_the_pairs_is_of_the_scores_as_they_came():
+def test_evidence_at_the_pairs_is_of_the_scores_as_they_came():
     case = draw(0)
     plain = mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(presmoothed=False), rng=0)
     again = mf.refine(case.main, case.references, case.labels(), rng=0)
@@ -125,7 +127,7 @@ def test_what_is_said_of_the_pairs_is_of_the_scores_as_they_came():
         assert one.chance_alignment == other.chance_alignment
 
 
-def test_with_no_reference_that_is_any_good_the_main_predictor_stays_as_it_is():
+def test_with_only_useless_references_the_main_predictor_is_not_changed():
     case = draw(0)
     noise = [
         remade(r, predictions=np.random.default_rng(k).standard_normal(len(r))) for k, r in enumerate(case.references)

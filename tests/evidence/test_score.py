@@ -26,7 +26,7 @@ def test_graded_and_paired_ranking_agree_on_all_pairs(sample):
     np.testing.assert_allclose(graded.evaluate(candidates), paired.evaluate(candidates), atol=1e-14)
     assert graded.evaluate(candidates)[2:].tolist() == [1.0, 0.5]
     assert graded.gain(before, after).value == pytest.approx(paired.gain(before, after).value)
-    # The graded form leaves out the correction for a pair's own square, which vanishes as 1 / rows.
+    # The graded form leaves out the correction for the squares of single pairs, which vanishes like 1 / rows.
     errors = [score.gain(before, after).standard_error for score in (graded, paired)]
     assert errors[0] == pytest.approx(errors[1], rel=0.1)
 
@@ -40,7 +40,7 @@ def test_scoring_in_parts_changes_nothing(sample, monkeypatch, rng):
 
 
 @pytest.mark.parametrize("kind", ["graded", "regression"])
-def test_the_standard_error_is_the_spread_of_the_gain_over_fresh_samples(kind):
+def test_the_standard_error_is_the_deviation_of_the_gain_over_new_samples(kind):
     gains, errors = [], []
     for seed in range(300):
         rng = np.random.default_rng(seed)

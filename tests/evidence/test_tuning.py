@@ -29,7 +29,7 @@ def choose(problem, method, seed, backend=None):
 
 
 def build(problem, setting, method):
-    """Bridges over tables that are all standardised."""
+    """Build bridges over tables that are all standardised."""
     setup = Setup(problem, method, 0, mf.Host())
     flags = (True,) * (1 + len(problem.references))
     tables = NeighbourTables.search(setup, flags, None, np.random.default_rng(0))
@@ -41,7 +41,7 @@ def pairs_of(problem):
 
 
 class Counting(Backend):
-    """The host, and how many rows it was asked to search."""
+    """The host, with the number of rows of each search."""
 
     def __init__(self):
         self.host, self.sizes = mf.Host(), []
@@ -105,7 +105,7 @@ def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
 
 
 def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
-    # Tasks 9 to 12 of the toy data have nothing to do with each other; a strong prediction weight makes
+    # Tasks 9 to 12 of the toy data are unrelated to each other. A strong prediction weight makes
     # the bridge copy the main predictor, which looks like alignment.
     over, held, fidelity = [], [], []
     for seed in range(4):
@@ -122,7 +122,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
     assert np.mean(fidelity) < np.mean(over)
 
 
-def test_the_chance_level_holds_what_it_says():
+def test_references_of_noise_seldom_exceed_the_chance_level():
     above = 0
     for seed in range(60):
         case = draw(seed, rows=60, pairs=30, references=1)
@@ -166,10 +166,10 @@ def test_with_all_ids_common_there_is_nothing_to_choose():
     assert tuned.bridges.graph.neighbours == 0
 
 
-def test_every_table_takes_the_scaling_that_its_pairs_speak_for():
+def test_every_table_takes_the_scaling_that_its_pairs_support():
     case = draw(3, pairs=80)
     rng = np.random.default_rng(0)
-    # Raw, a column of loud noise drowns the others; standardised, a crowd of faint noise does.
+    # Raw, one column of large noise hides the others. Standardised, many columns of small noise do.
     loud = np.column_stack([case.main.table, 1e3 * rng.standard_normal(160)])
     crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((160, 60))])
     problem = Problem.of(remade(case.main, features=loud), [remade(case.references[0], features=crowd)])

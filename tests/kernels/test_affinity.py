@@ -1,4 +1,4 @@
-"""Every kind of affinity does what its dense matrix does, and every kind of graph is the same graph."""
+"""Every kind of affinity against its dense matrix, and every kind of graph against the others."""
 
 import numba
 import numpy as np
@@ -57,7 +57,7 @@ def matrix(rng):
     return sparse.csr_array(dense / np.outer(roots, roots))
 
 
-def test_blocks_enter_and_leave_unchanged_and_on_their_own(kind, matrix, rng):
+def test_blocks_enter_and_leave_unchanged_as_copies(kind, matrix, rng):
     values = rng.standard_normal((ROWS, 3))
     affinity, before = kind(matrix), values.copy()
     block = affinity.enter(values)
@@ -88,7 +88,7 @@ def test_rows_are_those_of_the_table(kind, matrix, rng):
     np.testing.assert_array_equal(affinity.leave(block), expected)
 
 
-def test_every_recurrence_comes_out_the_same(kind, matrix, rng):
+def test_every_affinity_gives_the_same_recurrence(kind, matrix, rng):
     other, one = kind(matrix), plain(matrix)
     values, rows = rng.standard_normal((ROWS, 2)), rng.permutation(ROWS)[:9]
     sources = rng.standard_normal((6, 9, 2))
@@ -105,7 +105,7 @@ def test_an_inverse_order_undoes_the_order(rng):
 
 @pytest.mark.parametrize("scale", [0.1, np.inf])
 def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
-    features = rng.integers(0, 4, (120, 2)) + 0.1 * rng.integers(0, 3, (120, 2))  # with copies among the rows
+    features = rng.integers(0, 4, (120, 2)) + 0.1 * rng.integers(0, 3, (120, 2))  # some rows are copies of others
     predictions = rng.standard_normal(120)
 
     def searched():
@@ -127,7 +127,7 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
         assert (graph.neighbours, graph.standardised) == (5, True)
 
 
-def test_compiled_steps_are_taken_where_rows_are_many_and_numba_is_there(rng, monkeypatch):
+def test_large_tables_use_compiled_steps_if_numba_is_installed(rng, monkeypatch):
     neighbours = mf.Host().search(rng.random((50, 2)), Query(4, True), rng)
     assert mf.Host(compiled_rows=51).graph(neighbours, 4).affinity(np.zeros(50), np.inf)._pair_step is None
     graph = mf.Host(compiled_rows=50).graph(neighbours, 4)

@@ -59,7 +59,7 @@ def test_moments_are_chebyshev_polynomials_of_the_negative_affinity(rng):
         np.testing.assert_allclose(found, ((vectors * polynomial) @ vectors.T @ block)[rows], atol=1e-12)
 
 
-def test_spreading_is_the_adjoint_of_taking_moments(rng):
+def test_propagation_is_the_adjoint_of_taking_moments(rng):
     affinity = affinity_of(rng, 40)
     block, rows = rng.standard_normal((40, 1)), np.array([1, 5, 30])
     sources = rng.standard_normal((7, 3, 1))

@@ -7,7 +7,7 @@ from manifuse.kernels.columns import all_finite, means_and_deviations, rescale
 
 @pytest.fixture(params=[1 << 22, 10])
 def table(request, rng, monkeypatch):
-    """A table with a constant column, an offset and a huge scale, seen whole or three rows at a time."""
+    """A table with a constant column, an offset and a huge scale; read as a whole, or three rows at a time."""
     monkeypatch.setattr(columns, "NUMBERS", request.param)
     return np.column_stack([rng.standard_normal((31, 2)), np.full(31, 7.0)]) * [1.0, 1e200, 1.0] + [1e6, 0.0, 0.0]
 
@@ -25,11 +25,11 @@ def test_columns_are_brought_to_scale(table):
     np.testing.assert_allclose(scaled, (table - [1e6, 0, 0]) / [2.0, 1e200, np.inf], rtol=1e-6)
 
 
-def test_rows_with_a_number_that_is_none_are_found(table):
+def test_rows_with_a_number_that_is_not_finite_are_found(table):
     table[[3, 30], [0, 2]] = np.nan, np.inf
     np.testing.assert_array_equal(np.flatnonzero(~all_finite(table)), [3, 30])
 
 
-def test_short_numbers_are_seen_in_double_precision(rng):
+def test_short_numbers_are_read_in_double_precision(rng):
     table = (1e4 + rng.standard_normal((50, 2))).astype(np.float32)
     np.testing.assert_array_equal(means_and_deviations(table)[1], means_and_deviations(table.astype(float))[1])

@@ -27,7 +27,7 @@ def edges_of(neighbours):
     return joined(neighbours, np.ones(neighbours.shape))
 
 
-def test_an_edge_stands_where_either_end_names_the_other(rng):
+def test_two_rows_have_an_edge_if_either_names_the_other(rng):
     neighbours = exact_neighbours(rng.standard_normal((30, 2)), 3)
     named = np.zeros((30, 30), dtype=bool)
     named[np.arange(30)[:, None], neighbours] = True
@@ -60,7 +60,7 @@ def test_weights_fall_with_distance_and_with_difference():
 
 
 def weighed(pattern, weigh):
-    """The pattern with weights that are a function of both ends."""
+    """Weights on a pattern of edges; each is a function of both rows."""
     start, stop = pattern.nonzero()
     return sparse.csr_array((weigh(start, stop), pattern.indices, pattern.indptr), shape=pattern.shape)
 
@@ -128,7 +128,8 @@ def test_some_rows_are_weighed_as_they_are_among_all(pattern, rng):
 
 
 def test_joint_weights_below_single_precision_do_not_cut_rows_off():
-    # Two rows far in scores from all others and from each other: their joint weights have no single precision.
+    # The scores of two rows are far from all others and from each other. Single precision would round their joint
+    # weights to 0.
     weights = sparse.csr_array(np.ones((4, 4), dtype=np.float32) - np.eye(4, dtype=np.float32))
     predictions = np.array([0.0, 0.1, 30.0, 45.0])
     degrees = joint_degrees(weights, predictions, 1.0)
@@ -156,7 +157,7 @@ def test_a_graph_without_edges_is_all_isolated():
     assert normalised_affinity(empty, np.zeros(4), np.inf, np.zeros(4)).nnz == 0
 
 
-def test_an_edge_has_what_its_ends_say_of_it(rng, monkeypatch):
+def test_an_edge_has_the_value_that_its_rows_give(rng, monkeypatch):
     monkeypatch.setattr(blocks, "ROWS", 7)
     neighbours, values = exact_neighbours(rng.standard_normal((60, 2)), 4), rng.random((60, 4))
     said = np.zeros((60, 60))

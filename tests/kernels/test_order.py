@@ -11,14 +11,14 @@ scores = sizes.flatmap(lambda n: arrays(np.float64, (n, 3), elements=st.integers
 
 
 def by_definition(scores, labels):
-    """Concordant partners of every row by looking at all pairs."""
+    """Count the concordant partners of every row by looking at all pairs."""
     order = np.sign(labels[:, None] - labels[None, :])[:, :, None]
     agreement = np.sign(scores[:, None] - scores[None, :]) * order
     return np.where(order != 0, (agreement + 1) / 2, 0.0).sum(axis=1)
 
 
 @given(scores, labels)
-def test_equals_the_quadratic_definition_ties_and_all(scores, labels):
+def test_equals_the_quadratic_definition_with_ties(scores, labels):
     np.testing.assert_array_equal(concordance(scores, labels), by_definition(scores, labels))
 
 

@@ -8,7 +8,7 @@ from manifuse.kernels.sphere import unit
 
 
 def plain_step(f, references, origin, step, scale):
-    """Equations 5 to 10 as they stand, n rows and all."""
+    """Equations 5, 7, 9 and 10 on all n rows, by one singular value decomposition."""
     alignments = references.T @ f
     weights = np.exp(-(1 - alignments**2) / scale)
     S = np.column_stack([f, np.sqrt(step * weights) * references])
@@ -46,7 +46,7 @@ def test_the_step_maximises_the_score_functional(rng):
         assert score(best + 0.05 * rng.standard_normal(30)) < score(best)
 
 
-def test_a_gated_reference_is_as_if_it_were_not_there(rng):
+def test_an_inactive_reference_has_no_effect(rng):
     Z = unit(rng.standard_normal((40, 1)) + rng.standard_normal((40, 4)))
     step, scale = np.array([1.0, 3.0]), np.array([1.0, 0.2])
     gated = diffusion_step(np.eye(4)[[0, 0]], Z.T @ Z, Z.T @ Z[:, 0], np.array([1.0, 0.0, 1.0]), step, scale)

@@ -37,7 +37,7 @@ def test_alignment_is_the_correlation(rng):
 
 
 def test_alignment_is_the_cosine_of_the_gram_matrices(rng):
-    # Equation 11 equates an alignment with its square; the square is what the Gram matrices give.
+    # Equation 11 equates an alignment with its square. The Gram matrices give the square.
     f, g = centre(rng.standard_normal((15, 2))).T
     F, G = np.outer(f, f), np.outer(g, g)
     gram = np.trace(F @ G) / np.sqrt(np.trace(F @ F) * np.trace(G @ G))

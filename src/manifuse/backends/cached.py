@@ -1,4 +1,4 @@
-"""Cached: a backend that keeps its neighbour searches in a folder, for later runs."""
+"""Cached: a backend that keeps the results of neighbour searches in a folder."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from manifuse.files import read_archive, write_whole
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import blocks_of
 
-#: The layout of the files; files of another layout are not used.
+#: The version of the files' layout. Files of another layout are not used.
 FORMAT = 1
 
 
 class Cached(Backend):
     """A backend that keeps its neighbour searches in a folder, for later runs.
 
-    A kept search is used again if the features are the same to the last bit, and if the standardising, the kind of
-    search and the backend are the same. A search for more neighbours also serves runs that ask for fewer.
+    A kept search is used again if the features are equal to the last bit, and the standardising, the kind of search
+    and the backend are the same. A search for more neighbours also serves runs that need fewer.
 
     Parameters
     ----------
     backend : Backend
-        Does the searches and keeps the graphs.
+        Searches neighbours and keeps the graphs.
     folder : path-like
-        Made if it does not exist. Its files can be deleted at any time.
+        The folder is made if it does not exist. You can delete its files at any time.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class Cached(Backend):
             raise InputError(f"The folder {folder} cannot be used ({error.strerror}); name another.") from None
 
     def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
-        """Return the search that the folder keeps, or search; see `Backend.search`."""
+        """Return a search that the folder keeps, or else search and keep the result; see `Backend.search`."""
         count = min(query.count, len(features) - 1)
         path = self.folder / f"neighbours-{self._key(features, query)}.npz"
         known = _read(path, len(features), query.standardised) if path.exists() else None
@@ -67,23 +67,23 @@ class Cached(Backend):
         try:
             _write(path, found)
         except InputError as error:
-            warnings.warn(f"The search over {query.name} is not kept: {error}", ManifuseWarning, stacklevel=4)
+            warnings.warn(f"The search of {query.name} could not be kept: {error}", ManifuseWarning, stacklevel=4)
         return found
 
     def graph(self, neighbours: Neighbours, count: int) -> FeatureGraph:
-        """Build the graph by the wrapped backend; see `Backend.graph`."""
+        """Build the graph with the wrapped backend; see `Backend.graph`."""
         return self.backend.graph(neighbours, count)
 
     def search_bytes(self, features: FloatArray) -> int:
-        """Memory of a search by the wrapped backend; see `Backend.search_bytes`."""
+        """Return the bytes that a search by the wrapped backend needs; see `Backend.search_bytes`."""
         return self.backend.search_bytes(features)
 
     def edge_bytes(self, rows: int) -> int:
-        """Memory of an edge of the wrapped backend; see `Backend.edge_bytes`."""
+        """Return the bytes of an edge in the wrapped backend; see `Backend.edge_bytes`."""
         return self.backend.edge_bytes(rows)
 
     def free_memory(self) -> int | None:
-        """Bytes that are free for the wrapped backend; see `Backend.free_memory`."""
+        """Return the bytes that are free for the wrapped backend; see `Backend.free_memory`."""
         return self.backend.free_memory()
 
     def _key(self, features: FloatArray, query: Query) -> str:
@@ -105,7 +105,7 @@ class Cached(Backend):
 
 
 def _write(path: Path, found: Neighbours) -> None:
-    """Keep a search; row numbers that fit are kept in four bytes."""
+    """Write a search to a file, with row numbers of four bytes if they are large enough."""
     short = np.int32 if len(found.indices) < np.iinfo(np.int32).max else np.int64
 
     def write(temporary: Path) -> None:
@@ -116,7 +116,7 @@ def _write(path: Path, found: Neighbours) -> None:
 
 
 def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
-    """Return a search that was kept; None, with a warning, if its file cannot be used."""
+    """Read a kept search. Warn and return None if its file cannot be used."""
     try:
         arrays = read_archive(path)
         indices, distances, recall = arrays["indices"], arrays["distances"], float(arrays["recall"])
@@ -129,6 +129,6 @@ def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
         if not fits or not 0 <= indices.min() <= indices.max() < rows or not np.all(np.isfinite(distances)):
             raise ValueError("its parts do not fit together")
     except (InputError, KeyError, ValueError, TypeError) as error:
-        warnings.warn(f"{path} cannot be used ({error}) and is made anew.", ManifuseWarning, stacklevel=5)
+        warnings.warn(f"{path} cannot be used ({error}); the search is done again.", ManifuseWarning, stacklevel=5)
         return None
     return Neighbours(indices.astype(np.intp), distances, recall, standardised)

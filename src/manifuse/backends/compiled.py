@@ -1,4 +1,4 @@
-"""One step of a recurrence over two columns, compiled: with so few columns, SciPy spends its time on overhead."""
+"""A compiled step of a recurrence over two columns. With so few columns, SciPy spends its time on overhead."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from manifuse.kernels.arrays import FloatArray, SparseMatrix
 
-#: ``step(matrix, current, previous, factor, threads)``: ``factor * (matrix @ current) - previous``, into ``previous``.
+#: A function of (matrix, current, previous, factor, threads) that overwrites ``previous`` by
+#: ``factor * (matrix @ current) - previous``.
 PairStep = Callable[[SparseMatrix, FloatArray, FloatArray, float, int], None]
 
 
 @cache
 def pair_step(numba: ModuleType) -> PairStep:
-    """Compile the step over blocks of two columns, (n, 2); numbers are added in SciPy's order."""
+    """Compile the step over blocks of two columns, (n, 2). It adds numbers in the same order as SciPy."""
 
     @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
     def loop(starts: Any, stop: Any, values: Any, current: Any, previous: Any, factor: float) -> None:
@@ -29,7 +30,7 @@ def pair_step(numba: ModuleType) -> PairStep:
 
     def step(matrix: SparseMatrix, current: FloatArray, previous: FloatArray, factor: float, threads: int) -> None:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-        # Numba checks every signed index for being negative, which doubles the time.
+        # Numba checks every signed index for negative values, which doubles the time. Unsigned ones need no check.
         starts, stop = (whole.view(f"u{whole.itemsize}") for whole in (matrix.indptr, matrix.indices))
         loop(starts, stop, matrix.data, current, previous, factor)
 

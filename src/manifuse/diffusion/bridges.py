@@ -8,11 +8,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import NDArray
 
 from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
+from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.method import JointDiffusion, Setting
 from manifuse.diffusion.problem import Reference, locate
 from manifuse.diffusion.schemes import Anchor, anchors_of, transport
@@ -31,36 +31,6 @@ HELD_OUT_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup(Saved):
-    """The identity bridge of a coupled reference: its scores are looked up by id.
-
-    Attributes
-    ----------
-    keys : (n_k,) array of str
-    scores : (n_k,) array
-        Standardised.
-    main_rows : (n,) array of int
-        The reference's row of every main row.
-    """
-
-    keys: NDArray[np.str_]
-    scores: FloatArray
-    main_rows: IndexArray
-
-    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
-        """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
-        rows, known = locate(keys, self.keys)
-        return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
-            raise ValueError("the ids and scores of a coupled reference do not fit together")
-        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
-            raise ValueError("a coupled reference does not have all main rows")
-
-
-@dataclass(frozen=True, eq=False)
 class NeighbourTables:
     """The neighbour searches that bridges need, for the largest N among the candidates.
 
@@ -68,15 +38,12 @@ class NeighbourTables:
     ----------
     main : Neighbours or None
         None if every reference is coupled.
-    references : mapping of int to Neighbours
-        By the number of the reference; coupled references are left out.
-    count : int
-        Number of references, coupled ones included.
+    references : tuple of Neighbours or None
+        None for a coupled reference.
     """
 
     main: Neighbours | None
-    references: Mapping[int, Neighbours]
-    count: int
+    references: tuple[Neighbours | None, ...]
 
     @classmethod
     def search(
@@ -94,25 +61,22 @@ class NeighbourTables:
         rng : numpy.random.Generator
             Draws the samples on which the recall is measured.
         """
-        bridged = setup.problem.bridged
-        references = {
-            number: setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
-            for number, reference in bridged.items()
-        }
-        if bridged and main is None:
+        references: list[Neighbours | None] = [None] * len(setup.problem.references)
+        for number, reference in setup.problem.bridged.items():
+            references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
+        if not setup.problem.bridged:
+            main = None
+        elif main is None:
             main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
-        return cls(main if bridged else None, references, len(setup.problem.references))
+        return cls(main, tuple(references))
 
     def standardised(self) -> tuple[bool | None, ...]:
         """Whether features were standardised: the main table, then the references; None without a search."""
-        return tuple(None if table is None else table.standardised for table in self._all())
+        return tuple(None if table is None else table.standardised for table in (self.main, *self.references))
 
     def recall(self) -> tuple[float | None, ...]:
         """Share of the true neighbours found: the main table, then the references; None without a graph."""
-        return tuple(None if table is None else table.recall for table in self._all())
-
-    def _all(self) -> list[Neighbours | None]:
-        return [self.main, *(self.references.get(number) for number in range(self.count))]
+        return tuple(None if table is None else table.recall for table in (self.main, *self.references))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +111,10 @@ class Bridges(Saved):
             if number not in problem.bridged
         }
         anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
-        for number, reference in problem.bridged.items():
-            for setting, anchor in _anchors(setup, reference, tables.references[number], settings).items():
-                anchors[setting][number] = anchor
+        for number, table in enumerate(tables.references):
+            if table is not None:
+                for setting, anchor in _anchors(setup, problem.references[number], table, settings).items():
+                    anchors[setting][number] = anchor
         main = tables.main
         graphs = {
             count: graph_without_edges(len(problem.main)) if main is None else setup.backend.graph(main, count)

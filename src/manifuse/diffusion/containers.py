@@ -1,4 +1,4 @@
-"""The one place that knows which library an array or a column came from."""
+"""Arrays and columns of every library, read as NumPy arrays and given back. No other file knows the libraries."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 
 @dataclass(frozen=True)
 class Origin:
-    """What an input was, so that results can be given back alike.
+    """What kind of array an input was, so that results can be given back as the same kind.
 
     Attributes
     ----------
     library : {"numpy", "torch", "series"}
     dtype : object
-        Floating types of 32 bits and more are kept; anything else comes back as 64-bit floats, shorter floats
-        as 32-bit ones.
+        The dtype of results. Floating types of 32 bits and more are kept. Shorter floats become 32-bit floats. Every
+        other type becomes 64-bit floats.
     place : object
         A tensor's device, or the implementation behind a series.
     name : str
-        Of a series.
+        The name of a series.
     index : object
-        Of a pandas series, else None.
+        The index of a pandas series, else None.
     """
 
     library: Literal["numpy", "torch", "series"]
@@ -41,7 +41,7 @@ class Origin:
 
     @classmethod
     def of(cls, values: Any) -> Origin:
-        """Look at what came."""
+        """Find out what kind of array ``values`` are."""
         if is_torch(values):
             torch = import_module("torch")
             short = values.is_floating_point() and values.dtype.itemsize < 4
@@ -57,7 +57,7 @@ class Origin:
         return cls("numpy", np.dtype(np.float32) if dtype.itemsize < 4 else dtype)
 
     def restore(self, numbers: FloatArray, rows: IndexArray) -> Any:
-        """Give ``numbers`` (n,) for ``rows`` of the input in the input's own library."""
+        """Return ``numbers`` (n,), which belong to ``rows`` (n,) of the input, as an array of the input's library."""
         if self.library == "torch":
             return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.place)
         if self.library == "series":
@@ -69,17 +69,17 @@ class Origin:
 
 
 def is_torch(values: Any) -> bool:
-    """Whether ``values`` is a torch tensor, found without importing torch."""
+    """Whether ``values`` is a torch tensor. This does not import torch."""
     return type(values).__module__.partition(".")[0] == "torch"
 
 
 def device_of(values: Any) -> str | None:
-    """Torch device that ``values`` are on, None if they are in this machine's memory."""
+    """Return the torch device of ``values``, or None if they are in this machine's memory."""
     return str(values.device) if is_torch(values) and values.device.type != "cpu" else None
 
 
 def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
-    """Any array, series, data frame, tensor or sequence as a NumPy array; masked entries become None.
+    """Read an array, series, data frame, tensor or sequence as a NumPy array; masked entries become None.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
     try:
         if is_torch(values):
             tensor = values.detach().cpu()
-            # NumPy has no short floats of torch's kind.
+            # NumPy has no dtype for some of torch's short floats, such as bfloat16.
             short = tensor.is_floating_point() and tensor.dtype.itemsize < 4
             return np.asarray((tensor.double() if short else tensor).numpy())
         if isinstance(values, np.ma.MaskedArray):
@@ -108,15 +108,15 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
 
 
 def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
-    """Numbers as an array with the given number of dimensions; what is missing becomes NaN.
+    """Read numbers as an array with the given number of dimensions; missing values become NaN.
 
-    Tables of single or double precision stay what they are, uncopied, be they in memory or on disk; anything else
+    A table of single or double precision, in memory or on disk, is returned as it is, without a copy. Everything else
     becomes an array of double precision.
 
     Raises
     ------
     InputError
-        If there is text among the numbers or the shape is another.
+        If there is text among the numbers, or the number of dimensions differs.
     """
     array = to_numpy(values, what=what)
     if array.ndim != dimensions:
@@ -134,12 +134,12 @@ def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
 
 
 def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
-    """Ids as text: whole numbers in decimal digits, bytes as UTF-8, anything else by ``str``.
+    """Read ids as text: whole numbers in decimal digits, bytes as UTF-8, everything else by ``str``.
 
     Raises
     ------
     InputError
-        If an id is missing, or is a number that is not whole.
+        If an id is missing, is a number that is not whole, or is not valid text.
     """
     array = to_numpy(values, what=what)
     if array.ndim != 1:
@@ -160,12 +160,12 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
 
 
 def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
-    """Ids as text, no two of them equal; see `to_text`.
+    """Read ids as text and refuse repeated ones; see `to_text`.
 
     Raises
     ------
     InputError
-        If an id occurs twice.
+        If an id occurs twice, or `to_text` refuses one.
     """
     keys = to_text(values, what=what)
     unique, first, counts = np.unique(keys, return_index=True, return_counts=True)
@@ -181,19 +181,19 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     try:
         return value is None or not bool(value == value)
-    except TypeError:  # NA has no truth value
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def name_rows(rows: list[int], *, most: int = 5) -> str:
-    """Name rows for a sentence, counted from 0: ``rows 3, 7, 9``, or the first few and how many more."""
+    """List row numbers for a sentence, counted from 0: ``rows 3, 7, 9``, or the first few and how many more."""
     shown = ", ".join(str(row) for row in rows[:most])
     rest = len(rows) - most
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _whole_characters(texts: NDArray[np.str_], *, what: str) -> NDArray[np.str_]:
-    """Refuse texts with half a character in them (a surrogate), which no file could hold."""
+    """Refuse texts with half a character in them (a surrogate), because they cannot be written to a file."""
     codes = np.ascontiguousarray(texts).view(np.uint32)
     broken = np.flatnonzero((codes >= 0xD800) & (codes <= 0xDFFF))
     if len(broken):

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from manifuse.backends.backend import StoredGraph
+from manifuse.backends.host import Host
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.footprint import demand_memory_to_replay
@@ -68,8 +69,9 @@ class Fit(Saved):
         setting = read(SmoothingSetting | None, record["presmoothing"], "presmoothing")
         presmoothing = None
         if setting is not None:
-            graph = StoredGraph.from_record(record["presmoothing_graph"])
-            presmoothing = Presmoothing.restore(main, graph, setting)
+            graph = Host().restore(StoredGraph.from_record(record["presmoothing_graph"]))
+            presmoothing = Presmoothing(main, graph, setting)
+            presmoothing.check()
         start, mixed = (read(FloatArray, record[name], name) for name in ("start", "coefficients"))
         made = cls(main, start, Bridges.from_record(record["bridges"]), mixed, presmoothing)
         made.check()

@@ -1,4 +1,4 @@
-"""Neighbours that a table came with, in place of features: checked and brought into one form."""
+"""Neighbours that a user gives in place of features: check them and bring them into one form."""
 
 from __future__ import annotations
 
@@ -13,40 +13,44 @@ from manifuse.diffusion.containers import to_numpy
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import IndexArray
 
-#: The largest distance that is accepted; its square is still in the range of floats.
+#: The largest distance that is accepted. Its square is still in the range of floats.
 LARGEST_DISTANCE = 1e150
 
 
 def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
-    """Check neighbours that a table of so many rows came with.
+    """Check the neighbours that a user gave for a table, and bring them into one form.
 
     Parameters
     ----------
     given : (rows, rows) sparse array of distances, or pair of (rows, N) arrays: distances and row numbers
     rows : int
+        Number of rows of the table.
     name : str
-        What the table is called in messages.
+        Name of the table, for messages.
 
     Raises
     ------
     InputError
-        If they are of another kind or size, or a row has none.
+        If they have another type or shape, a row number or a distance is out of range, or a row has no neighbour.
     """
     start, indices, distances = _entries_of(given, rows, name)
     if indices.dtype.kind not in "iu" or indices.min(initial=0) < 0 or indices.max(initial=0) >= rows:
-        raise InputError(f"The neighbours of {name} name rows that are not there; number them from 0 to {rows - 1}.")
+        raise InputError(
+            f"The neighbours of {name} must be row numbers from 0 to {rows - 1}, but others came; correct them."
+        )
     if distances.dtype.kind not in "iuf" or not bool(np.all((distances >= 0) & (distances <= LARGEST_DISTANCE))):
         raise InputError(
-            f"The distances of {name}'s neighbours must be at least 0 and have squares in range; mend them."
+            f"The distances of {name}'s neighbours must be numbers from 0 to {LARGEST_DISTANCE:g}, but others came; "
+            "correct them."
         )
     others = indices != start
     start, indices, distances = start[others], indices[others], distances[others].astype(np.float64)
-    # A neighbour that is named twice counts once, with the smaller distance.
+    # A neighbour that occurs twice counts once, with the smaller distance.
     order = np.lexsort((distances, indices, start))
     keys = (start * rows + indices)[order]
     first = np.append(True, keys[1:] != keys[:-1]) if len(keys) else np.empty(0, dtype=bool)
     keys, distances = keys[first], distances[order][first]
-    # Where each of two rows names the other, both have the smaller of their distances, so that the graph is symmetric.
+    # If two rows name each other, both get the smaller of the two distances, so that the graph is symmetric.
     other_way = keys % rows * rows + keys // rows
     places = np.minimum(np.searchsorted(keys, other_way), max(len(keys) - 1, 0))
     mutual = keys[places] == other_way
@@ -54,7 +58,7 @@ def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
     start, indices = keys // rows, keys % rows
     count = int(np.bincount(start, minlength=rows).min())
     if count == 0:
-        raise InputError(f"Some rows of {name} came without neighbours; each needs at least one that is not itself.")
+        raise InputError(f"Some rows of {name} came without neighbours; give every row at least one other row.")
     order = np.lexsort((distances, start))
     begin = np.searchsorted(start[order], np.arange(rows))
     nearest = order[begin[:, None] + np.arange(count)]
@@ -62,13 +66,13 @@ def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
 
 
 def _entries_of(given: Any, rows: int, name: str) -> tuple[IndexArray, NDArray[Any], NDArray[Any]]:
-    """Row, neighbour and distance of everything that was given, row by row."""
+    """Return the row, the neighbour and the distance of every given entry, row by row."""
     if sparse.issparse(given):
         matrix: Any = sparse.csr_array(given)  # type: ignore[call-overload]
         if matrix.shape != (rows, rows):
             raise InputError(
-                f"The neighbours of {name} came with shape {matrix.shape}, but ({rows}, {rows}) was expected: a row "
-                "and a column for every row of the table."
+                f"The neighbours of {name} came with shape {matrix.shape}, but ({rows}, {rows}) was expected; "
+                "give a row and a column for every row of the table."
             )
         return np.repeat(np.arange(rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
     try:
@@ -76,11 +80,11 @@ def _entries_of(given: Any, rows: int, name: str) -> tuple[IndexArray, NDArray[A
     except (TypeError, ValueError):
         raise InputError(
             f"The neighbours of {name} came as {type(given).__name__}, but a sparse array of distances, or a pair of "
-            "distances and row numbers was expected."
+            "distances and row numbers, was expected; give one of them."
         ) from None
     if indices.ndim != 2 or indices.shape != distances.shape or len(indices) != rows:
         raise InputError(
             f"The neighbours of {name} came with shapes {distances.shape} and {indices.shape}, but two of ({rows}, N) "
-            "were expected: distances and row numbers."
+            "were expected; give distances and row numbers of N neighbours for every row."
         )
     return np.repeat(np.arange(rows), len(indices[0])), indices.ravel(), distances.ravel()

@@ -96,7 +96,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         return ImplicitAnchor(main_rows, chebyshev.moments(reference, block, reference_rows, self.depth))
 
     def carry(self, main: Affinity, anchors: Sequence[ImplicitAnchor], towards: FloatArray) -> list[FloatArray]:
-        """Solve for all anchors as columns of one block; see `BridgeScheme.carry`."""
+        """Solve eq. 16 for all anchors, as columns of one block; see `BridgeScheme.carry`."""
         best = self._solve(main, anchors, power=1)
         if self.steps == 1:
             return best

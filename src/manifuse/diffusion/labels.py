@@ -1,4 +1,4 @@
-"""RankLabels: what is known of the truth."""
+"""RankLabels: the known truth of some main rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RankLabels:
     ids : (l,) array, series or sequence
         Rows of the main table whose truth is known.
     grades : (l,) array, series or sequence of numbers
-        Their truth, larger is better; for regression, the target itself.
+        Their truth, larger is better. For regression, the target value.
 
     Raises
     ------
@@ -50,22 +50,22 @@ class RankLabels:
         self.better: IndexArray = np.empty(0, dtype=np.intp)
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
         if len(self.keys) != len(values):
-            raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one each.")
+            raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one value per id.")
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
-            raise InputError(f"The labels are NaN or infinite in {name_rows(bad)}; leave out what is not known.")
+            raise InputError(f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label.")
         if len(np.unique(values)) < 2:
-            raise InputError("The labels are all equal, which orders nothing; give at least two different values.")
+            raise InputError("The labels are all equal, so they order no rows; give at least two different values.")
 
     @classmethod
     def from_pairs(cls, better: Any, worse: Any) -> RankLabels:
-        """Labels that say only which of two rows is the better one.
+        """Make labels from pairs of rows of which one is known to be better.
 
         Parameters
         ----------
         better, worse : (p,) array, series or sequence
-            Ids; row ``better[i]`` stands above row ``worse[i]``. Pairs that go in a circle are taken, with a warning:
-            each is evidence, though not all of them can be right.
+            Ids. Row ``better[i]`` is better than row ``worse[i]``. Pairs that go in a circle are accepted with a
+            warning. Not all of them can be right, but each of them is evidence.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class RankLabels:
         above = to_text(better, what="The better ids of the labels").tolist()
         below = to_text(worse, what="The worse ids of the labels").tolist()
         if len(above) != len(below) or not above:
-            raise InputError(f"{len(above)} better and {len(below)} worse ids came; give one pair or more, one each.")
+            raise InputError(f"{len(above)} better and {len(below)} worse ids came; give equally many, at least one.")
         pairs = set(zip(above, below, strict=True))
         clash = next((pair for pair in zip(above, below, strict=True) if pair[::-1] in pairs), None)
         if clash is not None and clash[0] == clash[1]:
@@ -101,7 +101,7 @@ class RankLabels:
 
 
 def _is_an_order(better: IndexArray, worse: IndexArray, rows: int) -> bool:
-    """Whether no way along the pairs leads back to where it began: every row is a strong component of its own."""
+    """Whether the pairs have no circle, so that every row is a strong component of its own."""
     steps = sparse.csr_array((np.ones(len(better)), (better, worse)), shape=(rows, rows))
     components, _ = connected_components(steps, directed=True, connection="strong")
     return bool(components == rows)

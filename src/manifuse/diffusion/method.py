@@ -120,8 +120,8 @@ class JointDiffusion(Saved):
 
     References
     ----------
-    .. [1] Kim, K. I. and Chang, H. J. "Joint Manifold Diffusion for Combining Predictions on Decoupled
-       Observations", CVPR 2019.
+    .. [1] Kim, K. I. and Chang, H. J. "Joint Manifold Diffusion for Combining Predictions on Decoupled Observations",
+       CVPR 2019.
 
     Examples
     --------

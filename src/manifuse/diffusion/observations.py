@@ -1,6 +1,5 @@
-"""Observations: one predictor's scores on one set of rows. The boundary where tables are checked."""
+"""Observations: one predictor's scores on one set of rows. Every table is checked here."""
 
-from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -17,43 +16,43 @@ from manifuse.records import Saved, read
 class Observations(Saved):
     """One table of one predictor: scores, features and ids of the same rows.
 
-    Rows with equal ids in two tables are the same thing. Ids are compared as text: integers in
-    decimal digits, anything else by ``str``.
+    Rows with equal ids in two tables are the same thing. Ids are compared as text: whole numbers in decimal digits,
+    bytes as UTF-8, everything else by ``str``.
 
     Parameters
     ----------
     predictions : (n,) array, series or tensor of numbers
         The scores of the predictor. Only their order and relative distances matter.
     features : (n, d) array, data frame or tensor of numbers, optional
-        What describes the rows. Needed wherever not all ids are common. Arrays of single or double precision, in
-        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied: leave them as they are.
+        They describe the rows. A table needs them unless all ids are common. Arrays of single or double precision, in
+        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied, so do not change them.
     ids : (n,) array, series or sequence
-        What the rows are called; no id may occur twice.
+        Names of the rows. No id may occur twice.
     neighbours : (n, n) CSR array, or pair of (n, N) arrays, optional
-        The nearest neighbours of every row, where they are known already, in place of features: distances as
-        scikit-learn's ``KNeighborsTransformer(mode="distance")`` gives them, or distances and row numbers as
-        ``kneighbors`` does. Where rows have different numbers of them, the least number stands for all.
+        The nearest neighbours of every row, in place of features, if you already have them. Give distances as from
+        scikit-learn's ``KNeighborsTransformer(mode="distance")``, or distances and row numbers as from
+        ``kneighbors``. If rows have different numbers of neighbours, the smallest number is used for all rows.
     name : str
-        What the table is called in results and messages.
+        Name of the table in results and messages.
     invalid : {"refuse", "drop"}
-        What to do with rows whose score or features are NaN or infinite.
+        What to do with rows that have a NaN or infinite score or feature.
 
     Attributes
     ----------
     scores : (n,) float64 array
     table : (n, d) array or None
-        Of single or double precision; the array that came, where it was one of these already.
+        The features, in single or double precision. An array that came in one of these is kept without a copy.
     neighbours : Neighbours or None
     device : str or None
-        Of features or predictions that came as torch tensors elsewhere than in this machine's memory.
+        The torch device of features or predictions that came as tensors outside of this machine's memory.
     keys : (n,) array of str
     rows : (n,) array of int
-        Where the rows stood in the input, which differs from their order here after a drop.
+        The positions of the rows in the input. They differ from 0 ... n - 1 if rows were dropped.
 
     Raises
     ------
     InputError
-        If lengths differ, ids repeat, or values are no finite numbers.
+        If lengths differ, ids repeat, or values are not finite numbers.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class Observations(Saved):
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
         if invalid not in ("refuse", "drop"):
-            raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected.")
+            raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected; choose one.")
         scores = to_floats(predictions, what=f"The scores of {name}", dimensions=1)
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
@@ -90,7 +89,8 @@ class Observations(Saved):
         whole = len(kept) == len(scores)
         if neighbours is not None and not whole:
             raise InputError(
-                f"{name} has rows to be dropped, but its neighbours name rows; drop them from both before."
+                f"{name} has NaN or infinite scores, but its neighbours are row numbers, so rows cannot be dropped; "
+                "remove these rows from the scores and the neighbours."
             )
         self.name = name
         self.scores: FloatArray = scores[kept]
@@ -103,7 +103,7 @@ class Observations(Saved):
 
     @property
     def has_graph(self) -> bool:
-        """Whether there is something to make a graph of."""
+        """Whether the table has features or neighbours, from which a graph can be made."""
         return self.table is not None or self.neighbours is not None
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class Observations(Saved):
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement holds of it: no neighbours that were given, and no container."""
+        """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
         return {"name": self.name, "scores": self.scores, "table": self.table, "keys": self.keys}
 
     @classmethod
@@ -137,19 +137,13 @@ class Observations(Saved):
         table = None if self.table is None else self.table[rows]
         return Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name)
 
-    def without_features(self) -> "Observations":
-        """Return the same table without features and neighbours, on the same memory."""
-        bare = copy(self)
-        bare.table = bare.neighbours = None
-        return bare
-
     def like_predictions(self, numbers: FloatArray) -> Any:
-        """``numbers`` (n,), one per row kept, in the library and dtype that the predictions came in."""
+        """Return ``numbers`` (n,), one per kept row, in the library and dtype of the predictions that came."""
         return self._origin.restore(numbers, self.rows)
 
 
 def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
-    """Rows all of whose numbers are finite; refuses the others unless they are to be dropped."""
+    """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
     finite: dict[str, BoolArray] = {"score": np.isfinite(scores)}
     if table is not None:
         finite["features"] = all_finite(table)
@@ -158,10 +152,10 @@ def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop
             bad = np.flatnonzero(~good).tolist()
             if bad:
                 raise InputError(
-                    f"{name} has NaN or infinite {what} in {name_rows(bad)}; mend them, or drop such rows "
+                    f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or drop such rows "
                     "with invalid='drop' (--drop-invalid)."
                 )
     kept = np.flatnonzero(np.logical_and.reduce(list(finite.values())))
     if len(kept) == 0:
-        raise InputError(f"{name} has no row whose score and features are all finite; there is nothing to use.")
+        raise InputError(f"{name} has no row whose score and features are all finite; give at least three such rows.")
     return kept

@@ -1,4 +1,4 @@
-"""The f-diffusion (section 2.2.1, eq. 7 to 10): all cells of the (delta, sigma²) grid step together."""
+"""The f-diffusion (section 2.2.1): steps of eq. 7, in all cells of the (delta, sigma²) grid at the same time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import diffusion_step
 
-#: Scores of candidates ``Z a``, given their coefficients (cells, m + 1).
+#: A function from the coefficients (cells, m + 1) of candidates ``Z a`` to their scores (cells,).
 Evaluate = Callable[[FloatArray], FloatArray]
 
 
@@ -23,9 +23,9 @@ class PredictionRun:
     path : (steps + 1, m + 1) array
         Coefficients of the chosen cell, from the start to its best step.
     scores : (steps + 1,) array
-        Their scores; NaN without labels.
+        The score of each step; NaN without labels.
     gram : (m + 1, m + 1) array
-        ``Z' Z``: alignments of the columns with each other.
+        ``Z' Z``, the alignments of the columns with each other (eq. 3).
     cell : (float, float)
         The chosen step size (delta) and weight scale (sigma²).
     surface : (step sizes, weight scales) array or None
@@ -48,25 +48,25 @@ def diffuse_prediction(
     steps: int,
     evaluate: Evaluate | None,
 ) -> PredictionRun:
-    """Run the f-diffusion from the first of ``columns``.
+    """Run the f-diffusion from the first of ``columns``: the T2 f-steps of Algorithm 1.
 
-    A cell stops at the first step that does not raise its score. The cell with the best score is chosen, the first of
-    equals. Without ``evaluate`` there is one cell, and it takes all its steps.
+    A cell stops before the first step that does not raise its score. The cell with the best score is chosen; of equal
+    ones, the first. Without ``evaluate``, the first cell is chosen, and every cell takes all its steps.
 
     Parameters
     ----------
     columns : (n, m + 1) array
         ``Z``: the current prediction, then the references, all on the sphere.
     origin : (n,) array
-        What the first round began with, on the sphere; decides the sign.
+        ``f(0)``, with which the first round began, on the sphere. It decides the sign (eq. 10).
     active : (m,) array
         1 for references that take part, 0 for the others.
     grid : pair of sequences
         Step sizes (delta) and weight scales (sigma²).
     steps : int
-        Upper bound on steps (T2).
+        Upper bound on the number of steps (T2).
     evaluate : callable or None
-        Scores of candidates.
+        Computes the scores of candidates. None without labels.
     """
     gram, towards = columns.T @ columns, columns.T @ origin
     step, scale = (axis.ravel() for axis in np.meshgrid(*grid, indexing="ij"))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from manifuse.backends.backend import FeatureGraph, StoredGraph
+from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.host import Host
 from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.observations import Observations
@@ -45,6 +45,11 @@ class SmoothingSetting(Saved):
     scale: float
     rounds: int
 
+    def check(self) -> None:
+        """Refuse values out of range."""
+        if not (0 < self.step < np.inf and self.scale > 0 and 1 <= self.rounds <= ROUNDS):
+            raise ValueError("the presmoothing is out of range")
+
 
 @dataclass(frozen=True, eq=False)
 class Presmoothing:
@@ -54,18 +59,12 @@ class Presmoothing:
     ----------
     main : Observations
     graph : FeatureGraph
-    step : float
-        Step size of the smoothing.
-    scale : float
-        ``sigma_f^2``, in variances of the scores.
-    rounds : int
+    setting : SmoothingSetting
     """
 
     main: Observations
     graph: FeatureGraph
-    step: float
-    scale: float
-    rounds: int
+    setting: SmoothingSetting
 
     def on_host(self) -> Presmoothing:
         """Return the same smoothing with the graph in this machine's memory."""
@@ -79,25 +78,10 @@ class Presmoothing:
         """Scores after the last round, with the mean and the norm of those of ``main``, shape (n,)."""
         return Units.of(self.main.scores).from_standardised(self.smoothed())
 
-    @classmethod
-    def restore(cls, main: Observations, graph: StoredGraph, setting: SmoothingSetting) -> Presmoothing:
-        """Return the smoothing of a setting over a graph that was saved.
-
-        Raises
-        ------
-        ValueError
-            If they do not fit together.
-        """
-        if len(graph.scales) != len(main) or graph.neighbours < 1:
+    def check(self) -> None:
+        """Refuse a graph and a setting, read from a file, that do not fit the main table."""
+        if len(self.graph.scales) != len(self.main) or self.graph.neighbours < 1:
             raise ValueError("the graph of the presmoothing does not fit the main table")
-        if not (0 < setting.step < np.inf and setting.scale > 0 and 1 <= setting.rounds <= ROUNDS):
-            raise ValueError("the presmoothing is out of range")
-        return cls(main, Host().restore(graph), setting.step, setting.scale, setting.rounds)
-
-    @property
-    def setting(self) -> SmoothingSetting:
-        """What was chosen."""
-        return SmoothingSetting(self.graph.neighbours, self.graph.standardised, self.step, self.scale, self.rounds)
 
     def extend(self, new: Observations) -> FloatArray:
         """Smooth later rows with their nearest fitted rows, round by round.
@@ -115,8 +99,8 @@ class Presmoothing:
         edges = Edges.of(new, self.main, self.graph)
         current = Units.of(self.main.scores).standardise(new.scores)
         for fitted, smoothed in self._course:
-            carried = edges.carry(edges.affinity(current, fitted, self.scale), smoothed)
-            later = smooth_later(current, self.step, carried[:, 0], carried[:, 1])
+            carried = edges.carry(edges.affinity(current, fitted, self.setting.scale), smoothed)
+            later = smooth_later(current, self.setting.step, carried[:, 0], carried[:, 1])
             current = Units.of(smoothed[:, 0] / smoothed[:, 1]).standardise(later)
         return current
 
@@ -125,8 +109,8 @@ class Presmoothing:
         """For every round, the standardised scores (n,) that it began with, and what smoothing made of it (n, 2)."""
         course: list[tuple[FloatArray, FloatArray]] = []
         current = standardise(self.main.scores)
-        for _ in range(self.rounds):
-            (smoothed,) = smooth_scores(self.graph, current, self.scale, [self.step])
+        for _ in range(self.setting.rounds):
+            (smoothed,) = smooth_scores(self.graph, current, self.setting.scale, [self.setting.step])
             course.append((current, smoothed))
             current = averages(smoothed)
         return course

@@ -147,7 +147,9 @@ class Problem:
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
-        units = Units.of_table(main.scores, name=main.name)
+        units = Units.of(main.scores)
+        if not 0 < units.scale < np.inf:
+            raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         return cls(main, tuple(Reference.of(main, table) for table in references), unit(main.scores), units)
 
     @property

@@ -1,4 +1,4 @@
-"""Random streams: each use has its own, so that none depends on how often another was drawn from."""
+"""Random streams. Each use has its own, so that its numbers do not depend on how many numbers another use draws."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What random numbers are drawn for."""
+    """A use of random numbers."""
 
     FOLDS = 0
     PERMUTATIONS = 1
@@ -15,5 +15,5 @@ class Stream(IntEnum):
 
 
 def generator(seed: int, stream: Stream) -> np.random.Generator:
-    """Return the generator of one stream, at its beginning."""
+    """Return the generator of one stream, at its start."""
     return np.random.default_rng([seed, stream])

@@ -33,7 +33,7 @@ class Transport:
 
     @classmethod
     def of(cls, carried: FloatArray, row_sums: FloatArray) -> Transport:
-        """Divide carried scores ``B g`` by row sums ``B 1`` that are more than rounding; overwrites ``carried``."""
+        """Divide carried scores ``B g`` (eq. 12) by row sums ``B 1`` above rounding; overwrites ``carried``."""
         reached = _is_reached(row_sums, row_sums.max(axis=0))
         np.copyto(carried, 0.0, where=~reached)
         np.divide(carried, row_sums, out=carried, where=reached)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import centred_norm
 
@@ -35,20 +34,6 @@ class Units:
     def of(cls, scores: FloatArray) -> Units:
         """Measure scores (n,)."""
         return cls(float(scores.mean()), float(centred_norm(scores[:, None])[0]), len(scores))
-
-    @classmethod
-    def of_table(cls, scores: FloatArray, *, name: str) -> Units:
-        """Measure the scores (n,) of a main table.
-
-        Raises
-        ------
-        InputError
-            If the scores leave the range of numbers when squared.
-        """
-        units = cls.of(scores)
-        if not 0 < units.scale < np.inf:
-            raise InputError(f"The scores of {name} leave the range of numbers when squared; scale them.")
-        return units
 
     @property
     def deviation(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import ROUNDS, Presmoothing, averages, smooth_scores
+from manifuse.diffusion.presmoothing import ROUNDS, Presmoothing, SmoothingSetting, averages, smooth_scores
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.units import Units
@@ -100,7 +100,8 @@ def choose_presmoothing(
                     scores = averages(smoothed)
                     reached = height(scores)
                     if reached > highest:
-                        best, highest = Presmoothing(main, graph, step, scale, rounds), reached
+                        chosen = SmoothingSetting(graph.neighbours, graph.standardised, step, scale, rounds)
+                        best, highest = Presmoothing(main, graph, chosen), reached
                     if rounds < ROUNDS:
                         (smoothed,) = smooth_scores(graph, scores, scale, [step])
     return best

@@ -106,16 +106,12 @@ def weigh_pairs(
 
 def active_references(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
     """1 for a reference that takes part, shape (m,); 0 if it is idle, to be ignored, or no better than chance."""
-    return np.array(
-        [
-            float(
-                not (
-                    reference.is_idle or reference.name in method.ignored or (method.ignore_chance and seen.is_chance)
-                )
-            )
-            for reference, seen in zip(problem.references, evidence, strict=True)
-        ]
-    )
+    active = np.ones(len(evidence))
+    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
+        is_chance = method.ignore_chance and seen.is_chance
+        if reference.is_idle or reference.name in method.ignored or is_chance:
+            active[number] = 0.0
+    return active
 
 
 def relevance_of(problem: Problem, path: Path, evidence: Sequence[PairEvidence], seed: int) -> tuple[Relevance, ...]:

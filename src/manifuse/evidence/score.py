@@ -1,4 +1,4 @@
-"""Scores: how good candidate predictions are on the labelled rows, and how certain a gain is."""
+"""Scores: how good predictions are on the labelled rows, and how certain a gain is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.records import Saved
 
-#: With fewer labelled rows no gain is certain, because its standard error may be 0 by chance.
+#: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
 
@@ -27,10 +27,11 @@ class Gain(Saved):
     Attributes
     ----------
     value : float
+        The difference of the two scores; positive if the second prediction is better.
     standard_error : float
-        Of the paired difference, over rows.
+        Of ``value``, from differences paired over the rows.
     rows : int
-        Labelled rows behind it.
+        Number of labelled rows.
     """
 
     value: float
@@ -39,7 +40,7 @@ class Gain(Saved):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the gain exceeds its own standard error, on enough rows for that error to be trusted."""
+        """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
         return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
 
@@ -56,25 +57,25 @@ class Score(ABC):
 
     @abstractmethod
     def evaluate(self, candidates: FloatArray) -> FloatArray:
-        """Score candidate predictions at ``rows``, shape (l, c), to (c,)."""
+        """Score candidate predictions (l, c) at ``rows``; return (c,)."""
 
     @abstractmethod
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
-        """Compare two predictions at ``rows``, shape (l,) each, paired over the rows."""
+        """Compare two predictions (l,) at ``rows``, paired over the rows."""
 
     @abstractmethod
     def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Return each measure that a user may want to read, by name, for predictions (l,)."""
+        """Return the measures that users read, by name, for predictions (l,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class GradedRanking(Score):
-    """Ranking accuracy: the share of pairs with different grades that are in order, ties one half."""
+    """Ranking accuracy: the share of pairs with different grades that are in the right order; ties count one half."""
 
     rows: IndexArray
     grades: FloatArray
 
-    #: Numbers of a block of candidates that are scored together.
+    #: How many numbers of candidates are scored at once.
     BUDGET = 1 << 22
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
@@ -88,14 +89,14 @@ class GradedRanking(Score):
 
     @cached_property
     def _total(self) -> float:
-        """Pairs of rows with different grades."""
+        """Number of pairs of rows with different grades."""
         return float(comparable(self.grades).sum() / 2)
 
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
         """Compare two predictions; see `Score.gain`.
 
-        The accuracy is a U-statistic over pairs of rows. Its variance is the sum over rows of the
-        squared deviation that the row's own pairs add up to.
+        The accuracy is a U-statistic over pairs of rows. For each row, the deviations of its own pairs are summed. The
+        variance is the sum of the squares of these sums.
         """
         counts = concordance(np.column_stack([before, after]), self.grades)
         partners = comparable(self.grades)
@@ -111,13 +112,13 @@ class GradedRanking(Score):
 
 @dataclass(frozen=True, eq=False)
 class PairedRanking(Score):
-    """The share of given pairs (better, worse) that are in order, ties one half.
+    """The share of given pairs (better, worse) that are in the right order; ties count one half.
 
     Attributes
     ----------
     rows : (l,) array of int
     better, worse : (p,) array of int
-        Positions in ``rows``.
+        Indices into ``rows``.
     """
 
     rows: IndexArray
@@ -134,7 +135,7 @@ class PairedRanking(Score):
         value = float(difference.mean())
         ends = np.concatenate([self.better, self.worse])
         deviations = np.bincount(ends, np.tile(difference - value, 2), minlength=len(self.rows))
-        # Over all rows, the square of a pair counts twice, once at each of its ends.
+        # The sum over rows counts the square of each pair twice, once at each of its rows.
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
         return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows))
@@ -176,18 +177,18 @@ class SquaredError(Score):
         return Gain(float(roots[0] - roots[1]), error, len(self.rows))
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Root mean squared and mean absolute error; see `Score.report`."""
+        """Root mean squared error and mean absolute error; see `Score.report`."""
         errors = predictions - self.targets
         return {"rmse": float(np.sqrt(np.mean(errors**2))), "mae": float(np.mean(np.abs(errors)))}
 
 
 def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:
-    """Find the labelled rows among the main rows.
+    """Make the score of labels: find their rows among the main rows, and choose the measure.
 
     Raises
     ------
     InputError
-        If a label's id is unknown, or ordered pairs come for a regression.
+        If the main table lacks a label's id, or ordered pairs come for a regression.
     """
     rows, known = locate(labels.keys, main.keys)
     if not known.all():

@@ -110,7 +110,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
     best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
     sides = reached[best].argmax(axis=0)
     anchors = {number: built[sides[number]].anchors[number] for number in problem.bridged}
-    references = {number: searched[sides[number]].references[number] for number in problem.bridged}
+    references = tuple(searched[side].references[number] for number, side in enumerate(sides))
     tables = replace(searched[best], references=references)
     return Tuned(replace(built[best], anchors=anchors), tables, folds)
 

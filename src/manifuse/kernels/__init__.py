@@ -1,1 +1,1 @@
-"""Floor 0: arrays in, arrays out."""
+"""The lowest floor: functions of arrays that import nothing else of ours."""

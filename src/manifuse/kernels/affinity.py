@@ -1,8 +1,8 @@
-"""Affinity: a graph's normalised affinity as the diffusions see it, wherever its edges are kept.
+"""Affinity: a graph's normalised affinity, through which the diffusions use every backend.
 
-The diffusions are written once, in blocks of columns. An affinity keeps such blocks in its own order of rows, as its
-own kind of array and on its own device; vectors of the table `enter` a block and `leave` it. Every backend has its
-own affinity.
+The diffusions are written once, in blocks of columns. Every backend has its own affinity, which chooses the
+order of rows, the kind of array and the device of its blocks. `enter` copies columns of the table into a block, and
+`leave` returns them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 
-#: A block of columns, (n, c), of whatever kind the affinity works with; it knows ``+``, ``*`` and ``+=``.
+#: A block of columns, (n, c), of the affinity's own kind of array; it has the operators ``+``, ``*`` and ``+=``.
 Block = Any
 
 
 class Affinity(ABC):
-    """``S = D^{-1/2} W D^{-1/2}`` of shape (n, n), symmetric, spectrum in [-1, 1].
+    """``S = D^{-1/2} W D^{-1/2}`` (eq. 14: the Laplacian is ``I - S``), symmetric, with its spectrum in [-1, 1].
 
     Attributes
     ----------
     shape : (n, n)
     pairwise : bool
-        Whether two columns at a time are as fast as many at once; they take less memory.
+        Whether products with two columns at a time are as fast as with many. They take less memory.
     """
 
     shape: tuple[int, int]
@@ -35,11 +35,11 @@ class Affinity(ABC):
 
     @abstractmethod
     def leave(self, block: Block) -> FloatArray:
-        """Return a block's values, shape (n, c), in the order of the table; the block must not be used afterwards."""
+        """Return a block's values (n, c) in the order of the table. The block must not be used afterwards."""
 
     @abstractmethod
     def zeros(self, columns: int) -> Block:
-        """Return a block of zeros."""
+        """Return a block of zeros with so many columns."""
 
     @abstractmethod
     def add(self, block: Block, rows: IndexArray, values: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""The array types that every floor speaks of."""
+"""The types of arrays that all rooms use."""
 
 from typing import Any
 

@@ -1,10 +1,11 @@
-"""Functions of an affinity by Chebyshev polynomials: smoothing, and the implicit bridge without the bridge.
+"""Chebyshev polynomials of an affinity: smoothing, and what the implicit bridge carries over, without its entries.
 
-The bridge (eq. 15-16, corrected): ``(I + d L_f) V + d V L_k = B(0)`` has the solution
-``V = sum_ab c_ab T_a(L_f - I) B(0) T_b(L_k - I)``, where ``c`` holds the Chebyshev coefficients of
-``1 / (1 + d (x + y))`` on [0, 2]². With ``B(0)`` one at each pair and zero elsewhere, ``V g`` needs only the moments
-``T_b(L_k - I) g`` at the paired rows of the reference and one Clenshaw recurrence on the main side. Affinities stand
-for Laplacians: ``L - I = -S``.
+The minimiser of eq. 15 solves eq. 16, to which we give back the identity that the print lost:
+``(I + d L_f) V + d V L_k = B(0)``. The solution is ``V = sum_ab c_ab T_a(L_f - I) B(0) T_b(L_k - I)``, where ``c``
+holds the Chebyshev coefficients of ``1 / (1 + d (x + y))`` on [0, 2]². ``B(0)`` (eq. 13) is one at each pair and zero
+elsewhere. So ``V g`` takes two steps. `moments` computes ``T_b(L_k - I) g`` at the paired rows of the reference.
+`propagate` then runs one Clenshaw recurrence on the main side. The code uses affinities in place of Laplacians:
+``L - I = -S``.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,11 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
     """Chebyshev coefficients of ``(1 + step (x + y))^-power`` on [0, 2]², shape (degree + 1, degree + 1).
 
-    The degree is the least for which the coefficients left out sum to no more than ``tolerance`` times
-    the smallest value of the function. As Chebyshev polynomials of an affinity have norm at most 1, the
-    bridge made from them is then within ``tolerance`` of the exact one, in the Frobenius norm, relatively.
+    The degree is the smallest for which the sum of the omitted coefficients is at most ``tolerance`` times the
+    smallest value of the function. Chebyshev polynomials of an affinity have norm at most 1. So the relative error of
+    the bridge, in the Frobenius norm, is at most ``tolerance``.
     """
-    # The nearest pole sits at x = -1/step; its Bernstein ellipse gives a degree that is surely enough.
+    # The nearest pole is at x = -1/step. Its Bernstein ellipse gives a degree that is always enough.
     pole = 1.0 + 1.0 / step
     decay = np.log(pole + np.sqrt(pole**2 - 1.0))
     smallest = (1.0 + 4.0 * step) ** -power
@@ -45,9 +46,9 @@ def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> 
 
 
 def smoothing_coefficients(step: float, *, tolerance: float) -> FloatArray:
-    """Chebyshev coefficients of ``1 / (1 + step (1 - x))`` on [-1, 1], which are geometric.
+    """Chebyshev coefficients of ``1 / (1 + step (1 - x))`` on [-1, 1]; they form a geometric sequence.
 
-    Those left out sum to no more than ``tolerance`` times the smallest value of the function.
+    The sum of the omitted coefficients is at most ``tolerance`` times the smallest value of the function.
     """
     pole = 1.0 + 1.0 / step
     root = np.sqrt(pole**2 - 1.0)
@@ -63,7 +64,7 @@ def smoothing_coefficients(step: float, *, tolerance: float) -> FloatArray:
 def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, tolerance: float = 1e-8) -> FloatArray:
     """Solve ``(I + step Laplacian) s = v`` for every column of ``values`` (n, c) and every step at once.
 
-    The inverse is entrywise non-negative, and its diagonal at least ``1 / (1 + 2 step)``.
+    No entry of the inverse is negative, and its diagonal is at least ``1 / (1 + 2 step)``.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
     steps : sequence of float
         Positive.
     tolerance : float
-        Of the error of each column in the Euclidean norm, relatively.
+        Upper bound on the relative error of each column, in the Euclidean norm.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
 
 
 def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
-    """``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
+    """Compute ``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
     previous = affinity.enter(block)
     taken = [affinity.take(previous, rows)]
     current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0) if count > 1 else previous
@@ -106,14 +107,14 @@ def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int)
 
 
 def propagate(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:
-    """``sum_a T_a(-S) E sources[a]`` by Clenshaw's recurrence, with ``E`` placing ``rows``.
+    """Compute ``sum_a T_a(-S) E sources[a]``, the solution of eq. 16, by Clenshaw's recurrence.
 
     Parameters
     ----------
     affinity : Affinity
         Of n rows.
     rows : (p,) array
-        Distinct rows at which the sources sit.
+        Distinct rows of the sources. ``E`` has a one at (``rows[i]``, i) for every i, and is zero elsewhere.
     sources : (degree + 1, p, columns) array
 
     Returns

@@ -1,4 +1,4 @@
-"""Columns of a feature table, in blocks of rows: a table on disk is never in memory whole."""
+"""Columns of a feature table, read in blocks of rows, so that a table on disk is never in memory as a whole."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ import numpy as np
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import is_rounding
 
-#: Numbers of a block.
+#: How many numbers a block has.
 NUMBERS = 1 << 22
 
 
 def blocks_of(features: FloatArray) -> Iterator[slice]:
-    """Slices of rows that hold about ``NUMBERS`` numbers each."""
+    """Return slices of rows with about ``NUMBERS`` numbers each."""
     rows, columns = features.shape
     size = max(1, NUMBERS // columns)
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
@@ -21,8 +21,8 @@ def blocks_of(features: FloatArray) -> Iterator[slice]:
 def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and standard deviations (d,) of the columns of ``features`` (n, d).
 
-    The deviation of a column is 0 if its spread is no more than the rounding of its own entries, and in range
-    wherever the entries are.
+    The deviation of a column is 0 if the column varies by no more than the rounding of its own entries. It is in the
+    range of floats wherever the entries are.
     """
     sums, largest = np.zeros((2, features.shape[1]))
     for rows in blocks_of(features):
@@ -34,13 +34,13 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
         np.maximum(widest, np.abs(_doubled(features, rows) - means).max(axis=0), out=widest)
     divisor = np.where(widest > 0, widest, 1.0)
     for rows in blocks_of(features):
-        # Over the largest of them, squares neither overflow nor vanish.
+        # Deviations are divided by the largest of them, so that their squares neither overflow nor vanish.
         squares += np.sum(((_doubled(features, rows) - means) / divisor) ** 2, axis=0)
     return means, np.where(is_rounding(widest, largest), 0.0, widest * np.sqrt(squares / len(features)))
 
 
 def rescale(features: FloatArray, means: FloatArray, divisors: FloatArray, dtype: type) -> FloatArray:
-    """``(features - means) / divisors`` of another dtype, shape (n, d)."""
+    """Compute ``(features - means) / divisors`` (n, d) in double precision, and keep it as ``dtype``."""
     table: FloatArray = np.empty(features.shape, dtype=dtype)
     for rows in blocks_of(features):
         table[rows] = (_doubled(features, rows) - means) / divisors
@@ -48,7 +48,7 @@ def rescale(features: FloatArray, means: FloatArray, divisors: FloatArray, dtype
 
 
 def all_finite(features: FloatArray) -> BoolArray:
-    """Whether all numbers of each row are finite, shape (n,) of bool."""
+    """For each row, whether all its numbers are finite, shape (n,) of bool."""
     return np.concatenate([np.isfinite(features[rows]).all(axis=1) for rows in blocks_of(features)])
 
 

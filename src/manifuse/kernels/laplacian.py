@@ -1,7 +1,7 @@
 """Edges of a neighbour graph, their weights, and the normalised affinity (eq. 14).
 
-The Laplacian of eq. 14 is ``I - S`` with the affinity ``S = D^{-1/2} W D^{-1/2}``; the code keeps ``S``,
-whose spectrum lies in [-1, 1]. Weights of edges are sparse matrices by rows, worked on in blocks of rows.
+The Laplacian of eq. 14 is ``I - S`` with the affinity ``S = D^{-1/2} W D^{-1/2}``. The code keeps ``S``. Its spectrum
+is in [-1, 1]. The weights of edges are sparse matrices in CSR form, and functions go over them in blocks of rows.
 """
 
 import numpy as np
@@ -13,18 +13,20 @@ from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks, row_blocks
 from manifuse.kernels.rows import row_block
 
-#: Numbers handled at once while distances are taken: what a core's cache holds, however wide the table.
+#: How many numbers distances are computed from at once. They fit into a core's cache, for a table of any width.
 CHUNK = 1 << 16
 
 
 def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
-    """Symmetric matrix of a neighbour table: an entry where either end names the other, the larger of what they say.
+    """Make a symmetric matrix of a neighbour table, with an entry where either row names the other.
+
+    If both rows name each other, the entry is the larger of their two values.
 
     Parameters
     ----------
     neighbours : (n, N) array of int
     values : (n, N) array
-        Not negative, of any precision; where they are 0 there is no entry. Their memory is used up.
+        At least 0, of any precision. A value of 0 makes no entry. The function overwrites this memory.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     directed.sort_indices()
     directed = _without_repeats(directed)
     reverse = directed.T.tocsr()
-    # SciPy makes room for the entries of both, and keeps it: hence in blocks, and copies.
+    # SciPy reserves memory for the entries of both matrices and keeps it. Blocks that are copied need less.
     parts = [row_block(directed, rows).maximum(row_block(reverse, rows)).copy() for rows in row_blocks(n)]
     del directed, reverse
     whole_matrix: SparseMatrix = sparse.csr_array(sparse.vstack(parts, format="csr"))
@@ -46,23 +48,24 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
 
 
 def locality_order(weights: SparseMatrix) -> IndexArray:
-    """Order of the rows of a symmetric matrix in which neighbours stand near each other (reverse Cuthill-McKee)."""
+    """Find an order of the rows of a symmetric matrix that brings neighbours close (reverse Cuthill-McKee)."""
     return np.asarray(reverse_cuthill_mckee(weights, symmetric_mode=True))
 
 
 def squared_distances(
     features: FloatArray, start: IndexArray, stop: IndexArray, deviations: FloatArray | float = 1.0
 ) -> FloatArray:
-    """Squared distance between rows ``start[e]`` and ``stop[e]``, free of the cancellation of a matrix product.
+    """Squared distance between rows ``start[e]`` and ``stop[e]`` for every edge ``e``, shape (edges,).
 
-    In double precision, whatever the features are kept in.
+    They are computed from differences in double precision, for features of any precision. A matrix product would be
+    faster, but it would lose digits by cancellation.
 
     Parameters
     ----------
     features : (n, d) array
     start, stop : (edges,) array of int
     deviations : (d,) array, optional
-        What differences are divided by, column by column.
+        What the differences of each column are divided by.
     """
     distances = np.empty(len(start))
     edges = max(1, CHUNK // features.shape[1])
@@ -74,10 +77,10 @@ def squared_distances(
 
 
 def local_scales(distances: FloatArray) -> FloatArray:
-    """Twice the mean squared distance of each row to its neighbours, ``sigma_x^2`` of eq. 14.
+    """Twice the mean squared distance of each row to its neighbours: ``sigma_x^2`` of eq. 14, shape (n,).
 
-    Rows all of whose neighbours are copies of them have no scale of their own and take the mean of
-    the others.
+    If all neighbours of a row are copies of it, the row has no scale of its own. It gets the mean scale of the other
+    rows.
 
     Parameters
     ----------
@@ -91,12 +94,12 @@ def local_scales(distances: FloatArray) -> FloatArray:
 
 
 def feature_weights(distances: FloatArray, scale_start: FloatArray, scale_stop: FloatArray) -> FloatArray:
-    """``W^x`` of eq. 14 per edge; the geometric mean of the two local scales keeps it symmetric."""
+    """Compute ``W^x`` of eq. 14 for every edge. The geometric mean of the two local scales keeps it symmetric."""
     return np.asarray(np.exp(-distances / np.sqrt(scale_start * scale_stop)))
 
 
 def prediction_weights(differences: FloatArray, scale: float) -> FloatArray:
-    """``W^f`` of eq. 14 per edge, with the minus sign that the print lost; ``scale`` may be infinite."""
+    """Compute ``W^f`` of eq. 14 for every edge, with the minus that the print lost. ``scale`` may be infinite."""
     return np.asarray(np.exp(-(differences**2) / scale))
 
 
@@ -108,16 +111,16 @@ def weigh_by_features(
     precision: DTypeLike = np.float64,
     threads: int = 1,
 ) -> SparseMatrix:
-    """``W^x`` of eq. 14, with an edge where either end names the other.
+    """Build the matrix ``W^x`` of eq. 14, with an edge where either row names the other.
 
     Parameters
     ----------
     neighbours : (n, N) array of int
     distances : (n, N) array
-        Squared; the same from both ends.
+        Squared distances to the neighbours. Two rows that name each other must have the same.
     scales : (n,) array
     precision : data type
-        That the weights are kept in.
+        Of the weights in the result.
     threads : int
 
     Returns
@@ -141,7 +144,7 @@ def joint_degrees(
     others: FloatArray | None = None,
     threads: int = 1,
 ) -> FloatArray:
-    """Row sums of ``W^x * W^f`` of eq. 14, shape (n,), in double precision whatever the weights are kept in.
+    """Row sums of ``W^x * W^f``, the diagonal of ``D`` in eq. 14, shape (n,), always in double precision.
 
     Parameters
     ----------
@@ -150,9 +153,9 @@ def joint_degrees(
     predictions : (n,) array
         Of the rows.
     scale : float
-        ``sigma_f^2``; infinity leaves the features alone to weigh.
+        ``sigma_f^2``; with infinity, only the features count.
     others : (c,) array, optional
-        Predictions of the columns, where these are not the rows.
+        Predictions of the columns, if the columns are other rows than these.
     threads : int
     """
     others = predictions if others is None else others
@@ -162,7 +165,7 @@ def joint_degrees(
         edges, start = _edges_of(weights, rows)
         joint = weights.data[edges] * prediction_weights(predictions[start] - others[weights.indices[edges]], scale)
         bounds = weights.indptr[rows.start : rows.stop + 1]
-        # An empty row would be given the first weight of the next one.
+        # `reduceat` would give an empty row the first weight of the next row.
         sums = np.add.reduceat(np.append(joint, 0.0), bounds[:-1] - edges.start)
         degrees[rows] = np.where(np.diff(bounds) > 0, sums, 0.0)
 
@@ -179,19 +182,19 @@ def normalised_affinity(
     others: tuple[FloatArray, FloatArray] | None = None,
     threads: int = 1,
 ) -> SparseMatrix:
-    """``D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the precision of ``weights``.
+    """Compute ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the precision of ``weights``.
 
-    A row whose weights are all below rounding is left without edges: its Laplacian row is that of an
-    isolated node, and nothing is divided by zero.
+    If all weights of a row are below rounding, its entries become 0, as for an isolated node. So nothing is divided by
+    zero.
 
     Parameters
     ----------
     weights, predictions, scale
         As in `joint_degrees`.
     degrees : (n,) array
-        What `joint_degrees` gives.
+        The result of `joint_degrees`.
     others : pair of (c,) arrays, optional
-        Predictions and degrees of the columns, where these are not the rows.
+        Predictions and degrees of the columns, if the columns are other rows than these.
     threads : int
     """
     roots = _inverse_roots(degrees)
@@ -202,7 +205,7 @@ def normalised_affinity(
         edges, start = _edges_of(weights, rows)
         stop = weights.indices[edges]
         joint = weights.data[edges] * prediction_weights(predictions[start] - there[stop], scale)
-        # The bracket makes entry (i, j) the same number as entry (j, i), to the last bit.
+        # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
         entries[edges] = joint * (roots[start] * roots_there[stop])
 
     in_blocks(weigh, weights.shape[0], threads=threads)
@@ -215,7 +218,7 @@ def _inverse_roots(degrees: FloatArray) -> FloatArray:
 
 
 def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
-    """Leave out entries whose place in a row of sorted indices is taken; SciPy would add them up."""
+    """Of entries with equal row and column, keep the first. Indices are sorted. SciPy would add such entries up."""
     repeated = np.append(False, matrix.indices[1:] == matrix.indices[:-1])
     repeated[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = False
     if not repeated.any():
@@ -226,6 +229,6 @@ def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
 
 
 def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:
-    """Where the entries of some rows are stored, and the row of each."""
+    """Find where the entries of some rows are stored, and the row of each entry."""
     bounds = matrix.indptr[rows.start : rows.stop + 1]
     return slice(int(bounds[0]), int(bounds[-1])), np.repeat(np.arange(rows.start, rows.stop), np.diff(bounds))

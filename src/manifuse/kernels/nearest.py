@@ -1,4 +1,4 @@
-"""Nearest neighbours: exact search, approximate search, and the recall of the second against the first."""
+"""Nearest neighbours: exact search, and approximate search with its recall against the exact one."""
 
 from types import ModuleType
 
@@ -11,7 +11,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 def exact_neighbours(features: FloatArray, count: int) -> IndexArray:
     """Find the ``count`` nearest other rows of every row, nearest first, shape (n, count).
 
-    A row is never its own neighbour, however many exact copies of it there are.
+    A row is never its own neighbour, even if the table has exact copies of it.
     """
     search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features)
     return np.asarray(search.kneighbors(return_distance=False), dtype=np.intp)
@@ -25,17 +25,17 @@ def approximate_neighbours(
     rng: np.random.Generator,
     recall_goal: float = 0.95,
 ) -> tuple[IndexArray, float]:
-    """Find nearly the ``count`` nearest other rows with an inverted-file index (faiss ``IVFFlat``).
+    """Find most of the ``count`` nearest other rows of every row with an inverted-file index (faiss ``IVFFlat``).
 
-    The number of cells visited doubles until the recall on 1,000 sampled rows reaches ``recall_goal``
-    or every cell is visited.
+    The search doubles the number of cells that it visits until the recall on 1,000 sampled rows reaches
+    ``recall_goal``, or until it visits every cell.
 
     Returns
     -------
     neighbours : (n, count) array
-        Row indices, nearest first; the row itself is left out.
+        Row numbers, nearest first, without the row itself.
     recall : float
-        Share of the true neighbours found, over the sampled rows, in [0, 1].
+        Share of the true neighbours that were found, averaged over the sampled rows, in [0, 1].
     """
     rows = np.ascontiguousarray(features, dtype=np.float32)
     n, dimensions = rows.shape
@@ -54,13 +54,13 @@ def approximate_neighbours(
             break
         index.nprobe = min(2 * index.nprobe, cells)
     neighbours = _without_self(index.search(rows, count + 1)[1], np.arange(n))
-    # A cell poorer than ``count`` leaves places empty (-1); the nearest row found stands in for them.
+    # If the visited cells have fewer than ``count`` rows, faiss fills up with -1. We put the nearest row there.
     neighbours = np.where(neighbours < 0, neighbours[:, :1], neighbours)
     return neighbours, recall
 
 
 def _without_self(neighbours: IndexArray, rows: IndexArray) -> IndexArray:
-    """Drop each row's own index, or the farthest neighbour where copies crowded it out."""
+    """Drop each row's own index. If copies of the row took its place, drop the farthest neighbour instead."""
     own = neighbours == rows[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(neighbours[~own].reshape(len(rows), -1), dtype=np.intp)

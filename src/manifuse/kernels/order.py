@@ -1,4 +1,4 @@
-"""Pairs of rows by their order: which are ordered as their labels say, and which are not by a margin."""
+"""Pairs of rows: which of them scores put in the order of the labels, and which of them by a margin."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 
 @dataclass(frozen=True, eq=False)
 class PairRanges:
-    """Pairs (i, j) of n rows as O(n log n) ranges: ``upper[e]`` goes with every row of ``lower[first[e]:last[e]]``.
+    """Pairs (i, j) of n rows, as O(n log n) ranges: ``upper[e]`` is paired with all of ``lower[first[e]:last[e]]``.
 
-    As a matrix ``A`` of zeros and ones, with a one at each pair, it is never formed.
+    ``A`` is the (n, n) matrix with a one at each pair and zeros elsewhere. It is never formed.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class PairRanges:
     last: IndexArray
 
     def sum_lower(self, values: FloatArray) -> FloatArray:
-        """``A values``: for every row as the upper of a pair, the sum over its lower rows, shape (n,)."""
+        """Compute ``A values``: for every row, the sum over the lower rows that it is paired with, shape (n,)."""
         running = np.concatenate([[0.0], np.cumsum(values[self.lower])])
         return _gather(self.upper, running[self.last] - running[self.first], self.rows)
 
     def sum_upper(self, values: FloatArray) -> FloatArray:
-        """``A' values``: for every row as the lower of a pair, the sum over its upper rows, shape (n,)."""
+        """Compute ``A' values``: for every row, the sum over the upper rows that it is paired with, shape (n,)."""
         ends = len(self.lower) + 1
         given = values[self.upper]
         changes = _gather(self.first, given, ends) - _gather(self.last, given, ends)
@@ -45,7 +45,7 @@ class PairRanges:
 def pairs_within(
     scores: FloatArray, grades: IndexArray, margin: float, *, side: Literal["left", "right"] = "right"
 ) -> PairRanges:
-    """Pairs of an upper and a lower grade whose scores differ by less than the margin.
+    """Find the pairs whose upper row has the higher grade, but a score less than ``margin`` above the lower's.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def pairs_within(
         Ranks of the labels, 0 or more.
     margin : float
     side : {"left", "right"}
-        ``"left"`` takes the pairs in that differ by the margin exactly.
+        Whether pairs that differ by exactly the margin count: ``"left"`` includes them, ``"right"`` does not.
 
     Notes
     -----
-    O(n log n). After one sort by score, the rows are parted stably by the bits of their grade, highest bit
-    first (a wavelet tree). Two rows of different grade part company at exactly one bit, and there those of lower grade
-    and high enough score are the end of a run.
+    It takes O(n log n). First it sorts the rows by score. Then it splits them stably by the bits of their grades, from
+    the highest bit down (a wavelet tree). Two rows of different grades are separated at exactly one bit. At that bit,
+    the rows with the lower grade and a high enough score are the end of a run.
     """
     n = len(scores)
     rows = np.argsort(scores, kind="stable")
@@ -90,14 +90,14 @@ def pairs_within(
 
 
 def ranks(labels: FloatArray) -> IndexArray:
-    """Ranks of graded labels, equal for equal ones, counted from 0, shape (n,)."""
+    """Rank graded labels from 0, with equal ranks for equal labels, shape (n,)."""
     return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
 def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
-    """Count, for every row, the rows that ``scores`` order against it as ``labels`` do.
+    """Count, for every row, the other rows that ``scores`` and ``labels`` order against it in the same way.
 
-    Pairs of equal labels do not count; pairs of equal scores count one half.
+    Pairs of equal labels do not count. Pairs of equal scores count one half.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     grades, ones = ranks(labels), np.ones(len(labels))
     counts = np.repeat(comparable(labels)[:, None], scores.shape[1], axis=1)
     for column, candidate in enumerate(scores.T):
-        # The mean of the count with every tie right and the count with every tie wrong.
+        # A tie counts one half: the mean of one count with every tie right and one with every tie wrong.
         for side in ("left", "right"):
             wrong = pairs_within(candidate, grades, 0.0, side=side)
             counts[:, column] -= (wrong.sum_lower(ones) + wrong.sum_upper(ones)) / 2
@@ -122,29 +122,19 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
 
 
 def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
-    """Count the pairs of rows that ``scores`` order as ``labels`` do; ties count as in `concordance`.
+    """Count the pairs of rows that ``scores`` (n, c) order as ``labels`` (n,) do, shape (c,).
 
-    Parameters
-    ----------
-    scores : (n, c) array
-        Candidate predictions, one per column.
-    labels : (n,) array
-        Graded truth, larger is better.
-
-    Returns
-    -------
-    (c,) array
-        Half the sum over rows of `concordance`, at a fraction of its time.
+    Ties count as in `concordance`. The result is half the sum of `concordance` over the rows, but faster.
     """
     grades = ranks(labels)
-    grades = grades.astype(np.min_scalar_type(int(grades.max())))  # a short type is sorted by radix
+    grades = grades.astype(np.min_scalar_type(int(grades.max())))  # NumPy sorts short types by radix
     candidates = np.ascontiguousarray(scores.T)
     order = np.argsort(candidates, axis=1)
     ordered = np.take_along_axis(candidates, order, axis=1)
     tied = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
     pairs = _ascents(grades[order])
     if tied.any():
-        # The mean of the count with every tie right and the count with every tie wrong.
+        # As in `concordance`: the mean over both orders of every tie.
         rising = np.argsort(grades, kind="stable")
         ways = []
         for rows in (rising, rising[::-1]):
@@ -161,10 +151,11 @@ def comparable(labels: FloatArray) -> FloatArray:
 
 
 def _ascents(sequences: IndexArray) -> FloatArray:
-    """Pairs of places in each row of ``sequences`` (c, n) where the later grade is the larger; rows are permutations.
+    """Count, in each row of ``sequences`` (c, n), the pairs of positions whose later grade is the larger, shape (c,).
 
-    Two grades differ first at one bit. Among places whose higher bits agree, the ones stand as far to the right
-    of the leftmost places they could have as there are zeros before them: a rank sum counts all pairs of a bit.
+    All rows are permutations of the same grades. Any two different grades differ first at one bit. Take the positions
+    whose higher bits agree. There each one is to the right of its leftmost possible position by the number of zeros
+    before it. So one sum of positions counts all pairs that differ first at this bit.
     """
     blocks = np.sort(sequences[0])
     places = np.arange(len(blocks), dtype=np.float64)
@@ -180,5 +171,5 @@ def _ascents(sequences: IndexArray) -> FloatArray:
 
 
 def _gather(places: IndexArray, values: FloatArray, size: int) -> FloatArray:
-    """Sum values by place, shape (size,)."""
+    """Sum the values that have the same place, shape (size,)."""
     return np.bincount(places, values, minlength=size).astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix: some, or all in another order; their K largest entries, and sums of one (section 2.2.2)."""
+"""Rows of a sparse matrix: take some, reorder them, keep their K largest entries, scale them to sum 1 (eq. 17)."""
 
 import numpy as np
 import scipy.sparse as sparse
@@ -8,7 +8,7 @@ from manifuse.kernels.blocks import row_blocks
 
 
 def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
-    """Rows of a CSR array, on the same memory."""
+    """Take a slice of the rows of a CSR array, on the same memory."""
     bounds = matrix.indptr[rows.start : rows.stop + 1]
     edges = slice(int(bounds[0]), int(bounds[-1]))
     triple = (matrix.data[edges], matrix.indices[edges], bounds - bounds[0])
@@ -16,21 +16,21 @@ def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
 
 
 def inverse_order(order: IndexArray) -> IndexArray:
-    """Backend of every row in an order, shape (n,)."""
+    """Find the position of every row in an order, shape (n,)."""
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return inverse
 
 
 def from_order(values: FloatArray, order: IndexArray) -> FloatArray:
-    """Give rows of ``values`` (n, ...), which stand in an order, the places that they had before."""
+    """Put rows of ``values`` (n, ...), which are in an order, back to their former positions."""
     restored = np.empty_like(values)
     restored[order] = values
     return restored
 
 
 def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
-    """Return the square matrix whose rows and columns are those of ``matrix`` in another order."""
+    """Put rows and columns of a square matrix into another order."""
     moved, inverse = matrix[order], inverse_order(order)
     for entries in row_blocks(moved.nnz):
         moved.indices[entries] = inverse[moved.indices[entries]]
@@ -40,7 +40,10 @@ def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
 
 
 def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
-    """Keep the ``count`` largest of the non-negative entries of every row; equals go to the lower column."""
+    """Keep the ``count`` largest entries of every row (K of eq. 17); of equal ones, those in lower columns.
+
+    Entries must be at least 0.
+    """
     sizes = np.diff(matrix.indptr)
     if sizes.max(initial=0) <= count:
         return matrix
@@ -51,7 +54,7 @@ def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
     threshold = np.partition(padded, -count, axis=1)[:, -count]
     above = matrix.data > threshold[rows]
     level = matrix.data == threshold[rows]
-    # Places left for entries level with the threshold, filled in storage order, that is by column.
+    # How many entries equal to the threshold each row still has room for; lower columns come first.
     places = count - np.bincount(rows[above], minlength=len(sizes))
     turn = np.append(0, np.cumsum(level))
     kept = above | (level & (turn[1:] - turn[matrix.indptr[rows]] <= places[rows]))
@@ -60,7 +63,7 @@ def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
 
 
 def sum_to_one(matrix: SparseMatrix) -> SparseMatrix:
-    """Scale every row to sum 1; rows without entries stay empty."""
+    """Scale every row to sum 1 (eq. 17). Rows without entries stay empty."""
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     factors = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
     scaled = matrix.data * np.repeat(factors, np.diff(matrix.indptr))

@@ -1,8 +1,8 @@
-"""One step of the f-diffusion (eq. 5-10), for a whole batch of hyperparameters, in coefficient space.
+"""One step of the f-diffusion (eq. 4 to 7, 9 and 10) in coefficient space, for a whole batch of hyperparameters.
 
-With ``Z = [unit(f), unit(B g^1), ...]`` every iterate is ``Z a``. The leading left singular vector of
-``S = Z M``, ``M = [a, diag(sqrt(d w))]``, is ``Z M v`` with ``v`` the leading eigenvector of ``M' K M`` and
-``K = Z' Z``: a step costs O(m³) whatever the number of rows.
+The columns ``Z = [unit(f), unit(B g^1), ...]`` stay fixed, and every iterate is ``Z a``. Eq. 9 becomes ``S = Z M``
+with ``M = [a, diag(sqrt(d w))]``. Its leading left singular vector (eq. 10) is ``Z M v``, where ``v`` is the
+leading eigenvector of ``M' K M`` and ``K = Z' Z``. So a step costs O(m³) for any number of rows.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from manifuse.kernels.arrays import FloatArray
 
 
 def reference_weights(alignments: FloatArray, scale: FloatArray) -> FloatArray:
-    """``exp(-(1 - <f, g>²) / sigma²)`` (eq. 5, with the sign that its text calls for), in (0, 1]."""
+    """Compute ``exp(-(1 - <f, g>²) / sigma²)`` (eq. 5, with the sign that the paper's text describes), in (0, 1]."""
     return np.asarray(np.exp(-(1.0 - alignments**2) / scale))
 
 
@@ -23,7 +23,12 @@ def diffusion_step(
     step: FloatArray,
     scale: FloatArray,
 ) -> FloatArray:
-    """Advance ``f`` by one maximisation of the score functional (eq. 7), cell by cell.
+    """Advance ``f`` in every cell to the maximiser of the score functional (eq. 7).
+
+    The paper diffuses all predictors over their graph (eq. 4), by implicit Euler steps (eq. 6). It keeps the
+    references fixed and replaces the step of ``f`` by eq. 7. The maximiser is the leading left singular
+    vector (eq. 10) of the matrix ``S`` of ``f`` and the weighted references (eq. 9). The weights (eq. 5) are those of
+    the current ``f``.
 
     Parameters
     ----------
@@ -32,7 +37,7 @@ def diffusion_step(
     gram : (m + 1, m + 1) array
         ``Z' Z``.
     origin : (m + 1,) array
-        ``Z' unit(f(0))``: the sign of the new ``f`` is the one that agrees with ``f(0)``.
+        ``Z' unit(f(0))``. The new ``f`` gets the sign that agrees with ``f(0)`` (eq. 10, whose print turns it around).
     active : (m,) array
         1 for a reference that takes part, 0 for one that does not.
     step : (cells,) array
@@ -43,6 +48,7 @@ def diffusion_step(
     Returns
     -------
     (cells, m + 1) array
+        The new ``f``, of unit norm.
     """
     alignments = coefficients @ gram[:, 1:]
     shares = step[:, None] * reference_weights(alignments, scale[:, None]) * active

@@ -1,7 +1,7 @@
-"""The predictor manifold: centred vectors of unit norm (eq. 1-3 and 8).
+"""The predictor manifold: centred vectors of unit norm (eq. 1, 2, 3, 8 and 11).
 
-A column is *constant* if centring leaves nothing of it but rounding. It has no direction: it is projected to the zero
-vector, which has alignment 0 with everything.
+A column is *constant* if centring leaves nothing of it but rounding. Such a column has no direction. It is projected
+to the zero vector, which has alignment 0 with every vector.
 """
 
 import numpy as np
@@ -15,33 +15,37 @@ def centre(vectors: FloatArray) -> FloatArray:
 
 
 def is_constant(vectors: FloatArray) -> BoolArray:
-    """Whether each column's spread is no more than the rounding of its own entries."""
-    # The largest entries are compared, not the norms: squares of tiny or huge scores leave the range of floats.
+    """For each column, whether it varies by no more than the rounding of its own entries."""
+    # We compare largest entries, not norms, because squares of tiny or huge scores are out of the range of floats.
     return is_rounding(np.abs(centre(vectors)).max(axis=0), np.abs(vectors).max(axis=0))
 
 
 def is_rounding(widest: FloatArray, largest: FloatArray) -> BoolArray:
-    """Whether deviations of up to ``widest`` are no more than rounding, among entries of up to ``largest``."""
+    """Whether deviations up to ``widest`` are only rounding, if the entries are as large as ``largest``."""
     precision = np.finfo(largest.dtype)
-    # Means of numbers below the least normal number are not accurate.
+    # Means of subnormal numbers are not accurate.
     return np.asarray(widest <= 32 * precision.eps * largest + precision.tiny)
 
 
 def centred_norm(vectors: FloatArray) -> FloatArray:
-    """Norms of the centred columns; they neither overflow nor vanish while the entries are in range."""
+    """Norms of the centred columns. They neither overflow nor vanish while the entries are in range."""
     scaled, largest = _within_range(centre(vectors))
     return np.asarray(largest * np.linalg.norm(scaled, axis=0))
 
 
 def unit(vectors: FloatArray) -> FloatArray:
-    """Project columns onto the predictor manifold (eq. 1); constant columns become zero."""
+    """Project columns onto the predictor manifold: centred, with norm 1 (eq. 1). Constant columns become zero."""
     scaled, _ = _within_range(np.where(is_constant(vectors), 0.0, centre(vectors)))
     norms = np.linalg.norm(scaled, axis=0)
     return np.asarray(scaled / np.where(norms > 0, norms, 1.0))
 
 
 def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cosine of the centred predictions ``a`` and ``b``, column by column (eq. 8), in [-1, 1]."""
+    """Cosine of the centred predictions ``a`` and ``b`` (eq. 8), one for each column, in [-1, 1].
+
+    This is the estimate from n rows (eq. 3) of the metric over all possible observations (eq. 2). The factor 1/n of
+    eq. 3 is part of `unit`. Its square is the alignment of the centred Gram matrices of ``a`` and ``b`` (eq. 11).
+    """
     return np.asarray(np.sum(unit(a) * unit(b), axis=0))
 
 
@@ -51,6 +55,6 @@ def standardise(vectors: FloatArray) -> FloatArray:
 
 
 def _within_range(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Divide columns by their largest entries, so that norms are in range; return these entries, too."""
+    """Divide each column by its largest entry, so that its norm is in range. Return the largest entries, too."""
     largest = np.abs(vectors).max(axis=0)
     return vectors / np.where(largest > 0, largest, 1.0), largest

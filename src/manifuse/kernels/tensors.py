@@ -1,7 +1,7 @@
-"""The kernels of graphs on torch tensors, on any device: search, edges and weights.
+"""Neighbour search, edges and weights of graphs (eq. 14) on torch tensors, on any device.
 
-They compute what `nearest` and `laplacian` compute on arrays, and tests hold them equal. The module ``torch`` is an
-argument, so that nothing here imports it.
+These functions compute the same as `nearest` and `laplacian` do on arrays, and tests compare them. Every function
+takes the module ``torch`` as an argument, so that nothing here imports it.
 """
 
 from types import ModuleType
@@ -17,7 +17,7 @@ Tensor = Any
 def nearest_rows(torch: ModuleType, table: Tensor, count: int, *, at_once: int) -> Tensor:
     """Find the ``count`` nearest other rows of every row of ``table`` (n, d), nearest first, shape (n, count).
 
-    By matrix products in the precision of ``table``, ``at_once`` distances at a time.
+    It uses matrix products in the precision of ``table``, and computes ``at_once`` distances at a time.
     """
     rows = len(table)
     squares = (table * table).sum(dim=1)
@@ -25,7 +25,7 @@ def nearest_rows(torch: ModuleType, table: Tensor, count: int, *, at_once: int) 
     size = max(1, at_once // rows)
     for first in range(0, rows, size):
         part = slice(first, min(first + size, rows))
-        # Less the row's own square, which all of its distances share.
+        # The square of the row itself is left out: it is part of all its distances, so their order stays the same.
         distances = torch.addmm(squares, table[part], table.T, alpha=-2.0)
         own = torch.arange(part.start, part.stop, device=table.device)
         distances[own - part.start, own] = torch.inf
@@ -36,20 +36,23 @@ def nearest_rows(torch: ModuleType, table: Tensor, count: int, *, at_once: int) 
 def sort_by_distance(
     torch: ModuleType, table: Tensor, candidates: Tensor, count: int, *, at_once: int
 ) -> tuple[Tensor, Tensor]:
-    """Keep the ``count`` nearest of the ``candidates`` (n, more) of every row, and their squared distances."""
+    """Keep the ``count`` nearest of every row's ``candidates`` (n, more), nearest first, with squared distances."""
     distances = squared_distances(torch, table, candidates, at_once=at_once)
     distances, order = torch.sort(distances, dim=1, stable=True)
     return candidates.gather(1, order)[:, :count], distances[:, :count]
 
 
 def recall_of(torch: ModuleType, table: Tensor, neighbours: Tensor, rows: IndexArray) -> float:
-    """Share of the true neighbours of some rows that are among ``neighbours`` (n, N), by differences of ``table``."""
+    """Share of the true neighbours of some rows that are among ``neighbours`` (n, N), in [0, 1].
+
+    The true neighbours are found by differences of rows of ``table``.
+    """
     shares = []
     for row in rows.tolist():
         distances = ((table - table[row]) ** 2).sum(dim=1)
         distances[row] = torch.inf
         farthest = torch.topk(distances, neighbours.shape[1], largest=False).values[-1]
-        # Rows at the same distance as the last true neighbour count as found: exact copies cannot be told apart.
+        # A row as far as the last true neighbour counts as found, because exact copies cannot be told apart.
         shares.append(float((distances[neighbours[row]] <= farthest).double().mean()))
     return float(np.mean(shares))
 
@@ -66,13 +69,13 @@ def squared_distances(torch: ModuleType, table: Tensor, neighbours: Tensor, *, a
 
 
 def symmetric_edges(torch: ModuleType, neighbours: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Edges of a neighbour table (n, N): where either end names the other, row by row.
+    """List the edges of a neighbour table (n, N), row by row; two rows have an edge if either names the other.
 
     Returns
     -------
     start, stop : (edges,) tensor of int64
     values : (edges,) tensor
-        Of ``values`` (n, N), which both ends give alike where each names the other.
+        Taken from ``values`` (n, N). Two rows that name each other must give equal values.
     """
     rows = len(neighbours)
     start = torch.arange(rows, device=neighbours.device).repeat_interleave(neighbours.shape[1])
@@ -85,18 +88,18 @@ def symmetric_edges(torch: ModuleType, neighbours: Tensor, values: Tensor) -> tu
 
 
 def row_starts(torch: ModuleType, start: Tensor, rows: int) -> Tensor:
-    """Where each row's edges begin, and the last one's end, shape (rows + 1,)."""
+    """Where the edges of each row begin, and where those of the last row end, shape (rows + 1,)."""
     counts = torch.bincount(start, minlength=rows)
     return torch.cat([torch.zeros(1, dtype=counts.dtype, device=start.device), counts.cumsum(0)])
 
 
 def row_sums(torch: ModuleType, weights: Tensor, starts: Tensor) -> Tensor:
-    """Sums of the weights of every row's edges; in the same order at every call, unlike atomic additions."""
+    """Sum the weights of every row's edges. Unlike atomic additions, every call adds them in the same order."""
     return torch.segment_reduce(weights, "sum", offsets=starts, initial=0.0)
 
 
 def normalise(torch: ModuleType, weights: Tensor, degrees: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-    """Entries of ``D^{-1/2} W D^{-1/2}``; rows whose weights are all below rounding are left without edges."""
+    """Entries of ``D^{-1/2} W D^{-1/2}`` (eq. 14); 0 in rows whose weights are all below rounding."""
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     inverse_root = torch.where(isolated, 0.0, torch.where(isolated, 1.0, degrees).rsqrt())
     return weights * (inverse_root[start] * inverse_root[stop])

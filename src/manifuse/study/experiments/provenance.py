@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -34,14 +32,6 @@ def data_digest(dataset: Dataset) -> str:
         return ""
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write tidy rows as CSV, with the columns of the first row."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def _commit() -> str:

@@ -1,0 +1,42 @@
+"""Lookup: the identity bridge of a reference whose scores are known on all main rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.diffusion.problem import locate
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup(Saved):
+    """The identity bridge of a coupled reference: its scores are looked up by id.
+
+    Attributes
+    ----------
+    keys : (n_k,) array of str
+    scores : (n_k,) array
+        Standardised.
+    main_rows : (n,) array of int
+        The reference's row of every main row.
+    """
+
+    keys: NDArray[np.str_]
+    scores: FloatArray
+    main_rows: IndexArray
+
+    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
+        """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
+        rows, known = locate(keys, self.keys)
+        return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
+            raise ValueError("the ids and scores of a coupled reference do not fit together")
+        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
+            raise ValueError("a coupled reference does not have all main rows")
