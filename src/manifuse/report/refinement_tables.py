@@ -11,7 +11,15 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.grid import ABSENT, Cell, Grid, line
-from manifuse.report.refinement_statistics import LITTLE, Metric, Shift, Standing, by_weight, is_coupled, standings
+from manifuse.report.refinement_statistics import (
+    LITTLE,
+    Shift,
+    Standing,
+    by_weight,
+    is_coupled,
+    metric_of,
+    standings,
+)
 
 #: The name of each measure, and the format of its values.
 MEASURES = {
@@ -77,12 +85,11 @@ def relevance_grid(result: Refinement) -> Grid:
     return Grid.of(map(record, by_weight(result)))
 
 
-def metric_grid(metric: Metric) -> Grid:
+def metric_grid(result: Refinement) -> Grid:
     """The alignment of every predictor with every other."""
-    rows = zip(metric.names, metric.values.tolist(), strict=True)
-    return Grid(
-        ("alignment", *metric.names), tuple(line(name, *(f"{value:+.3f}" for value in row)) for name, row in rows)
-    )
+    names, values = metric_of(result, range(len(result.relevance)))
+    rows = zip(names, values.tolist(), strict=True)
+    return Grid(("alignment", *names), tuple(line(name, *(f"{value:+.3f}" for value in row)) for name, row in rows))
 
 
 def moves_grid(shift: Shift, rows: IndexArray) -> Grid:

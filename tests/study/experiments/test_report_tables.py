@@ -28,7 +28,7 @@ from manifuse.study.experiments.result_tables import (
 )
 from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import surfaces_of
+from manifuse.study.experiments.surface import values_of, with_surface
 
 
 @pytest.fixture(scope="module")
@@ -178,25 +178,19 @@ def test_a_dataset_without_results_has_no_panel(rows):
     assert accuracy_grid(both["hw"]).head == ("task",)
 
 
-def drawn(surface):
-    chosen = surface.step_size, surface.weight_scale
-    return draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen)
-
-
 def test_a_stored_surface_is_drawn_with_its_choice(rows):
-    surface = surfaces_of(rows)[0]
-    figure = drawn(surface)
-    axes = figure.axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array(), surface.values)
+    stored = with_surface(rows)[0]
+    choice, values = stored.hyperparameters, values_of(stored)
+    axes = draw_surface(choice).axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), values)
     (column, row), *_ = axes.collections[0].get_offsets()
-    assert surface.step_sizes[int(row)] == surface.step_size
-    assert surface.weight_scales[int(column)] == surface.weight_scale
-    assert surface.values[int(row), int(column)] == surface.values.max()
+    assert choice["step_sizes"][int(row)] == choice["step_size"]
+    assert choice["weight_scales"][int(column)] == choice["weight_scale"]
+    assert values[int(row), int(column)] == values.max()
 
 
 def test_figures_are_the_same_bytes_again(rows):
-    surface = surfaces_of(rows)[0]
-    first, second = drawn(surface), drawn(surface)
+    first, second = (draw_surface(with_surface(rows)[0].hyperparameters) for _ in range(2))
     assert as_svg(first) == as_svg(second) == as_svg(first)
     assert as_pdf(first) == as_pdf(second)
     assert as_pdf(first).startswith(b"%PDF")

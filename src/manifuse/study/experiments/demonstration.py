@@ -183,5 +183,4 @@ def draw_grid(found: Demonstration) -> Any:
     shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
     choice = found.refinements[shown].choice
     assert choice.surface is not None, "there is a surface only with labels"
-    chosen, title = (choice.step_size, choice.weight_scale), f"main predictor: {shown}"
-    return draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title)
+    return draw_surface(vars(choice), title=f"main predictor: {shown}")

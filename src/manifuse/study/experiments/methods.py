@@ -24,6 +24,7 @@ from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, 
 from manifuse.study.baselines.tpc import Mode, tpc
 from manifuse.study.experiments.trial import Case, Trained
 from manifuse.study.ranking.ranksvm import RankSVM
+from manifuse.study.ranking.selection import best_family
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.
@@ -89,10 +90,10 @@ def describe(result: Refinement) -> dict[str, Any]:
 
 
 def _ind(case: Case) -> Outcome:
-    selected = case.trial.rankers[case.task].main.selected
-    accuracies = {name: candidate.validation_accuracy for name, candidate in selected.families.items()}
-    chosen = selected.families[selected.family].hyperparameters()
-    return Outcome(case.main.scores, {"ranker": selected.family, "validation": accuracies, **chosen})
+    families = case.trial.rankers[case.task].main.families
+    accuracies = {name: candidate.validation_accuracy for name, candidate in families.items()}
+    best = best_family(families)
+    return Outcome(case.main.scores, {"ranker": best, "validation": accuracies, **families[best].hyperparameters()})
 
 
 def _jmd(method: JointDiffusion, *, labelled: bool = True, oracle: bool = False) -> Callable[[Case], Outcome]:
@@ -146,7 +147,7 @@ def _space(case: Case, kernel: str) -> SharedSpace:
 
 
 def _ranker(trained: Trained, kernel: str) -> RankSVM:
-    return cast(RankSVM, trained.selected.families[kernel].ranker)
+    return cast(RankSVM, trained.families[kernel].ranker)
 
 
 def _scores(case: Case) -> tuple[FloatArray, dict[str, object]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from manifuse.report.grid import ABSENT, Cell, Grid, line
 from manifuse.study.experiments.comparison import MEAN, Comparison, Difference, holm
-from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Missing, Spread, Summary, in_order
+from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Spread, Summary, in_order
 
 #: What a user would do instead, the paper's rivals, and last JMD itself without presmoothing.
 RIVALS = (
@@ -108,14 +108,14 @@ def missing_grid(summaries: Mapping[str, Summary]) -> Grid:
     return Grid.of(
         {
             "data set": summary.title,
-            "method": missing.method,
-            "status": Cell(missing.status, missing.status == "failed"),
-            "rows": str(missing.rows),
-            "tasks": where(missing, summary.tasks),
-            "reason": missing.reason,
+            "method": method,
+            "status": Cell(status, status == "failed"),
+            "rows": str(len(tasks)),
+            "tasks": "all tasks" if set(tasks) == set(summary.tasks) else ", ".join(in_order(tasks)),
+            "reason": reason,
         }
         for summary in summaries.values()
-        for missing in summary.missing
+        for (method, status, reason), tasks in summary.missing.items()
     )
 
 
@@ -139,11 +139,6 @@ def as_csv(summary: Summary) -> str:
             numbers = ("" if isinstance(value, float) and np.isnan(value) else value for value in known)
             writer.writerow((summary.dataset, task, method, *numbers))
     return text.getvalue()
-
-
-def where(missing: Missing, tasks: Sequence[str]) -> str:
-    """Name the tasks that have no result."""
-    return "all tasks" if set(missing.tasks) == set(tasks) else ", ".join(missing.tasks)
 
 
 def format_seconds(value: float) -> str:

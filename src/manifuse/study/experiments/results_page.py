@@ -25,7 +25,7 @@ from manifuse.study.experiments.findings import VERDICTS, Finding
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
 from manifuse.study.experiments.statistics import BASELINE, OURS, Summary
 from manifuse.study.experiments.store import Row
-from manifuse.study.experiments.surface import Surface, roughness, surfaces_of
+from manifuse.study.experiments.surface import roughness, values_of, with_surface
 from manifuse.study.experiments.toy import estimate_metrics
 
 #: The paper's figure of the hyperparameters shows attribute 3 of OSR.
@@ -44,17 +44,17 @@ TOY = JointDiffusion(
 TOY_SEED = 0
 
 
-def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surface]:
-    """Return the paper's surface (or else the first) and those requested, each from its first trial.
+def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Row]:
+    """Return the rows with the paper's surface (or else the first) and those requested, each from its first trial.
 
     Raises
     ------
     InputError
         If a requested surface, as ``"dataset/task"``, is not in the rows.
     """
-    first: dict[str, Surface] = {}
-    for surface in surfaces_of(rows):
-        first.setdefault(f"{surface.dataset}/{surface.task}", surface)
+    first: dict[str, Row] = {}
+    for row in with_surface(rows):
+        first.setdefault(f"{row.dataset}/{row.task}", row)
     if requested and not first:
         raise InputError(
             f"--surface {requested[0]} came, but no row has a surface; run 'manifuse reproduce' with JMD first."
@@ -64,18 +64,16 @@ def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surfa
 
 
 def draw_figures(
-    summaries: Mapping[str, Summary], surfaces: Sequence[Surface], tick: Callable[[], None] = lambda: None
+    summaries: Mapping[str, Summary], surfaces: Sequence[Row], tick: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """Draw the results, the surfaces and the toy tasks, by names that files can have.
 
     The toy experiment runs for this; ``tick`` is called after each of its tasks.
     """
     figures = {"results": draw_results(list(summaries.values()))}
-    for surface in surfaces:
-        chosen, title = (surface.step_size, surface.weight_scale), _title(summaries, surface)
-        figures[_slug(f"surface-{surface.dataset}-{surface.task}")] = draw_surface(
-            surface.values, surface.step_sizes, surface.weight_scales, chosen, title=title
-        )
+    for row in surfaces:
+        figure = draw_surface(row.hyperparameters, title=_title(summaries, row))
+        figures[_slug(f"surface-{row.dataset}-{row.task}")] = figure
     toy = toy_tasks(np.random.default_rng(TOY_SEED))
     return {**figures, "toy": draw_toy(estimate_metrics(toy, TOY, TOY_SEED, tick=tick))}
 
@@ -85,7 +83,7 @@ def results_page(
     summaries: Mapping[str, Summary],
     findings: Sequence[Finding],
     deviations: Mapping[str, Sequence[str]],
-    surfaces: Sequence[Surface] = (),
+    surfaces: Sequence[Row] = (),
     figures: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return the page, as HTML with its figures and its style inside, or as Markdown without figures.
@@ -99,8 +97,8 @@ def results_page(
     findings : sequence of Finding
     deviations : mapping of str to sequence of str
         Of each experiment, sentences on how its data differ from the paper's.
-    surfaces : sequence of Surface
-        For HTML, those of the figures.
+    surfaces : sequence of Row
+        For HTML, the rows of the drawn surfaces.
     figures : mapping of str to figure
         For HTML, from `draw_figures`.
     """
@@ -116,7 +114,7 @@ def results_page(
         tpc_time_note=TPC_TIME_NOTE,
         missing=tables.missing_grid(summaries),
         figures=list(figures.values()),
-        surfaces=[(_title(summaries, each), each.trial, roughness(each.values)) for each in surfaces],
+        surfaces=[(_title(summaries, each), each.trial, roughness(values_of(each))) for each in surfaces],
         toy={"tasks": TASKS, "seed": TOY_SEED},
     )
 
@@ -190,8 +188,8 @@ def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _title(summaries: Mapping[str, Summary], surface: Surface) -> str:
-    return f"{summaries[surface.dataset].title}, {surface.task}"
+def _title(summaries: Mapping[str, Summary], row: Row) -> str:
+    return f"{summaries[row.dataset].title}, {row.task}"
 
 
 def _slug(name: str) -> str:

@@ -22,28 +22,6 @@ TITLES = {name: experiment.title for name, experiment in EXPERIMENTS.items()}
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Rows without a result that have method, status and reason in common.
-
-    Attributes
-    ----------
-    method : str
-    status : str
-        ``"skipped"`` or ``"failed"``.
-    reason : str
-    tasks : tuple of str
-    rows : int
-        How many they are.
-    """
-
-    method: str
-    status: str
-    reason: str
-    tasks: tuple[str, ...]
-    rows: int
-
-
-@dataclass(frozen=True)
 class Spread:
     """Mean and standard deviation over trials. The mean needs one trial and the deviation two; else they are NaN."""
 
@@ -99,16 +77,13 @@ class Summary:
         return tuple(method for method in in_order(row.method for row in self.rows) if method in with_result)
 
     @property
-    def missing(self) -> tuple[Missing, ...]:
-        """Rows without a result, grouped by method, status and reason."""
-        groups: dict[tuple[str, str, str], list[Row]] = {}
+    def missing(self) -> dict[tuple[str, str, str], list[str]]:
+        """The task of every row without a result, by method, status and reason."""
+        tasks: dict[tuple[str, str, str], list[str]] = {}
         for row in self.rows:
             if row.status != "done":
-                groups.setdefault((row.method, row.status, row.reason), []).append(row)
-        return tuple(
-            Missing(*kind, tasks=in_order(row.task for row in group), rows=len(group))
-            for kind, group in groups.items()
-        )
+                tasks.setdefault((row.method, row.status, row.reason), []).append(row.task)
+        return tasks
 
     @property
     def rankers(self) -> Mapping[str, int]:

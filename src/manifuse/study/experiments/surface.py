@@ -1,9 +1,11 @@
-"""The accuracy surface over the two hyperparameters of the f-diffusion, which result rows of JMD have."""
+"""The accuracy surface over the two hyperparameters of the f-diffusion, which result rows of JMD have.
+
+A cell is the accuracy on the validation labels in the first round.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,46 +13,14 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.study.experiments.store import Row
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Accuracy on the validation labels in the first round, and the cell that was chosen.
-
-    Attributes
-    ----------
-    dataset, task : str
-    trial : int
-    values : (step sizes, weight scales) array
-        In [0, 1]; NaN where a cell has no value.
-    step_sizes, weight_scales : list of float
-        The axes, delta and sigma², in logarithmic steps.
-    step_size, weight_scale : float
-        What was chosen.
-    """
-
-    dataset: str
-    task: str
-    trial: int
-    values: FloatArray
-    step_sizes: list[float]
-    weight_scales: list[float]
-    step_size: float
-    weight_scale: float
+def with_surface(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that have a surface."""
+    return [row for row in rows if row.hyperparameters.get("surface")]
 
 
-def surfaces_of(rows: Sequence[Row]) -> list[Surface]:
-    """Return the surfaces of the rows that have one."""
-    axes = ("step_sizes", "weight_scales", "step_size", "weight_scale")
-    return [
-        Surface(
-            row.dataset,
-            row.task,
-            row.trial,
-            np.array(row.hyperparameters["surface"], dtype=float),
-            **{name: row.hyperparameters[name] for name in axes},
-        )
-        for row in rows
-        if row.hyperparameters.get("surface")
-    ]
+def values_of(row: Row) -> FloatArray:
+    """Return the surface of a row, (step sizes, weight scales): accuracies in [0, 1], NaN where there is none."""
+    return np.array(row.hyperparameters["surface"], dtype=np.float64)
 
 
 def roughness(values: FloatArray) -> float:

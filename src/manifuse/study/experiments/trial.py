@@ -17,7 +17,7 @@ from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.protocol import Protocol, Roles
 from manifuse.study.ranking.accuracy import ranking_accuracy
-from manifuse.study.ranking.selection import Selected, select_ranker
+from manifuse.study.ranking.selection import Candidate, best_family, select_ranker
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +26,15 @@ class Trained:
 
     Attributes
     ----------
-    selected : Selected
-        The best ranker of every family, and which family won.
+    families : mapping of str to Candidate
+        The best ranker of every family.
     scores : (n,) array
-        Scores of the winner on all rows of the dataset. A `Case` shows a method only a part of them.
+        Scores of the best ranker on all rows of the dataset. A `Case` shows a method only a part of them.
     seconds : float
         Wall time of the training.
     """
 
-    selected: Selected
+    families: Mapping[str, Candidate]
     scores: FloatArray
     seconds: float
 
@@ -53,8 +53,9 @@ def train_rankers(dataset: Dataset, roles: Roles, task: str, *, deep: bool) -> R
 
     def train(rows: IndexArray, validation: IndexArray) -> Trained:
         start = time.perf_counter()
-        selected = select_ranker((table[rows], labels[rows]), (table[validation], labels[validation]), deep=deep)
-        return Trained(selected, selected.ranker.predict(table), time.perf_counter() - start)
+        families = select_ranker((table[rows], labels[rows]), (table[validation], labels[validation]), deep=deep)
+        scores = families[best_family(families)].ranker.predict(table)
+        return Trained(families, scores, time.perf_counter() - start)
 
     main = train(roles.train[task], roles.validation)
     if roles.reference_train[task] is roles.train[task]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ VALIDATION_SHARE = 0.2
 Layers = list[tuple[FloatArray, FloatArray]]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Rank rows by a network that is trained on pairs with different labels and stopped early.
 
@@ -62,22 +64,12 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     (30,)
     """
 
-    def __init__(
-        self,
-        *,
-        rate: float = 6e-3,
-        decay: float = 1.0,
-        epochs: int = 300,
-        patience: int = 50,
-        pairs: int = 3_000,
-        random_state: int = 0,
-    ) -> None:
-        self.rate = rate
-        self.decay = decay
-        self.epochs = epochs
-        self.patience = patience
-        self.pairs = pairs
-        self.random_state = random_state
+    rate: float = 6e-3
+    decay: float = 1.0
+    epochs: int = 300
+    patience: int = 50
+    pairs: int = 3_000
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Learn to order rows by their labels.
