@@ -20,7 +20,7 @@ from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 from manifuse.study.experiments.trial import Trial
 
 HERE = Path(__file__).parent
@@ -68,7 +68,7 @@ def main() -> None:
     folder = data_folder(parser.parse_args().data)
     jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
-    write_rows(HERE / "results" / "ablation.csv", [row for part in parts for row in part])
+    (HERE / "results" / "ablation.csv").write_bytes(rows_csv([row for part in parts for row in part]))
 
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:

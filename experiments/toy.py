@@ -14,7 +14,7 @@ import numpy as np
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.study.datasets.synthetic import toy_tasks
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit
 
@@ -50,7 +50,7 @@ def main() -> None:
             if seed == 0 and rule.startswith("held-out"):
                 draw_toy(metrics).savefig(HERE / "results" / "toy.svg", metadata={"Date": None})
                 draw_toy(metrics).savefig(HERE / "results" / "toy.png", dpi=110)
-    write_rows(HERE / "results" / "toy.csv", rows)
+    (HERE / "results" / "toy.csv").write_bytes(rows_csv(rows))
 
 
 def describe(metrics: Metrics) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from scipy.spatial import cKDTree
 import manifuse as mf
 from manifuse.backends.backend import Place
 from manifuse.diffusion.problem import Problem
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 PAIRS = 200
@@ -59,7 +59,7 @@ def main() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
         print(rows[-1])
-        write_rows(HERE / "growth.csv", rows)
+        (HERE / "growth.csv").write_bytes(rows_csv(rows))
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:

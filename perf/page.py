@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 import manifuse as mf
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 ROWS, REFERENCES, PAIRS, LABELLED = 30_000, 5, 200, 500
@@ -83,7 +83,7 @@ def main() -> None:
             page.close()
     about = {"machine": describe(), **provenance()}
     rows = [{**summary(control, taken), **about} for control, taken in measured.items()]
-    write_rows(HERE / "page.csv", rows)
+    (HERE / "page.csv").write_bytes(rows_csv(rows))
     for row in rows:
         print(" | ".join(str(value) for value in row.values()))
 

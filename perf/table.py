@@ -13,7 +13,7 @@ from typing import Any
 
 from machine import describe
 
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 
@@ -28,7 +28,7 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    write_rows(HERE / "results.csv", replace_rows(rows))
+    (HERE / "results.csv").write_bytes(rows_csv(replace_rows(rows)))
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
 

@@ -101,9 +101,9 @@ def test_rows_that_moved_most_stand_first_with_their_support(rng):
     assert risen.tolist() == by_rise[:4]
     assert shift.rises[fallen].tolist() == sorted(shift.rises)[:4]
     for cells in moves_grid(shift, np.concatenate([risen, fallen])).body:
-        row = int(cells[0].text.removeprefix("row "))
-        assert float(cells[1].text) == float(cells[2].text) - float(cells[3].text) == shift.rises[row]
-        shown = [float(cell.text) for cell in cells[4:]]
+        row = int(cells[0].removeprefix("row "))
+        assert float(cells[1]) == float(cells[2]) - float(cells[3]) == shift.rises[row]
+        shown = [float(cell) for cell in cells[4:]]
         np.testing.assert_allclose(shown, [before[row], after[row], support[row]], rtol=5e-4, atol=5e-3)
 
 
@@ -146,7 +146,9 @@ def test_the_course_is_the_history(labelled):
     for index, step in enumerate(labelled.history):
         before = [earlier for earlier in labelled.history[: index + 1] if earlier.step > 0]
         assert drawn[index].tolist() == [len(before), step.score]
-        assert [line[index].tolist() for line in lines[:2]] == [[len(before), step.alignments[each]] for each in (1, 0)]
+        assert [line[index].tolist() for line in lines[:2]] == [
+            [len(before), step.alignments[each]] for each in (1, 0)
+        ]
     first = [step for step in labelled.history if step.step == 0]
     assert len(starts) == len(first) - 1
     # A round begins where the one before it ended.

@@ -14,12 +14,12 @@ from manifuse.report.markup import check_page, write_bytes, write_page
 from manifuse.study.datasets.synthetic import TASKS
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.plan import deviations_of
+from manifuse.study.experiments.provenance import rows_csv
 from manifuse.study.experiments.results_page import (
     choose_surfaces,
     draw_figures,
     results_files,
     results_page,
-    rows_csv,
 )
 from manifuse.study.experiments.statistics import summarise
 from manifuse.study.experiments.store import read_rows
@@ -73,7 +73,7 @@ def write_report(
     deviations = deviations_of(summaries, data)
     write_page(out, results_page("results.html", summaries, findings, deviations, chosen, figures))
     if rows is not None:
-        write_bytes(rows, rows_csv(read))
+        write_bytes(rows, rows_csv([row.flat() for row in read]))
     if files is not None:
         _make_folder(files)
         for name, content in results_files(summaries, figures).items():

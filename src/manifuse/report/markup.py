@@ -66,8 +66,4 @@ def write_page(path: Path, page: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    write_whole(path, write)
+    write_whole(path, lambda temporary: temporary.write_bytes(content))

@@ -71,7 +71,9 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
         known = result.accuracy["before"]
         before = -known["rmse"] if result.method.is_regression else known["accuracy"]
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
-        panels[0].plot(taken, [step.score for step in history], color=BLUE, marker="o", ms=3.5, label="in the diffusion")
+        panels[0].plot(
+            taken, [step.score for step in history], color=BLUE, marker="o", ms=3.5, label="in the diffusion"
+        )
         panels[0].set_ylabel(measure_of(result))
         panels[0].legend(frameon=False, fontsize=8, loc="center right")
     _draw_alignments_of(result, taken, order, panels[-1])

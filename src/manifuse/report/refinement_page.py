@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.refinement import Refinement

@@ -12,7 +12,7 @@ from manifuse.study.datasets.hw import HW
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.protocol import Protocol, Roles
-from manifuse.study.experiments.provenance import provenance, write_rows
+from manifuse.study.experiments.provenance import provenance, rows_csv
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.experiments.trial import Trial, train_rankers
@@ -152,7 +152,7 @@ def test_merit_by_hand():
 
 
 def test_rows_carry_their_provenance(tmp_path):
-    write_rows(tmp_path / "rows.csv", [{"task": "fac", **provenance()}])
+    (tmp_path / "rows.csv").write_bytes(rows_csv([{"task": "fac", **provenance()}]))
     head, line = (tmp_path / "rows.csv").read_text().splitlines()
     assert head.split(",") == ["task", "commit", "manifuse", "python", "numpy", "scipy", "scikit-learn", "torch"]
     assert line.startswith("fac,")

@@ -93,7 +93,7 @@ def test_the_verdict_is_of_the_corrected_test():
 def test_wins_ties_and_losses_are_all_tasks_and_trials(summaries):
     for summary in summaries.values():
         for found in summary.comparisons:
-            done = np.isfinite(summary.scores(found.method)).sum()
+            done = np.isfinite(summary.table(found.method)).sum()
             assert sum(found.cells) == done
             assert sum(found.in_the_mean) == len(summary.tasks)
             assert sum(found.significant) <= len(summary.tasks)

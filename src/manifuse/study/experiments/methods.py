@@ -17,7 +17,8 @@ from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement
 from manifuse.run import refine
 from manifuse.study.baselines.imputation import impute
-from manifuse.study.baselines.mtl import Learned, SharedSpace, mtl1, mtl2
+from manifuse.study.baselines.learned import Learned
+from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
@@ -114,9 +115,8 @@ def _tpc(modes: tuple[Mode, ...], *, closed_form: bool) -> Callable[[Case], Outc
                 case.main.scores, references, case.accuracy, mode=mode, closed_form=closed_form, rng=rng
             )
             seconds[mode] = time.perf_counter() - start
-        mode, best = max(results.items(), key=lambda item: item[1].validation_score)
-        chosen = {"mode": mode, "step_size": best.step_size, "scale": best.scale, "steps": best.steps}
-        return Outcome(best.predictions, {**chosen, "seconds": seconds})
+        mode, best = max(results.items(), key=lambda item: item[1].validation_accuracy)
+        return Outcome(best.predictions, {"mode": mode, **best.hyperparameters, "seconds": seconds})
 
     return run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -36,12 +37,14 @@ def data_digest(dataset: Dataset) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write tidy rows as CSV, with the columns of the first row."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Return tidy rows as CSV; rows of different machines may have different columns."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def _commit() -> str:

@@ -124,8 +124,7 @@ def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
     axes.set_title(summary.title, loc="left", fontsize=11)
     axes.set_axisbelow(True)
     axes.grid(axis="y", color=RULE, lw=0.7)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _lines(summaries: Sequence[Summary]) -> list[list[Summary]]:

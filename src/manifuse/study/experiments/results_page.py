@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -133,18 +131,6 @@ def results_files(summaries: Mapping[str, Summary], figures: Mapping[str, Any]) 
     return files
 
 
-def rows_csv(rows: Sequence[Row]) -> bytes:
-    """Return rows as CSV."""
-    flat = [row.flat() for row in rows]
-    # Rows of different machines may have different provenance.
-    columns = list(dict.fromkeys(name for row in flat for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=columns, restval="")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue().encode()
-
-
 def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[str]:
     """Say the main numbers in plain sentences."""
     known = [summary for summary in summaries.values() if summary.compare(OURS).mean.trials]
@@ -170,8 +156,6 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
 def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
     """What the page shows of one experiment."""
     counts = {method: summary.spread(method, MEAN).trials for method in summary.methods}
-    rankers = ", ".join(f"{ranker} {times} times" for ranker, times in summary.rankers.items())
-    versions = ", ".join(f"{name} {' and '.join(values)}" for name, values in summary.provenance.items())
     return {
         "title": summary.title,
         "protocol": summary.protocol.capitalize(),
@@ -184,7 +168,7 @@ def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
         "fewer": {method: count for method, count in counts.items() if count < len(summary.trials)},
         "has_tpc": any(method.startswith("TPC") for method in summary.methods),
         "deviations": deviations,
-        "origin": [f"Rankers that Ind chose: {rankers}."] * bool(rankers) + [f"Made by {versions}."] * bool(versions),
+        "origin": summary.origin,
     }
 
 

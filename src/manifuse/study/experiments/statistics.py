@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -86,35 +86,31 @@ class Summary:
         return tasks
 
     @property
-    def rankers(self) -> Mapping[str, int]:
-        """How often *Ind* chose which ranker."""
-        return Counter(str(row.hyperparameters.get("ranker", "not said")) for row in self.chosen_by(BASELINE))
-
-    @property
-    def provenance(self) -> dict[str, tuple[str, ...]]:
-        """Every value of every entry of provenance that occurs in the rows."""
-        return {
-            what: in_order(row.provenance[what] for row in self.rows if what in row.provenance)
-            for what in in_order(key for row in self.rows for key in row.provenance)
-        }
+    def origin(self) -> list[str]:
+        """Sentences that say how often *Ind* chose which ranker, and with which versions the rows were made."""
+        rankers = Counter(str(row.hyperparameters.get("ranker", "not said")) for row in self.chosen_by(BASELINE))
+        versions: dict[str, dict[str, None]] = {}
+        for row in self.rows:
+            for name, value in row.provenance.items():
+                versions.setdefault(name, {})[value] = None
+        chosen = ", ".join(f"{ranker} {times} times" for ranker, times in rankers.items())
+        made = ", ".join(f"{name} {' and '.join(values)}" for name, values in versions.items())
+        return [f"Rankers that Ind chose: {chosen}."] * bool(chosen) + [f"Made by {made}."] * bool(made)
 
     def chosen_by(self, method: str) -> list[Row]:
         """Return the rows of a method that have a result; they have what it chose."""
         return select(self.done, method=method)
 
-    def scores(self, method: str) -> FloatArray:
-        """Return the accuracies of a method, shape (tasks, trials); NaN where it has none."""
-        return self._table(method, "accuracy")
-
-    def _table(self, method: str, column: str) -> FloatArray:
+    def table(self, method: str, column: str = "accuracy") -> FloatArray:
+        """Return a column of the rows of a method, shape (tasks, trials); NaN where it has none."""
         values = {(row.task, row.trial): getattr(row, column) for row in self.chosen_by(method)}
         cells = [[values.get((task, trial)) for trial in self.trials] for task in self.tasks]
         return np.array(cells, dtype=np.float64)  # None becomes NaN
 
     def spread(self, method: str, task: str) -> Spread:
         """Summarise the accuracy of a method on a task, or its `MEAN` over tasks in the trials that have all tasks."""
-        scores = self.scores(method)
-        values = scores.mean(axis=0) if task == MEAN else scores[self.tasks.index(task)]
+        table = self.table(method)
+        values = table.mean(axis=0) if task == MEAN else table[self.tasks.index(task)]
         values = values[np.isfinite(values)]
         return Spread(
             mean=float(values.mean()) if len(values) else np.nan,
@@ -124,13 +120,13 @@ class Summary:
 
     def median_seconds(self, method: str, task: str = MEAN) -> float:
         """Return the median run time over trials, of one task or of all tasks; NaN if there is none."""
-        seconds = self._table(method, "seconds")[[task in (name, MEAN) for name in self.tasks]]
+        seconds = self.table(method, "seconds")[[task in (name, MEAN) for name in self.tasks]]
         seconds = seconds[np.isfinite(seconds)]
         return float(np.median(seconds)) if len(seconds) else np.nan
 
     def compare(self, method: str, against: str = BASELINE) -> Comparison:
         """Compare two methods on the trials in which both are done."""
-        return compare(method, against, self.tasks, self.scores(method) - self.scores(against))
+        return compare(method, against, self.tasks, self.table(method) - self.table(against))
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:

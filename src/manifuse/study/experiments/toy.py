@@ -14,7 +14,7 @@ from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
 from manifuse.preparation import prepare
-from manifuse.study.datasets.synthetic import TASKS, ToyTasks, group_of
+from manifuse.study.datasets.synthetic import GROUP_SIZE, GROUPS, TASKS, ToyTasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,7 @@ def merit(metric: FloatArray, true: FloatArray) -> Merit:
 
 
 def same_group() -> BoolArray:
-    """Return which tasks are of one group, shape (12, 12)."""
-    groups = np.array([group_of(task) for task in range(TASKS)])
+    """Return which tasks are of one group, shape (12, 12); a task outside the groups has one of its own."""
+    tasks = np.arange(TASKS)
+    groups = np.where(tasks < GROUPS * GROUP_SIZE, tasks // GROUP_SIZE, tasks)
     return np.asarray(groups[:, None] == groups[None, :])
