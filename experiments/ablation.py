@@ -21,7 +21,7 @@ from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
 from manifuse.study.experiments.provenance import provenance, rows_csv
-from manifuse.study.experiments.trial import Trial
+from manifuse.study.experiments.trial import Case, Trial
 
 HERE = Path(__file__).parent
 SEEDS = range(5)
@@ -74,7 +74,7 @@ def main() -> None:
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
     """Return a row for every variant, with and without labels: mean accuracy over the tasks of one split."""
     trial = Trial.prepare(load(), Protocol("decoupled"), seed)
-    cases = [trial.case(view) for view in trial.dataset.tasks]
+    cases = [Case(trial, view) for view in trial.dataset.tasks]
     ind = np.mean([case.test_accuracy(case.main.scores) for case in cases])
     rows = []
     for labelled in (True, False):

@@ -5,7 +5,6 @@ Usage: python experiments/toy.py
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,7 @@ def describe(metrics: Metrics) -> list[dict[str, Any]]:
     }
     found = {panel: merit(metric, metrics.true) for panel, metric in panels.items()}
     return [
-        {"panel": panel, **asdict(each), "separation": each.within - each.elsewhere} for panel, each in found.items()
+        {"panel": panel, **each, "separation": each["within"] - each["elsewhere"]} for panel, each in found.items()
     ]
 
 

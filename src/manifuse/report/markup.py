@@ -66,4 +66,8 @@ def write_page(path: Path, page: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
-    write_whole(path, lambda temporary: temporary.write_bytes(content))
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+
+    write_whole(path, write)

@@ -13,6 +13,7 @@ from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.report.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
+from manifuse.study.experiments.findings import verdict_of
 from manifuse.study.experiments.result_figures import draw_results, rivals
 from manifuse.study.experiments.result_tables import (
     RIVALS,
@@ -120,7 +121,10 @@ def test_the_page_of_results_says_everything(summaries):
     findings = judge_claims(Evidence(summaries))
     page = results_page("results.md", summaries, findings, {"osr": ["Features were recomputed."]})
     for finding in findings:
-        assert f"- **({finding.letter}) {finding.verdict}**; as it ships: {finding.shipped_verdict}." in page
+        assert (
+            f"- **({finding.letter}) {verdict_of(finding.conditions)}**; as it ships: {verdict_of(finding.shipped)}."
+            in page
+        )
         assert finding.statement in page
         assert all(condition.sentence in page for condition in (*finding.conditions, *finding.shipped))
         assert finding.criterion in page

@@ -16,7 +16,7 @@ from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.trial import Trial
+from manifuse.study.experiments.trial import Case, Trial
 
 #: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
 #: ceiling.
@@ -67,7 +67,7 @@ def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], 
         trial = Trial.prepare(dataset, EXPERIMENTS[dataset.name].protocol, split, tick=tick)
         for view in dataset.tasks:
             for method in SHOWN:
-                case = trial.case(view)
+                case = Case(trial, view)
                 outcome = METHODS[method].run(case)
                 collected[method, view].append(case.test_accuracy(outcome.predictions))
                 if method == "JMD" and outcome.refinement is not None:

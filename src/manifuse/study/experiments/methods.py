@@ -11,6 +11,7 @@ import numpy as np
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.problem import Problem
 from manifuse.evidence.score import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -154,7 +155,7 @@ def _scores(case: Case) -> tuple[FloatArray, dict[str, object]]:
     """Return main and reference scores on all main rows (n, m + 1), and what the imputation of unknown ones chose."""
     if case.trial.is_coupled:
         return np.column_stack([case.main.scores, *(reference.scores for reference in case.references)]), {}
-    imputed, chosen = impute(case.problem, case.trial.seed)
+    imputed, chosen = impute(Problem.of(case.main, case.references), case.trial.seed)
     return np.column_stack([case.main.scores, imputed]), chosen
 
 

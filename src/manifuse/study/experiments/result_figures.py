@@ -90,8 +90,8 @@ def draw_toy(metrics: Metrics) -> Any:
         found = merit(metric, metrics.true)
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(
-            f"correlation with the truth {found.correlation:.2f}\n"
-            f"groups {found.within:.2f}, elsewhere {found.elsewhere:.2f}"
+            f"correlation with the truth {found['correlation']:.2f}\n"
+            f"groups {found['within']:.2f}, elsewhere {found['elsewhere']:.2f}"
         )
         axes.set_xticks(range(0, 12, 4), ["1", "5", "9"])
         axes.set_yticks(range(0, 12, 4), ["1", "5", "9"])

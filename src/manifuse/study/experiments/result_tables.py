@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 
@@ -125,17 +125,13 @@ def as_csv(summary: Summary) -> str:
     writer = csv.writer(text, lineterminator="\n")
     spreads = ("dataset", "task", "method", "trials", "mean", "sd", "median_seconds")
     writer.writerow((*spreads, "less_ind", "low", "high", "p", "p_holm", "wins", "ties", "losses"))
-    comparisons = {comparison.method: comparison for comparison in summary.comparisons}
+    differences = {found.method: (*found.tasks, found.mean) for found in summary.comparisons}
     for index, task in enumerate((*summary.tasks, MEAN)):
         for method in summary.methods:
             spread, time = summary.spread(method, task), summary.median_seconds(method, task)
-            known: tuple[object, ...] = (spread.trials, spread.mean, spread.deviation, time)
-            if method == BASELINE:
-                known += ("",) * 8
-            else:
-                found = (*comparisons[method].tasks, comparisons[method].mean)[index]
-                known += (found.mean, found.low, found.high, found.p, found.adjusted)
-                known += (found.wins, found.ties, found.losses)
+            # A difference has a task and a number of trials, then the numbers in the order of the columns.
+            less = ("",) * 8 if method == BASELINE else astuple(differences[method][index])[2:]
+            known = (spread.trials, spread.mean, spread.deviation, time, *less)
             numbers = ("" if isinstance(value, float) and np.isnan(value) else value for value in known)
             writer.writerow((summary.dataset, task, method, *numbers))
     return text.getvalue()

@@ -19,7 +19,7 @@ from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables
 from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse.study.experiments.comparison import MEAN
-from manifuse.study.experiments.findings import VERDICTS, Finding
+from manifuse.study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
 from manifuse.study.experiments.statistics import BASELINE, OURS, Summary
 from manifuse.study.experiments.store import Row
@@ -106,6 +106,7 @@ def results_page(
         lead=lead(summaries, findings),
         gains=tables.gains_grid(summaries),
         findings=findings,
+        verdict_of=verdict_of,
         sections=[_section(summary, deviations.get(name, ())) for name, summary in summaries.items()],
         times=tables.times_grid(summaries),
         tpc_note=TPC_NOTE,
@@ -148,7 +149,7 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
             f"JMD is significantly better than Ind on {better} of {len(tasks)} tasks, and significantly worse on "
             f"{worse}.",
         ]
-    verdicts = [finding.verdict for finding in findings]
+    verdicts = [verdict_of(finding.conditions) for finding in findings]
     counts = (f"{verdicts.count(name)} {name}" for name in VERDICTS if name in verdicts)
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
 

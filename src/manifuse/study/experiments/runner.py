@@ -170,7 +170,7 @@ def _measure(job: Job, rankers: Mapping[str, Rankers], about: Mapping[str, str])
         dataset, protocol = _load(job.experiment.dataset, job.folder), job.experiment.protocol
         trial = Trial(dataset, protocol, job.seed, Roles.draw(dataset, protocol, job.seed), rankers)
         about = {**about, "data": data_digest(dataset)}
-        return [_measure_one(job, name, trial.case(job.task), about) for name in job.methods]
+        return [_measure_one(job, name, Case(trial, job.task), about) for name in job.methods]
 
 
 def _measure_one(job: Job, name: str, case: Case, about: Mapping[str, str]) -> Row:

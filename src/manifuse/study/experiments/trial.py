@@ -11,7 +11,6 @@ import numpy as np
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.dataset import Dataset
@@ -99,10 +98,6 @@ class Trial:
         """Whether all predictors are known on all rows."""
         return self.protocol.kind == "coupled"
 
-    def case(self, task: str) -> Case:
-        """Return one task of this trial, as a method sees it."""
-        return Case(self, task)
-
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -136,11 +131,6 @@ class Case:
             features = None if coupled else trial.dataset.tasks[other].features[rows]
             tables.append(Observations(trial.rankers[other].reference.scores[rows], features, ids=rows, name=other))
         return tables
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The main table paired with the references."""
-        return Problem.of(self.main, self.references)
 
     @cached_property
     def rows(self) -> IndexArray:

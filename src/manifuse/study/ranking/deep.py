@@ -88,16 +88,7 @@ class DeepRanker:
             raise InputError(f"{self} came, but a positive rate and counts of at least 1 were expected.")
         torch = require("torch", extra="deep", purpose="The deep ranker")
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        self._train(torch, X, y, validation, np.random.RandomState(self.random_state))
-        return self
-
-    def predict(self, X: Any) -> FloatArray:
-        """Scores of rows, shape (q,); only their order and relative distances mean anything."""
-        return _scores(self.layers_, np.asarray(X, dtype=np.float64))
-
-    def _train(
-        self, torch: Any, X: FloatArray, y: FloatArray, validation: tuple[Any, Any], draws: np.random.RandomState
-    ) -> None:
+        draws = np.random.RandomState(self.random_state)
         parameters = _draw_layers(torch, (X.shape[1], *HIDDEN, 1), draws)
         # A fused step is one call for all parameters; in networks this small the calls take most of the time.
         optimiser = torch.optim.AdamW(parameters, lr=self.rate, weight_decay=self.decay, fused=True)
@@ -119,6 +110,11 @@ class DeepRanker:
             if reached > best:
                 self.layers_, best, since = layers, reached, 0
         self.validation_accuracy_ = best
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Scores of rows, shape (q,); only their order and relative distances mean anything."""
+        return _scores(self.layers_, np.asarray(X, dtype=np.float64))
 
 
 def _draw_layers(torch: Any, widths: tuple[int, ...], draws: np.random.RandomState) -> list[Any]:
