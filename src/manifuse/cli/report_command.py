@@ -75,14 +75,10 @@ def write_report(
     if rows is not None:
         write_bytes(rows, rows_csv([row.flat() for row in read]))
     if files is not None:
-        _make_folder(files)
+        try:
+            files.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{files} cannot be made a folder ({error.strerror}); give another.") from None
         for name, content in results_files(summaries, figures).items():
             write_bytes(files / name, content)
     say(f"The report is {out}.")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another.") from None

@@ -116,10 +116,9 @@ def hyperparameters_grid(result: Refinement) -> Grid:
 
 def trials_grid(result: Refinement) -> Grid:
     """The settings tried for graphs and bridges, the chosen one strong; without lines if there was no choice."""
-    chosen = result.choice.setting
     return Grid.of(
         {
-            name: strong_if(trial.setting == chosen, value)
+            name: strong_if(trial.setting == result.choice.setting, value)
             for name, value in {
                 "neighbours": _text(trial.setting.neighbours),
                 "scale of scores": _text(trial.setting.score_scale),

@@ -28,8 +28,7 @@ from manifuse.study.experiments.result_tables import (
     times_grid,
 )
 from manifuse.study.experiments.results_page import results_page
-from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import values_of, with_surface
+from manifuse.study.experiments.statistics import summarise, values_of, with_surface
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ from scipy import stats
 from tests.result_rows import EXPERIMENTS, NEEDS_COUPLED, draw_rows
 
 from manifuse.study.experiments.comparison import MEAN, Difference, count, holm, interval, signed_rank
-from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import roughness, values_of, with_surface
+from manifuse.study.experiments.statistics import roughness, summarise, values_of, with_surface
 
 
 @pytest.fixture(scope="module")

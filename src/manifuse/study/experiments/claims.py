@@ -14,9 +14,8 @@ import numpy as np
 from manifuse.study.experiments.comparison import SIGNIFICANT, Difference
 from manifuse.study.experiments.findings import Condition, Finding
 from manifuse.study.experiments.result_tables import interval_text, points_text
-from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary
+from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary, roughness, values_of, with_surface
 from manifuse.study.experiments.store import select
-from manifuse.study.experiments.surface import roughness, values_of, with_surface
 
 TPC, TPC_CLOSED, PUBLISHED, MTL = "TPC, iterative", "TPC, closed form", "JMD, as published", ("MTL1", "MTL2")
 

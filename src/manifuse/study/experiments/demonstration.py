@@ -170,6 +170,4 @@ def draw_grid(found: Demonstration) -> Any:
     """Draw the accuracy over the hyperparameters, for the main predictor that gained most."""
     alone, refined = found.accuracies["Ind"], found.accuracies["JMD"]
     shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
-    choice = found.refinements[shown].choice
-    assert choice.surface is not None, "there is a surface only with labels"
-    return draw_surface(vars(choice), title=f"main predictor: {shown}")
+    return draw_surface(vars(found.refinements[shown].choice), title=f"main predictor: {shown}")

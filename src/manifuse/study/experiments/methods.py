@@ -72,7 +72,7 @@ class Method:
 
     def reason_to_skip(self, case: Case) -> str:
         """Return why the method does not apply to the case; empty if it does."""
-        coupled = case.trial.is_coupled
+        coupled = case.trial.protocol.kind == "coupled"
         has = {NOTHING: True, COUPLED: coupled, DECOUPLED: not coupled, SHARED: case.trial.dataset.shares_features}
         return "" if has[self.needs] else self.needs
 
@@ -153,7 +153,7 @@ def _ranker(trained: Trained, kernel: str) -> RankSVM:
 
 def _scores(case: Case) -> tuple[FloatArray, dict[str, object]]:
     """Return main and reference scores on all main rows (n, m + 1), and what the imputation of unknown ones chose."""
-    if case.trial.is_coupled:
+    if case.trial.protocol.kind == "coupled":
         return np.column_stack([case.main.scores, *(reference.scores for reference in case.references)]), {}
     imputed, chosen = impute(Problem.of(case.main, case.references), case.trial.seed)
     return np.column_stack([case.main.scores, imputed]), chosen

@@ -21,9 +21,8 @@ from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
-from manifuse.study.experiments.statistics import BASELINE, OURS, Summary
+from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
 from manifuse.study.experiments.store import Row
-from manifuse.study.experiments.surface import roughness, values_of, with_surface
 from manifuse.study.experiments.toy import estimate_metrics
 
 #: The paper's figure of the hyperparameters shows attribute 3 of OSR.

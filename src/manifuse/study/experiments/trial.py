@@ -93,11 +93,6 @@ class Trial:
             tick()
         return cls(dataset, protocol, seed, roles, rankers)
 
-    @property
-    def is_coupled(self) -> bool:
-        """Whether all predictors are known on all rows."""
-        return self.protocol.kind == "coupled"
-
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -121,7 +116,7 @@ class Case:
     @cached_property
     def references(self) -> list[Observations]:
         """Tables of the other tasks' predictors, as the protocol has them."""
-        return self.tables_of_others(coupled=self.trial.is_coupled)
+        return self.tables_of_others(coupled=self.trial.protocol.kind == "coupled")
 
     def tables_of_others(self, *, coupled: bool) -> list[Observations]:
         """Return the other tasks' predictors, on the main rows without features or on the reference rows with them."""
