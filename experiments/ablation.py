@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas
 from joblib import Parallel, delayed
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
@@ -21,8 +20,8 @@ from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
-from manifuse.study.experiments.provenance import provenance
-from manifuse.study.experiments.trial import Trial
+from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.experiments.trial import Case, Trial
 
 HERE = Path(__file__).parent
 SEEDS = range(5)
@@ -69,15 +68,13 @@ def main() -> None:
     folder = data_folder(parser.parse_args().data)
     jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
     parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
-    pandas.DataFrame([row for part in parts for row in part], dtype=object).to_csv(
-        HERE / "results" / "ablation.csv", index=False
-    )
+    (HERE / "results" / "ablation.csv").write_bytes(rows_csv([row for part in parts for row in part]))
 
 
 def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
     """Return a row for every variant, with and without labels: mean accuracy over the tasks of one split."""
     trial = Trial.prepare(load(), Protocol("decoupled"), seed)
-    cases = [trial.case(view) for view in trial.dataset.tasks]
+    cases = [Case(trial, view) for view in trial.dataset.tasks]
     ind = np.mean([case.test_accuracy(case.main.scores) for case in cases])
     rows = []
     for labelled in (True, False):

@@ -5,17 +5,15 @@ Usage: python experiments/toy.py
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.study.datasets.synthetic import toy_tasks
-from manifuse.study.experiments.provenance import provenance
+from manifuse.study.experiments.provenance import provenance, rows_csv
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit
 
@@ -51,7 +49,7 @@ def main() -> None:
             if seed == 0 and rule.startswith("held-out"):
                 draw_toy(metrics).savefig(HERE / "results" / "toy.svg", metadata={"Date": None})
                 draw_toy(metrics).savefig(HERE / "results" / "toy.png", dpi=110)
-    pandas.DataFrame(rows, dtype=object).to_csv(HERE / "results" / "toy.csv", index=False)
+    (HERE / "results" / "toy.csv").write_bytes(rows_csv(rows))
 
 
 def describe(metrics: Metrics) -> list[dict[str, Any]]:
@@ -64,7 +62,7 @@ def describe(metrics: Metrics) -> list[dict[str, Any]]:
     }
     found = {panel: merit(metric, metrics.true) for panel, metric in panels.items()}
     return [
-        {"panel": panel, **asdict(each), "separation": each.within - each.elsewhere} for panel, each in found.items()
+        {"panel": panel, **each, "separation": each["within"] - each["elsewhere"]} for panel, each in found.items()
     ]
 
 

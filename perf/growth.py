@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pandas
 from machine import describe
 from scipy.spatial import cKDTree
 
@@ -30,8 +29,7 @@ import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.setup import Setup
-from manifuse.study.experiments.provenance import provenance
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 PAIRS = 200
@@ -60,7 +58,7 @@ def main() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
         print(rows[-1])
-        pandas.DataFrame(rows, dtype=object).to_csv(HERE / "growth.csv", index=False)
+        (HERE / "growth.csv").write_bytes(rows_csv(rows))
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:

@@ -17,7 +17,6 @@ import threading
 from pathlib import Path
 
 import numpy as np
-import pandas
 import uvicorn
 from machine import describe
 from playwright.sync_api import sync_playwright
@@ -25,7 +24,7 @@ from playwright.sync_api import sync_playwright
 import manifuse as mf
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
-from manifuse.study.experiments.provenance import provenance
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 ROWS, REFERENCES, PAIRS, LABELLED = 30_000, 5, 200, 500
@@ -84,7 +83,7 @@ def main() -> None:
             page.close()
     about = {"machine": describe(), **provenance()}
     rows = [{**summary(control, taken), **about} for control, taken in measured.items()]
-    pandas.DataFrame(rows, dtype=object).to_csv(HERE / "page.csv", index=False)
+    (HERE / "page.csv").write_bytes(rows_csv(rows))
     for row in rows:
         print(" | ".join(str(value) for value in row.values()))
 

@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas
 from machine import describe
 
-from manifuse.study.experiments.provenance import provenance
+from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
 
@@ -29,7 +28,7 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    pandas.DataFrame(replace_rows(rows), dtype=object).to_csv(HERE / "results.csv", index=False)
+    (HERE / "results.csv").write_bytes(rows_csv(replace_rows(rows)))
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
 

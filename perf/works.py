@@ -126,7 +126,7 @@ def coupled_run_against_tpc() -> Work:
 
     def theirs() -> float:
         rng = np.random.default_rng(0)
-        return tpc(scores[:, 0], scores[:, 1:], evaluate, mode="rank", rng=rng).validation_score
+        return tpc(scores[:, 0], scores[:, 1:], evaluate, mode="rank", rng=rng).validation_accuracy
 
     def ours() -> FloatArray:
         return _coefficient_space(columns, score)

@@ -6,7 +6,8 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.report.refinement_statistics import LITTLE, Course, Shift, Standing, by_weight, metric_of, standings
+from manifuse.report.refinement_figures import draw_course
+from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, metric_of, standings
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import lead
 
@@ -35,17 +36,19 @@ def shift_of(before, after, support=None):
 
 
 def test_the_metric_is_the_correlation_of_the_columns(result):
-    metric = metric_of(result)
+    names, values = metric_of(result, range(2))
     carried = result.fit.rounds[-2].arrival.references.values.T
     expected = np.corrcoef([result.main.scores, result.predictions, *carried])
-    assert metric.names == ("main", "refined", "reference 1", "reference 2")
-    np.testing.assert_allclose(metric.values, expected, atol=1e-12)
+    assert names == ["main", "refined", "reference 1", "reference 2"]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    assert metric_of(result, [1])[0] == ["main", "refined", "reference 2"]
+    np.testing.assert_array_equal(metric_of(result, [1])[1], values[np.ix_([0, 1, 3], [0, 1, 3])])
 
 
 def test_the_metric_holds_the_alignments_of_the_result(result, labelled):
     for each in (result, labelled):
         expected = [entry.alignment for entry in each.relevance]
-        np.testing.assert_allclose(metric_of(each).values[1, 2:], expected, atol=1e-9)
+        np.testing.assert_allclose(metric_of(each, range(2))[1][1, 2:], expected, atol=1e-9)
 
 
 def test_the_metric_of_coupled_tables_is_that_of_their_scores(labelled):
@@ -53,21 +56,21 @@ def test_the_metric_of_coupled_tables_is_that_of_their_scores(labelled):
     known = [dict(zip(r.keys, r.scores, strict=True)) for r in case.references]
     theirs = [[scores[key] for key in case.main.keys] for scores in known]
     expected = np.corrcoef([case.main.scores, np.asarray(labelled.predictions), *theirs])
-    np.testing.assert_allclose(metric_of(labelled).values, expected, atol=1e-12)
+    np.testing.assert_allclose(metric_of(labelled, range(2))[1], expected, atol=1e-12)
 
 
 def test_the_metric_of_a_refusal_is_without_refined_scores(case, rng):
     noise = [remade(r, predictions=rng.standard_normal(len(r))) for r in case.references]
     refused = mf.refine(case.main, noise, rng=0)
     assert not refused.accepted
-    assert metric_of(refused).names == ("main", "reference 1", "reference 2")
+    assert metric_of(refused, range(2))[0] == ["main", "reference 1", "reference 2"]
 
 
 def test_a_main_table_may_be_called_refined(case):
     result = mf.refine(remade(case.main, name="refined"), case.references, rng=0)
-    metric = metric_of(result)
-    assert metric.names[:2] == ("refined", "refined")
-    assert metric.values.shape == (4, 4)
+    names, values = metric_of(result, range(2))
+    assert names[:2] == ["refined", "refined"]
+    assert values.shape == (4, 4)
 
 
 def test_ranks_are_counted_one_by_one(rng):
@@ -98,9 +101,9 @@ def test_rows_that_moved_most_stand_first_with_their_support(rng):
     assert risen.tolist() == by_rise[:4]
     assert shift.rises[fallen].tolist() == sorted(shift.rises)[:4]
     for cells in moves_grid(shift, np.concatenate([risen, fallen])).body:
-        row = int(cells[0].text.removeprefix("row "))
-        assert float(cells[1].text) == float(cells[2].text) - float(cells[3].text) == shift.rises[row]
-        shown = [float(cell.text) for cell in cells[4:]]
+        row = int(cells[0].removeprefix("row "))
+        assert float(cells[1]) == float(cells[2]) - float(cells[3]) == shift.rises[row]
+        shown = [float(cell) for cell in cells[4:]]
         np.testing.assert_allclose(shown, [before[row], after[row], support[row]], rtol=5e-4, atol=5e-3)
 
 
@@ -137,17 +140,19 @@ def test_a_sample_spans_the_scores_evenly_and_is_always_the_same(rows, rng):
 
 
 def test_the_course_is_the_history(labelled):
-    course = Course.of(labelled)
+    scores, alignments = draw_course(labelled, [1, 0]).axes
+    _, drawn, *starts = (line.get_xydata() for line in scores.lines)
+    lines = [line.get_xydata() for line in alignments.lines]
     for index, step in enumerate(labelled.history):
         before = [earlier for earlier in labelled.history[: index + 1] if earlier.step > 0]
-        assert course.taken[index] == len(before)
-        assert course.scores[index] == step.score
-        np.testing.assert_array_equal(course.alignments[index], step.alignments)
+        assert drawn[index].tolist() == [len(before), step.score]
+        assert [line[index].tolist() for line in lines[:2]] == [
+            [len(before), step.alignments[each]] for each in (1, 0)
+        ]
     first = [step for step in labelled.history if step.step == 0]
-    assert len(course.starts) == len(first) - 1
+    assert len(starts) == len(first) - 1
     # A round begins where the one before it ended.
-    assert set(course.starts.tolist()) <= set(course.taken.tolist())
-    assert course.moved
+    assert {line[0, 0] for line in starts} <= set(drawn[:, 0])
 
 
 def test_references_stand_by_what_the_diffusion_made_of_them(case, rng):
@@ -190,4 +195,4 @@ def test_references_are_unused_where_smoothing_alone_was_best():
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     assert result.reason.name == "SMOOTHED_ONLY"
     assert standings(result) == (Standing.UNUSED,) * 3
-    assert not Course.of(result).moved
+    assert not any(step.step > 0 for step in result.history)

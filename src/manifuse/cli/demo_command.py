@@ -11,9 +11,8 @@ from manifuse.cli.console import people
 from manifuse.errors import InputError
 from manifuse.report.grid import as_table
 from manifuse.report.markup import check_page, write_page
+from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
-from manifuse.study.datasets.digits import digits
-from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.demonstration import (
     SHOWN,
     accuracy_grid,
@@ -34,7 +33,7 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     if name not in ("digits", "hw"):
         raise InputError(f"--dataset {name} came, but digits or hw was expected.")
     check_page(out)
-    dataset = digits() if name == "digits" else HW.load(data_folder(data))
+    dataset = CATALOGUE[name].load(data_folder(data))
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=people, transient=True) as progress:
         # Training a ranker takes about as long as running one method.

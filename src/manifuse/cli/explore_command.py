@@ -29,7 +29,7 @@ from manifuse.page.server import Export, Page
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.trial import Trial
+from manifuse.study.experiments.trial import Case, Trial
 
 
 def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:
@@ -85,7 +85,7 @@ def explore_dataset(
     dataset = CATALOGUE[experiment.dataset].load(folder)
     view = next(iter(dataset.tasks)) if view is None else view
     look_up(view, dataset.tasks, kind=f"task of {name} named")
-    case = Trial.prepare(dataset, experiment.protocol, seed).case(view)
+    case = Case(Trial.prepare(dataset, experiment.protocol, seed), view)
     test = case.trial.roles.test
     exploration = Exploration(
         title=f"{dataset.title}: {view}",

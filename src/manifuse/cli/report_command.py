@@ -14,12 +14,12 @@ from manifuse.report.markup import check_page, write_bytes, write_page
 from manifuse.study.datasets.synthetic import TASKS
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.plan import deviations_of
+from manifuse.study.experiments.provenance import rows_csv
 from manifuse.study.experiments.results_page import (
     choose_surfaces,
     draw_figures,
     results_files,
     results_page,
-    rows_csv,
 )
 from manifuse.study.experiments.statistics import summarise
 from manifuse.study.experiments.store import read_rows
@@ -73,16 +73,12 @@ def write_report(
     deviations = deviations_of(summaries, data)
     write_page(out, results_page("results.html", summaries, findings, deviations, chosen, figures))
     if rows is not None:
-        write_bytes(rows, rows_csv(read))
+        write_bytes(rows, rows_csv([row.flat() for row in read]))
     if files is not None:
-        _make_folder(files)
+        try:
+            files.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{files} cannot be made a folder ({error.strerror}); give another.") from None
         for name, content in results_files(summaries, figures).items():
             write_bytes(files / name, content)
     say(f"The report is {out}.")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another.") from None

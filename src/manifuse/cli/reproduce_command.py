@@ -69,10 +69,10 @@ def run_reproduce(
 def _is_there(experiment: Experiment, folder: Path, named: bool) -> bool:
     """Whether the data are there; if not and the experiment was named, the loader says what is missing."""
     entry = CATALOGUE[experiment.dataset]
-    if named and not entry.is_there(folder):
-        entry.load(folder)  # refuses, and says what is missing
-    if named or entry.is_there(folder):
+    if entry.is_there(folder):
         return True
+    if named:
+        entry.load(folder)  # refuses, and says what is missing
     if not folder.is_dir():
         raise InputError(
             f"The data folder {folder} is not there; name another with --data or MANIFUSE_DATA, or only 'digits'."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,29 +39,24 @@ def blank(
 
 
 def draw_surface(
-    values: FloatArray,
-    step_sizes: Sequence[float],
-    weight_scales: Sequence[float],
-    chosen: tuple[float, float],
-    *,
-    title: str = "",
-    measure: str = "accuracy on the labels, first round",
+    choice: Mapping[str, Any], *, title: str = "", measure: str = "accuracy on the labels, first round"
 ) -> Any:
     """Draw the score of every cell of the (delta, sigma²) grid, and mark the chosen cell.
 
     Parameters
     ----------
-    values : (step sizes, weight scales) array
-    step_sizes, weight_scales : sequence of float
-    chosen : (float, float)
-        A step size and a weight scale.
+    choice : mapping
+        ``surface``, the (step sizes, weight scales) values; ``step_sizes`` and ``weight_scales``, the axes; and
+        ``step_size`` and ``weight_scale``, which were chosen from them.
     title : str
     measure : str
         What the values are.
     """
     figure, axes = blank(4.6, 4.0)
+    step_sizes, weight_scales = choice["step_sizes"], choice["weight_scales"]
+    values = np.array(choice["surface"], dtype=np.float64)
     image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
-    row, column = step_sizes.index(chosen[0]), weight_scales.index(chosen[1])
+    row, column = step_sizes.index(choice["step_size"]), weight_scales.index(choice["weight_scale"])
     axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
     axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
     axes.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -27,17 +27,15 @@ LATEX = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Text in a table, ``strong`` if it stands out."""
+class Strong(str):
+    """Text in a table that stands out."""
 
-    text: str
-    strong: bool = False
+    strong = True
 
 
-def line(*cells: str | Cell) -> tuple[Cell, ...]:
-    """Return a line of a table, in which a text is a cell that does not stand out."""
-    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+def strong_if(condition: bool, text: str) -> str:
+    """Return a text that stands out if the condition holds."""
+    return Strong(text) if condition else text
 
 
 @dataclass(frozen=True)
@@ -47,19 +45,19 @@ class Grid:
     Attributes
     ----------
     head : tuple of str
-    body, foot : tuple of tuple of Cell
-        Lines; those of the foot summarise those of the body.
+    body, foot : tuple of tuple of str
+        Lines, in which a `Strong` text stands out; those of the foot summarise those of the body.
     """
 
     head: tuple[str, ...]
-    body: tuple[tuple[Cell, ...], ...]
-    foot: tuple[tuple[Cell, ...], ...] = ()
+    body: tuple[tuple[str, ...], ...]
+    foot: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, records: Iterable[Mapping[str, str | Cell]]) -> Self:
+    def of(cls, records: Iterable[Mapping[str, str]]) -> Self:
         """Make a table of lines that name the column of each cell; without a line there is no column."""
         lines = list(records)
-        return cls(tuple(lines[0]) if lines else (), tuple(line(*each.values()) for each in lines))
+        return cls(tuple(lines[0]) if lines else (), tuple(tuple(each.values()) for each in lines))
 
 
 def as_table(grid: Grid, *, title: str) -> Table:
@@ -69,20 +67,21 @@ def as_table(grid: Grid, *, title: str) -> Table:
         table.add_column(Text(name), justify="right" if number else "left")
     for part, style in ((grid.body, None), (grid.foot, "bold")):
         table.add_section()
-        for cells in part:
-            table.add_row(*(Text(cell.text, "bold" if cell.strong else "") for cell in cells), style=style)
+        for texts in part:
+            table.add_row(*(Text(text, "bold" if isinstance(text, Strong) else "") for text in texts), style=style)
     return table
 
 
 def as_latex(grid: Grid) -> str:
     """Return a ``tabular`` with the rules of booktabs."""
 
-    def row(cells: Sequence[Cell]) -> str:
-        texts = (escape_latex(cell.text) for cell in cells)
-        bold = (rf"\textbf{{{text}}}" if cell.strong else text for text, cell in zip(texts, cells, strict=True))
-        return " & ".join(bold) + r" \\"
+    def cell(text: str) -> str:
+        return rf"\textbf{{{escape_latex(text)}}}" if isinstance(text, Strong) else escape_latex(text)
 
-    lines = [r"\begin{tabular}{l" + "r" * (len(grid.head) - 1) + "}", r"\toprule", row(line(*grid.head))]
+    def row(texts: Iterable[str]) -> str:
+        return " & ".join(map(cell, texts)) + r" \\"
+
+    lines = [r"\begin{tabular}{l" + "r" * (len(grid.head) - 1) + "}", r"\toprule", row(grid.head)]
     for part in filter(None, (grid.body, grid.foot)):
         lines += [r"\midrule", *map(row, part)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
@@ -94,7 +93,7 @@ def as_markdown(grid: Grid) -> str:
     def row(texts: Iterable[str]) -> str:
         return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
 
-    body = ([f"**{cell.text}**" if cell.strong else cell.text for cell in cells] for cells in grid.body + grid.foot)
+    body = ([f"**{text}**" if isinstance(text, Strong) else text for text in texts] for texts in grid.body + grid.foot)
     return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
 
 

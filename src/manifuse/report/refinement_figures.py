@@ -11,7 +11,7 @@ from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, ROSE, RULE, SKY, blank, label
-from manifuse.report.refinement_statistics import LITTLE, Course, Shift
+from manifuse.report.refinement_statistics import LITTLE, Shift
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
@@ -54,48 +54,51 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
     return figure
 
 
-def draw_course(result: Refinement, course: Course, order: Sequence[int]) -> Any:
+def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     """Draw the alignments and, with labels, the scores on them over the steps.
 
     Parameters
     ----------
     result : Refinement
-    course : Course
-        Its history.
     order : sequence of int
         Indices of the references to draw, the most important first: these get colours.
     """
+    history = result.history
+    taken = np.cumsum([step.step > 0 for step in history])
     figure, axes = blank(6.4, 3.4) if result.accuracy is None else blank(8.4, 3.4, columns=2)
     panels = np.atleast_1d(axes)
     if result.accuracy is not None:
         known = result.accuracy["before"]
         before = -known["rmse"] if result.method.is_regression else known["accuracy"]
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
-        panels[0].plot(course.taken, course.scores, color=BLUE, marker="o", ms=3.5, label="in the diffusion")
+        panels[0].plot(
+            taken, [step.score for step in history], color=BLUE, marker="o", ms=3.5, label="in the diffusion"
+        )
         panels[0].set_ylabel(measure_of(result))
         panels[0].legend(frameon=False, fontsize=8, loc="center right")
-    _draw_alignments_of(course, [entry.name for entry in result.relevance], order, panels[-1])
+    _draw_alignments_of(result, taken, order, panels[-1])
+    starts = taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]
     for panel in panels:
-        for start in course.starts:
+        for start in starts:
             panel.axvline(start, color=RULE, lw=0.7, zorder=0)
         panel.set_xlabel("steps (lines: a new round)")
         panel.xaxis.get_major_locator().set_params(integer=True)
     return figure
 
 
-def _draw_alignments_of(course: Course, names: Sequence[str], order: Sequence[int], panel: Any) -> None:
-    lines = []
+def _draw_alignments_of(result: Refinement, taken: IndexArray, order: Sequence[int], panel: Any) -> None:
+    alignments, lines = np.array([step.alignments for step in result.history]), []
     for number, index in enumerate(order):
         colour, style = LINES[number] if number < len(LINES) else (RULE, "-")
         look = {"color": colour, "ls": style, "lw": 1.7, "marker": "o", "ms": 2.5, "zorder": 3 - number / len(order)}
-        lines += panel.plot(course.taken, course.alignments[:, index], **look)
+        lines += panel.plot(taken, alignments[:, index], **look)
     panel.set_ylabel("alignment with references")
     shown = lines[: len(LINES)]
     outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     legend = panel.legend(shown, [str(number) for number in range(len(shown))], frameon=False, fontsize=8, **outside)
     # Written afterwards, because a legend leaves out the names that begin with an underscore.
     for text, index in zip(legend.get_texts(), order, strict=False):
-        text.set_text(label(names[index]))
+        text.set_text(label(result.relevance[index].name))
 
 
 def measure_of(result: Refinement) -> str:

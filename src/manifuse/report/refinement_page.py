@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.refinement import Refinement
@@ -15,7 +13,7 @@ from manifuse.report import refinement_tables as tables
 from manifuse.report.drawing import draw_alignments, draw_surface
 from manifuse.report.markup import check_page, render, write_page
 from manifuse.report.refinement_figures import draw_course, draw_relevance, draw_shift, draw_support, measure_of
-from manifuse.report.refinement_statistics import Course, Metric, Shift, by_weight, metric_of
+from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.report.sentences import lead
 
 #: Rows in each list of rows that moved.
@@ -79,7 +77,7 @@ def check_report(path: Path) -> None:
 
 def page_of(result: Refinement, *, references: Sequence[Observations] = (), seconds: float | None = None) -> str:
     """Return the page as text; see `write_report`."""
-    shift, metric = Shift.of(result), metric_of(result)
+    shift = Shift.of(result)
     return render(
         "refinement.html",
         name=result.main.name,
@@ -89,13 +87,13 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         given=tables.given_grid(result, references),
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),
-        metric=tables.metric_grid(metric),
+        metric=tables.metric_grid(result),
         risen=tables.moves_grid(shift, shift.risen(LISTED)),
         fallen=tables.moves_grid(shift, shift.fallen(LISTED)),
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
-        figures=_draw_figures(result, shift, metric),
+        figures=_draw_figures(result, shift),
         labelled=result.accuracy is not None,
         most_dots=DOTS,
         most_drawn=MOST_DRAWN,
@@ -105,11 +103,9 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
     )
 
 
-def _draw_figures(result: Refinement, shift: Shift, metric: Metric) -> dict[str, Any]:
+def _draw_figures(result: Refinement, shift: Shift) -> dict[str, Any]:
     order = by_weight(result)[:MOST_DRAWN]
-    own = len(metric.names) - len(result.relevance)
-    shown = [*range(own), *(own + index for index in order)]
-    alignments, names = metric.values[np.ix_(shown, shown)], [metric.names[index] for index in shown]
+    names, alignments = metric_of(result, order)
     figures = {
         "relevance": draw_relevance([result.relevance[index] for index in order]),
         "metric": draw_alignments(alignments, names, measure="|alignment| on the main rows"),
@@ -119,12 +115,9 @@ def _draw_figures(result: Refinement, shift: Shift, metric: Metric) -> dict[str,
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
         figures["support"] = draw_support(shift)
-    course, choice = Course.of(result), result.choice
-    if course.moved:
-        figures["course"] = draw_course(result, course, order)
-    if course.moved and choice.surface is not None and choice.surface.size > 1:
-        chosen, measure = (choice.step_size, choice.weight_scale), f"{measure_of(result)}, first round"
-        figures["surface"] = draw_surface(
-            choice.surface, choice.step_sizes, choice.weight_scales, chosen, measure=measure
-        )
+    choice, moved = result.choice, any(step.step > 0 for step in result.history)
+    if moved:
+        figures["course"] = draw_course(result, order)
+    if moved and choice.surface is not None and choice.surface.size > 1:
+        figures["surface"] = draw_surface(vars(choice), measure=f"{measure_of(result)}, first round")
     return figures

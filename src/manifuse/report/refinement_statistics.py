@@ -1,7 +1,8 @@
-"""What a refinement says in numbers: who aligns with whom, whose rank moved, how the steps went."""
+"""What a refinement says in numbers: who aligns with whom, whose rank moved, which references took part."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -28,22 +29,6 @@ class Standing(StrEnum):
     LEFT_OUT = "left out, as the method says"
     REPEATS = "ignored: repeats the main predictor"
     UNUSED = "not used: no step with the references raised the score on the labels"
-
-
-@dataclass(frozen=True, eq=False)
-class Metric:
-    """Alignment of every predictor with every other on the main rows (the task metric).
-
-    Attributes
-    ----------
-    names : tuple of str
-        The main predictor as it came; "refined", if the refinement was accepted; the references.
-    values : (k, k) array
-        In [-1, 1]; 0 for scores that are constant.
-    """
-
-    names: tuple[str, ...]
-    values: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,50 +99,25 @@ class Shift:
         return np.argsort(self.before, kind="stable")[positions]
 
 
-@dataclass(frozen=True, eq=False)
-class Course:
-    """How the steps went, one entry for every state of the history.
+def metric_of(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:
+    """Return the alignment of every predictor with every other on the main rows (the task metric).
 
-    Attributes
+    Parameters
     ----------
-    taken : (s,) array of int
-        Steps taken up to this state.
-    scores : (s,) array
-        On the labels; NaN without labels.
-    alignments : (s, m) array
-        With every reference.
-    starts : (r - 1,) array of int
-        Steps taken before each round but the first.
+    result : Refinement
+    references : iterable of int
+        The indices of the references to show.
+
+    Returns
+    -------
+    names : list of str
+        The main predictor as it came; "refined", if the refinement was accepted; the references.
+    values : (k, k) array
+        In [-1, 1]; 0 for scores that are constant.
     """
-
-    taken: IndexArray
-    scores: FloatArray
-    alignments: FloatArray
-    starts: IndexArray
-
-    @classmethod
-    def of(cls, result: Refinement) -> Course:
-        """Put the history into columns."""
-        history = result.history
-        taken = np.cumsum([step.step > 0 for step in history])
-        return cls(
-            taken=taken,
-            scores=np.array([step.score for step in history]),
-            alignments=np.array([step.alignments for step in history]),
-            starts=taken[np.flatnonzero(np.diff([step.round for step in history])) + 1],
-        )
-
-    @property
-    def moved(self) -> bool:
-        """Whether any step was taken."""
-        return bool(self.taken[-1] > 0)
-
-
-def metric_of(result: Refinement) -> Metric:
-    """Name the alignments that the refinement found; leave the refined scores out if they were not taken."""
-    names = (result.main.name, "refined", *(entry.name for entry in result.relevance))
-    kept = [index for index in range(len(names)) if index != 1 or result.accepted]
-    return Metric(tuple(names[index] for index in kept), result.metric[np.ix_(kept, kept)])
+    names = [result.main.name, "refined", *(entry.name for entry in result.relevance)]
+    shown = [0, *([1] if result.accepted else []), *(2 + index for index in references)]
+    return [names[index] for index in shown], result.metric[np.ix_(shown, shown)]
 
 
 def standings(result: Refinement) -> tuple[Standing, ...]:

@@ -10,8 +10,16 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.grid import ABSENT, Cell, Grid, line
-from manifuse.report.refinement_statistics import LITTLE, Metric, Shift, Standing, by_weight, is_coupled, standings
+from manifuse.report.grid import ABSENT, Grid, Strong, strong_if
+from manifuse.report.refinement_statistics import (
+    LITTLE,
+    Shift,
+    Standing,
+    by_weight,
+    is_coupled,
+    metric_of,
+    standings,
+)
 
 #: The name of each measure, and the format of its values.
 MEASURES = {
@@ -24,12 +32,12 @@ MEASURES = {
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
     """The input: every table with its sizes, where ``references`` has it, and its rows that the main table has."""
     sizes = {table.name: _sizes(table) for table in references}
-    lines = [line(result.main.name, "main predictor", *_sizes(result.main), ABSENT)]
-    lines += [
-        line(entry.name, "reference", *sizes.get(entry.name, (ABSENT, ABSENT)), f"{entry.pairs:,}")
+    main = (result.main.name, "main predictor", *_sizes(result.main), ABSENT)
+    lines = (
+        (entry.name, "reference", *sizes.get(entry.name, (ABSENT, ABSENT)), f"{entry.pairs:,}")
         for entry in result.relevance
-    ]
-    return Grid(("table", "role", "rows", "features", "common rows"), tuple(lines))
+    )
+    return Grid(("table", "role", "rows", "features", "common rows"), (main, *lines))
 
 
 def outcome_grid(result: Refinement, shift: Shift) -> Grid:
@@ -53,18 +61,18 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         facts["share of the highest tenth that stays there"] = f"{shift.top_kept:.1%}"
         if result.weights.any():
             facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{shift.little_support:,}"
-    return Grid(("result", "value"), tuple(line(*fact) for fact in facts.items()))
+    return Grid(("result", "value"), tuple(facts.items()))
 
 
 def relevance_grid(result: Refinement) -> Grid:
     """What is known of every reference, the largest weight first."""
     parts = standings(result)
 
-    def record(index: int) -> dict[str, str | Cell]:
+    def record(index: int) -> dict[str, str]:
         entry, part = result.relevance[index], parts[index]
         return {
             "reference": entry.name,
-            "weight": Cell(_weight(entry.weight), part is Standing.TOOK_PART),
+            "weight": strong_if(part is Standing.TOOK_PART, _weight(entry.weight)),
             "held-out alignment": f"{entry.held_out_alignment:+.3f}",
             "chance level": f"{entry.chance_alignment:.3f}",
             "alignment, refined": f"{entry.alignment:+.3f}",
@@ -77,12 +85,11 @@ def relevance_grid(result: Refinement) -> Grid:
     return Grid.of(map(record, by_weight(result)))
 
 
-def metric_grid(metric: Metric) -> Grid:
+def metric_grid(result: Refinement) -> Grid:
     """The alignment of every predictor with every other."""
-    rows = zip(metric.names, metric.values.tolist(), strict=True)
-    return Grid(
-        ("alignment", *metric.names), tuple(line(name, *(f"{value:+.3f}" for value in row)) for name, row in rows)
-    )
+    names, values = metric_of(result, range(len(result.relevance)))
+    rows = zip(names, values.tolist(), strict=True)
+    return Grid(("alignment", *names), tuple((name, *(f"{value:+.3f}" for value in row)) for name, row in rows))
 
 
 def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
@@ -91,7 +98,7 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
     return Grid.of(
         {
             "id": str(shift.keys[row]),
-            "ranks": Cell(f"{shift.rises[row]:+,.0f}", strong=True),
+            "ranks": Strong(f"{shift.rises[row]:+,.0f}"),
             "rank before": f"{before[row]:,.0f}",
             "rank after": f"{after[row]:,.0f}",
             "score before": f"{shift.before[row]:.4g}",
@@ -104,29 +111,30 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
 
 def hyperparameters_grid(result: Refinement) -> Grid:
     """The hyperparameters used, and where each comes from."""
-    lines = (*_of_bridges(result), *_of_diffusion(result))
-    return Grid(("hyperparameter", "value", "where from"), tuple(line(*each) for each in lines))
+    return Grid(("hyperparameter", "value", "where from"), (*_of_bridges(result), *_of_diffusion(result)))
 
 
 def trials_grid(result: Refinement) -> Grid:
     """The settings tried for graphs and bridges, the chosen one strong; without lines if there was no choice."""
-    chosen = result.choice.setting
-    tried = [(trial.setting, f"{trial.criterion:.4f}") for trial in result.choice.trials]
     return Grid.of(
         {
-            "neighbours": Cell(_text(setting.neighbours), setting == chosen),
-            "scale of scores": Cell(_text(setting.score_scale), setting == chosen),
-            "bridge": Cell(_text(setting.bridge), setting == chosen),
-            "criterion": Cell(criterion, setting == chosen),
+            name: strong_if(trial.setting == result.choice.setting, value)
+            for name, value in {
+                "neighbours": _text(trial.setting.neighbours),
+                "scale of scores": _text(trial.setting.score_scale),
+                "bridge": _text(trial.setting.bridge),
+                "criterion": f"{trial.criterion:.4f}",
+            }.items()
         }
-        for setting, criterion in tried
+        for trial in result.choice.trials
     )
 
 
 def method_grid(method: JointDiffusion) -> Grid:
     """Every field of the method as it was given."""
-    values = ((field.name, getattr(method, field.name)) for field in fields(method))
-    return Grid(("field", "value"), tuple(line(name, _text(value)) for name, value in values))
+    return Grid(
+        ("field", "value"), tuple((field.name, _text(getattr(method, field.name))) for field in fields(method))
+    )
 
 
 def _sizes(table: Observations) -> tuple[str, str]:

@@ -49,5 +49,5 @@ def test_it_raises_the_validation_score_and_never_lowers_it(mode, closed_form, s
         return ranking_accuracy(labels[:60], p[:60])
 
     found = tpc(main, references, evaluate, mode=mode, closed_form=closed_form, rng=rng)
-    assert found.validation_score > evaluate(main)
+    assert found.validation_accuracy > evaluate(main)
     assert ranking_accuracy(labels[60:], found.predictions[60:]) > ranking_accuracy(labels[60:], main[60:])

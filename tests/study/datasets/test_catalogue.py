@@ -6,7 +6,8 @@ import pytest
 from tests.study.datasets.published import caltech, write_matlab
 
 import manifuse as mf
-from manifuse.study.datasets.catalogue import CATALOGUE, load
+from manifuse.errors import look_up
+from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.hw import HW
 
 
@@ -17,14 +18,14 @@ def test_it_is_in_the_papers_order_with_the_bundled_set_last():
 
 def test_a_data_set_is_loaded_by_its_name(tmp_path, rng):
     write_matlab(tmp_path / "cal7" / "Caltech101-7.mat", caltech(rng))
-    assert load("cal7", tmp_path).name == "cal7"
-    assert len(load("digits", tmp_path)) == 1797
+    assert CATALOGUE["cal7"].load(tmp_path).name == "cal7"
+    assert len(CATALOGUE["digits"].load(tmp_path)) == 1797
 
 
 @pytest.mark.parametrize("wrong, nearest", [("pubfog", "; did you mean 'pubfig'?"), ("AWA", "; did you mean 'awa'?")])
-def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
+def test_an_unknown_name_is_refused_with_the_nearest(wrong, nearest):
     with pytest.raises(mf.InputError, match=f"There is no data set {wrong!r}") as refusal:
-        load(wrong, tmp_path)
+        look_up(wrong, CATALOGUE, kind="data set")
     assert nearest in str(refusal.value)
 
 
@@ -32,7 +33,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path, wrong, nearest):
 def test_every_loader_refuses_an_empty_folder_and_names_its_files(tmp_path, name):
     assert not CATALOGUE[name].is_there(tmp_path)
     with pytest.raises(mf.InputError, match="is not there") as refusal:
-        load(name, tmp_path)
+        CATALOGUE[name].load(tmp_path)
     assert CATALOGUE[name].expected in str(refusal.value)
 
 

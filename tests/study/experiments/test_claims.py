@@ -6,12 +6,14 @@ import pytest
 from tests.result_rows import draw_rows, flipped
 
 from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Evidence, judge_claims
-from manifuse.study.experiments.findings import Condition, Finding
+from manifuse.study.experiments.findings import Condition, Finding, verdict_of
 from manifuse.study.experiments.statistics import summarise
 
 
 def verdicts(rows, **more):
-    return {finding.letter: finding.verdict for finding in judge_claims(Evidence(summarise(rows), **more))}
+    return {
+        finding.letter: verdict_of(finding.conditions) for finding in judge_claims(Evidence(summarise(rows), **more))
+    }
 
 
 def moved(rows, method, by, *, start="Ind"):
@@ -58,7 +60,7 @@ def test_one_loss_beyond_half_a_point_is_a_task_that_is_worse(rows):
         for row in rows
     ]
     (finding, *_) = judge_claims(Evidence(summarise(hurt)))
-    assert finding.verdict == "partly"
+    assert verdict_of(finding.conditions) == "partly"
     assert "Worse on 1 of 45 tasks (HW, pix: -1.07 points" in finding.conditions[0].sentence
     assert "Significantly better on 44 of 45 tasks" in finding.conditions[1].sentence
 
@@ -98,14 +100,14 @@ def test_the_best_single_predictor_is_that_of_ind(rows):
     assert verdicts(even)["e"] == "reproduced as far as tested"
     best = [replace(row, accuracy=0.9) if (row.task, row.method) == ("mor", "Ind") else row for row in even]
     finding = judge_claims(Evidence(summarise(best)))[4]
-    assert finding.verdict == "not reproduced"
+    assert verdict_of(finding.conditions) == "not reproduced"
     assert "HW: mor, the best single predictor (90.0%)" in finding.conditions[1].sentence
     assert [condition.holds for condition in finding.conditions] == [None, False, False, None]
 
 
 def test_the_ratio_is_said_to_be_of_the_iterative_route(rows):
     finding = judge_claims(Evidence(summarise(rows), seconds_of_30475_rows=0.0069))[6]
-    assert finding.verdict == "reproduced"
+    assert verdict_of(finding.conditions) == "reproduced"
     assert "not intrinsic to TPC" in finding.remark
     for condition in finding.conditions[:3]:
         assert "TPC, closed form: 0.00" in condition.sentence
@@ -120,7 +122,7 @@ def test_the_ratio_is_of_medians(rows):
         for row in rows
     ]
     finding = judge_claims(Evidence(summarise(timed)))[6]
-    assert finding.verdict == "not reproduced"
+    assert verdict_of(finding.conditions) == "not reproduced"
     assert "ratio 8.0" in finding.conditions[0].sentence
 
 
@@ -132,7 +134,7 @@ def test_of_tpc_only_the_kl_mode_is_timed(rows):
         for row in rows
     ]
     finding = judge_claims(Evidence(summarise(timed)))[6]
-    assert finding.verdict == "not reproduced"
+    assert verdict_of(finding.conditions) == "not reproduced"
     assert "TPC, iterative (KL mode) 0.1 s" in finding.conditions[0].sentence
 
 
@@ -171,7 +173,7 @@ def test_some_long_runs_are_part_of_the_claim(rows):
         for row in rows
     ]
     finding = judge_claims(Evidence(summarise(long)))[7]
-    assert finding.verdict == "partly"
+    assert verdict_of(finding.conditions) == "partly"
     assert "80% of the runs end within 10; the longest took 20" in finding.conditions[1].sentence
 
 
@@ -189,7 +191,7 @@ def test_some_long_runs_are_part_of_the_claim(rows):
 def test_the_verdict_is_made_of_conditions(marks, verdict):
     conditions = tuple(Condition("", holds) for holds in marks)
     finding = Finding("x", "", "", conditions, (Condition("", False),), "")
-    assert (finding.verdict, finding.shipped_verdict) == (verdict, "not reproduced")
+    assert (verdict_of(finding.conditions), verdict_of(finding.shipped)) == (verdict, "not reproduced")
 
 
 def test_each_claim_is_judged_of_the_method_as_published_and_as_it_ships(rows):
@@ -197,7 +199,10 @@ def test_each_claim_is_judged_of_the_method_as_published_and_as_it_ships(rows):
         row if row.method != "JMD" else replace(row, accuracy=row.accuracy and row.accuracy - 0.2) for row in rows
     ]
     findings = {finding.letter: finding for finding in judge_claims(Evidence(summarise(worse)))}
-    assert (findings["a"].verdict, findings["a"].shipped_verdict) == ("reproduced", "not reproduced")
+    assert (verdict_of(findings["a"].conditions), verdict_of(findings["a"].shipped)) == (
+        "reproduced",
+        "not reproduced",
+    )
     assert "JMD, as published" in findings["f"].conditions[-2].sentence
     assert "PubFig: JMD less MTL1" in findings["f"].shipped[-4].sentence
 
@@ -205,7 +210,7 @@ def test_each_claim_is_judged_of_the_method_as_published_and_as_it_ships(rows):
 def test_a_claim_of_which_only_a_part_has_rows_is_not_reproduced_outright(rows):
     no_tpc = [row for row in rows if not row.method.startswith("TPC")]
     finding = judge_claims(Evidence(summarise(no_tpc), seconds_of_30475_rows=0.1))[6]
-    assert finding.verdict == "reproduced as far as tested"
+    assert verdict_of(finding.conditions) == "reproduced as far as tested"
     assert [condition.holds for condition in finding.conditions] == [None, None, None, True]
     decoupled = [row for row in rows if row.protocol == "decoupled"]
     assert verdicts(decoupled, seconds_of_30475_rows=0.1)["g"] == "reproduced as far as tested"

@@ -10,9 +10,10 @@ import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows
 
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
-from manifuse.report.grid import ABSENT, Cell, Grid, as_latex, as_markdown, escape_latex
+from manifuse.report.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
+from manifuse.study.experiments.findings import verdict_of
 from manifuse.study.experiments.result_figures import draw_results, rivals
 from manifuse.study.experiments.result_tables import (
     RIVALS,
@@ -27,8 +28,7 @@ from manifuse.study.experiments.result_tables import (
     times_grid,
 )
 from manifuse.study.experiments.results_page import results_page
-from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import surfaces_of
+from manifuse.study.experiments.statistics import summarise, values_of, with_surface
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +79,13 @@ def test_latex_prints_every_sign_as_it_stands():
     assert escape_latex(r"50% & a_b ^ \x {y} #1 $ ~") == (
         r"50\% \& a\_b \textasciicircum{} \textbackslash{}x \{y\} \#1 \$ \textasciitilde{}"
     )
-    grid = Grid(("a", "b"), ((Cell("[0]"), Cell("1 ± 2", strong=True)),))
+    grid = Grid(("a", "b"), (("[0]", Strong("1 ± 2")),))
     # A bracket at the start of a line would be an option of the line's end before it.
     assert r"{[}0{]} & \textbf{1 $\pm$ 2} \\" in as_latex(grid)
 
 
 def test_markdown_keeps_its_columns():
-    grid = Grid(("a|b", "c"), ((Cell("x|y"), Cell("1", strong=True)),), ((Cell("sum"), Cell("2")),))
+    grid = Grid(("a|b", "c"), (("x|y", Strong("1")),), (("sum", "2"),))
     lines = [r"| a\|b | c |", "| --- | ---: |", r"| x\|y | **1** |", "| sum | 2 |"]
     assert as_markdown(grid) == "\n".join(lines)
 
@@ -94,9 +94,9 @@ def test_the_oracle_is_never_the_best(summaries):
     grid = accuracy_grid(summaries["hw"])
     oracle, ours = grid.head.index("coupled oracle"), grid.head.index("JMD")
     for line in (*grid.body, grid.foot[0]):
-        assert float(line[oracle].text[:4]) > float(line[ours].text[:4])
-        assert sum(cell.strong for cell in line) == 1
-        assert not line[oracle].strong
+        assert float(line[oracle][:4]) > float(line[ours][:4])
+        assert sum(isinstance(cell, Strong) for cell in line) == 1
+        assert not isinstance(line[oracle], Strong)
 
 
 def test_every_grid_is_a_rectangle(summaries):
@@ -110,17 +110,20 @@ def test_every_grid_is_a_rectangle(summaries):
 
 def test_what_is_significant_stands_out(summaries):
     found = summaries["osr"].compare("JMD")
-    cells = {line[0].text: line[1] for line in tasks_grid(found).body}
+    cells = {line[0]: line[1] for line in tasks_grid(found).body}
     for task in found.tasks:
-        assert cells[task.task].strong == (task.adjusted < 0.05)
-        assert float(cells[task.task].text) == pytest.approx(100 * task.mean, abs=0.0051)
+        assert isinstance(cells[task.task], Strong) == (task.adjusted < 0.05)
+        assert float(cells[task.task]) == pytest.approx(100 * task.mean, abs=0.0051)
 
 
 def test_the_page_of_results_says_everything(summaries):
     findings = judge_claims(Evidence(summaries))
     page = results_page("results.md", summaries, findings, {"osr": ["Features were recomputed."]})
     for finding in findings:
-        assert f"- **({finding.letter}) {finding.verdict}**; as it ships: {finding.shipped_verdict}." in page
+        assert (
+            f"- **({finding.letter}) {verdict_of(finding.conditions)}**; as it ships: {verdict_of(finding.shipped)}."
+            in page
+        )
         assert finding.statement in page
         assert all(condition.sentence in page for condition in (*finding.conditions, *finding.shipped))
         assert finding.criterion in page
@@ -178,25 +181,19 @@ def test_a_dataset_without_results_has_no_panel(rows):
     assert accuracy_grid(both["hw"]).head == ("task",)
 
 
-def drawn(surface):
-    chosen = surface.step_size, surface.weight_scale
-    return draw_surface(surface.values, surface.step_sizes, surface.weight_scales, chosen)
-
-
 def test_a_stored_surface_is_drawn_with_its_choice(rows):
-    surface = surfaces_of(rows)[0]
-    figure = drawn(surface)
-    axes = figure.axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array(), surface.values)
+    stored = with_surface(rows)[0]
+    choice, values = stored.hyperparameters, values_of(stored)
+    axes = draw_surface(choice).axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), values)
     (column, row), *_ = axes.collections[0].get_offsets()
-    assert surface.step_sizes[int(row)] == surface.step_size
-    assert surface.weight_scales[int(column)] == surface.weight_scale
-    assert surface.values[int(row), int(column)] == surface.values.max()
+    assert choice["step_sizes"][int(row)] == choice["step_size"]
+    assert choice["weight_scales"][int(column)] == choice["weight_scale"]
+    assert values[int(row), int(column)] == values.max()
 
 
 def test_figures_are_the_same_bytes_again(rows):
-    surface = surfaces_of(rows)[0]
-    first, second = drawn(surface), drawn(surface)
+    first, second = (draw_surface(with_surface(rows)[0].hyperparameters) for _ in range(2))
     assert as_svg(first) == as_svg(second) == as_svg(first)
     assert as_pdf(first) == as_pdf(second)
     assert as_pdf(first).startswith(b"%PDF")
@@ -206,14 +203,14 @@ def test_figures_are_the_same_bytes_again(rows):
 
 def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
     grid = gains_grid(summaries)
-    lines = {line[0].text: line[1:] for line in grid.body}
+    lines = {line[0]: line[1:] for line in grid.body}
     assert set(lines) == {name for name in RIVALS if any(name in summary.methods for summary in summaries.values())}
     for index, summary in enumerate(summaries.values()):
         assert grid.head[index + 1] == summary.title
         found = summary.compare("JMD", "Ind").mean
-        assert lines["Ind"][index].text.startswith(f"{100 * found.mean:+.2f} [")
-        assert lines["Ind"][index].strong
-        assert (lines["self-smoothing"][index].text == ABSENT) == ("self-smoothing" not in summary.methods)
+        assert lines["Ind"][index].startswith(f"{100 * found.mean:+.2f} [")
+        assert isinstance(lines["Ind"][index], Strong)
+        assert (lines["self-smoothing"][index] == ABSENT) == ("self-smoothing" not in summary.methods)
 
 
 def test_methods_of_fewer_trials_are_named():

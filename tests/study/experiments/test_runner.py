@@ -20,7 +20,7 @@ from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments
 from manifuse.study.experiments.protocol import Protocol, Roles
 from manifuse.study.experiments.runner import missing_jobs, run
 from manifuse.study.experiments.store import open_store, read_rows
-from manifuse.study.experiments.trial import Trial, train_rankers
+from manifuse.study.experiments.trial import Case, Trial, train_rankers
 
 pytest.importorskip("torch")
 
@@ -121,7 +121,7 @@ def test_a_row_alone_gives_its_trial_again(experiment, tmp_path):
     dataset = attributes(np.random.default_rng(0))
     roles = Roles.draw(dataset, experiment.protocol, row.seed)
     rankers = {task: train_rankers(dataset, roles, task, deep=True) for task in dataset.tasks}
-    case = Trial(dataset, experiment.protocol, row.seed, roles, rankers).case(row.task)
+    case = Case(Trial(dataset, experiment.protocol, row.seed, roles, rankers), row.task)
     assert case.test_accuracy(METHODS[row.method].run(case).predictions) == pytest.approx(row.accuracy, abs=1e-12)
 
 

@@ -9,8 +9,7 @@ from scipy import stats
 from tests.result_rows import EXPERIMENTS, NEEDS_COUPLED, draw_rows
 
 from manifuse.study.experiments.comparison import MEAN, Difference, count, holm, interval, signed_rank
-from manifuse.study.experiments.statistics import summarise
-from manifuse.study.experiments.surface import roughness, surfaces_of
+from manifuse.study.experiments.statistics import roughness, summarise, values_of, with_surface
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +92,7 @@ def test_the_verdict_is_of_the_corrected_test():
 def test_wins_ties_and_losses_are_all_tasks_and_trials(summaries):
     for summary in summaries.values():
         for found in summary.comparisons:
-            done = np.isfinite(summary.scores(found.method)).sum()
+            done = np.isfinite(summary.table(found.method)).sum()
             assert sum(found.cells) == done
             assert sum(found.in_the_mean) == len(summary.tasks)
             assert sum(found.significant) <= len(summary.tasks)
@@ -144,13 +143,14 @@ def test_a_mean_over_tasks_leaves_out_trials_with_a_gap(rows, summaries):
 
 def test_what_is_missing_is_grouped_by_reason(summaries):
     assert set(summaries) == set(EXPERIMENTS)
-    assert [(each.method, each.status, each.rows) for each in summaries["hw"].missing] == [
+    found = summaries["hw"].missing
+    assert [(method, status, len(tasks)) for (method, status, _), tasks in found.items()] == [
         ("TPC, iterative", "skipped", 60),
         ("MTL1", "skipped", 60),
     ]
-    assert summaries["hw"].missing[0].reason == NEEDS_COUPLED
-    (failed,) = summaries["pubfig"].missing
-    assert (failed.method, failed.status, failed.rows) == ("MTL2", "failed", 3)
+    assert next(iter(found))[2] == NEEDS_COUPLED
+    (((method, status, _), tasks),) = summaries["pubfig"].missing.items()
+    assert (method, status, len(tasks)) == ("MTL2", "failed", 3)
     assert "TPC, iterative" not in summaries["hw"].methods
 
 
@@ -186,7 +186,8 @@ def test_roughness_ignores_shift_scale_and_gaps(rng):
 
 
 def test_surfaces_are_of_rows_that_hold_one(rows):
-    found = surfaces_of(rows)
+    found = with_surface(rows)
     assert len(found) == sum(row.method in ("JMD", "JMD, as published") for row in rows)
     holed = replace(rows[1], hyperparameters={**rows[1].hyperparameters, "surface": [[0.5, None]]})
-    np.testing.assert_array_equal(surfaces_of([holed])[0].values, [[0.5, np.nan]])
+    assert with_surface([holed]) == [holed]
+    np.testing.assert_array_equal(values_of(holed), [[0.5, np.nan]])

@@ -10,7 +10,7 @@ import manifuse as mf
 from manifuse.kernels.order import ranks
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
-from manifuse.study.ranking.selection import select_ranker
+from manifuse.study.ranking.selection import best_family, select_ranker
 
 
 @pytest.fixture
@@ -93,20 +93,20 @@ def test_the_best_ranker_on_the_validation_rows_is_kept(rng):
     X = rng.uniform(-2, 2, (240, 2))
     y = np.round(3 * np.sum(X**2, axis=1))
     curved = select_ranker((X[:120], y[:120]), (X[120:], y[120:]))
-    assert curved.ranker.kernel == "gaussian"
-    assert curved.families["gaussian"].validation_accuracy == ranking_accuracy(y[120:], curved.ranker.predict(X[120:]))
-    assert curved.families["gaussian"].validation_accuracy > 0.95
+    assert best_family(curved) == "gaussian"
+    predicted = curved["gaussian"].ranker.predict(X[120:])
+    assert curved["gaussian"].validation_accuracy == ranking_accuracy(y[120:], predicted) > 0.95
 
 
 def test_every_family_keeps_its_best_and_the_best_family_wins(rng):
     X = rng.uniform(-2, 2, (240, 2))
     y = np.round(3 * np.sum(X**2, axis=1))
-    selected = select_ranker((X[:120], y[:120]), (X[120:], y[120:]), deep=True)
-    assert list(selected.families) == ["linear", "gaussian", "deep"]
-    accuracies = {name: candidate.validation_accuracy for name, candidate in selected.families.items()}
-    assert max(accuracies.values()) == accuracies[selected.family]
+    families = select_ranker((X[:120], y[:120]), (X[120:], y[120:]), deep=True)
+    assert list(families) == ["linear", "gaussian", "deep"]
+    accuracies = {name: candidate.validation_accuracy for name, candidate in families.items()}
+    assert max(accuracies.values()) == accuracies[best_family(families)]
     assert accuracies["linear"] < accuracies["deep"]
-    assert selected.families["deep"].hyperparameters().keys() == {"decay", "steps"}
+    assert families["deep"].hyperparameters().keys() == {"decay", "steps"}
 
 
 def test_an_offset_is_a_score_that_costs_nothing(sample):

@@ -17,6 +17,7 @@ from scipy.linalg import block_diag
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import ranks
+from manifuse.study.baselines.learned import Learned
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
 
@@ -113,22 +114,6 @@ class SharedSpace:
     def predict(self, a: FloatArray, mixture: FloatArray) -> FloatArray:
         """Scores of the rows to predict, shape (q,)."""
         return np.asarray(self.crossing @ a + self.outside @ mixture)
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """The best prediction of a learner in one space.
-
-    Attributes
-    ----------
-    predictions : (q,) array
-    validation_accuracy : float
-    hyperparameters : dict
-    """
-
-    predictions: FloatArray
-    validation_accuracy: float
-    hyperparameters: dict[str, object]
 
 
 def mtl1(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> Learned:

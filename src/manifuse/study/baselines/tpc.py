@@ -13,7 +13,6 @@ predictors mode ``kl`` has a closed form, which is as cheap as one step of joint
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
@@ -22,6 +21,7 @@ from scipy.optimize import minimize
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
+from manifuse.study.baselines.learned import Learned
 
 #: The grid: step sizes, and scales in units of the median divergence of f(0) from the references.
 STEP_SIZES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -40,27 +40,6 @@ Evaluate = Callable[[FloatArray], float]
 Energy = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
-@dataclass(frozen=True, eq=False)
-class Combined:
-    """The best combination that TPC found.
-
-    Attributes
-    ----------
-    predictions : (n,) array
-        Standardised.
-    validation_score : float
-    step_size, scale : float
-    steps : int
-        Outer steps taken in the chosen cell.
-    """
-
-    predictions: FloatArray
-    validation_score: float
-    step_size: float
-    scale: float
-    steps: int
-
-
 def tpc(
     main: FloatArray,
     references: FloatArray,
@@ -69,7 +48,7 @@ def tpc(
     mode: Mode,
     closed_form: bool = False,
     rng: np.random.Generator,
-) -> Combined:
+) -> Learned:
     """Combine predictors evaluated on the same rows, the grid chosen by ``evaluate``.
 
     Parameters
@@ -84,12 +63,17 @@ def tpc(
         Use the exact minimiser of mode ``kl`` instead of L-BFGS.
     rng : numpy.random.Generator
         Draws the pairs of mode ``rank``.
+
+    Returns
+    -------
+    Learned
+        Standardised predictions. The hyperparameters are ``step_size``, ``scale``, and the outer ``steps`` taken.
     """
     start, columns = np.asarray(standardise(main)), np.asarray(standardise(references))
     pairs = _draw_pairs(len(start), rng) if mode == "rank" else None
     unit = float(np.median(divergences(start, columns))) or 1.0
     start_score = evaluate(start)
-    best = Combined(start, start_score, STEP_SIZES[0], unit, 0)
+    best = Learned(start, start_score, {"step_size": STEP_SIZES[0], "scale": unit, "steps": 0})
     for step_size, factor in product(STEP_SIZES, SCALE_FACTORS):
         current, reached = start, start_score
         for step in range(1, STEPS + 1):
@@ -104,8 +88,8 @@ def tpc(
             if score <= reached:
                 break
             current, reached = following, score
-            if reached > best.validation_score:
-                best = Combined(current, reached, step_size, factor * unit, step)
+            if reached > best.validation_accuracy:
+                best = Learned(current, reached, {"step_size": step_size, "scale": factor * unit, "steps": step})
     return best
 
 

@@ -55,7 +55,9 @@ def read(folder: Path, form: Form) -> Contents:
         left_out, files = 0, form
     else:
         views, labels, left_out, files = _read_text(folder, form)
-    views = {view: _without_surplus(values, WIDTHS[view]) for view, values in views.items()}
+    for view, values in views.items():
+        if (values[:, -1] == values[0, -1]).all():
+            views[view] = values[:, : WIDTHS[view]]
     wider = [view for view, values in views.items() if values.shape[1] > WIDTHS[view]]
     deviations = []
     if left_out:
@@ -114,11 +116,6 @@ def _belongs(paths: tuple[Path, ...]) -> IndexArray:
                 "in its place."
             )
     return np.column_stack(columns).astype(np.intp)
-
-
-def _without_surplus(values: FloatArray, width: int) -> FloatArray:
-    surplus = values.shape[1] > width and bool((values[:, -1] == values[0, -1]).all())
-    return values[:, :width] if surplus else values
 
 
 NUS = Source(

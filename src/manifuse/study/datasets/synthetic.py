@@ -63,8 +63,3 @@ def toy_tasks(rng: np.random.Generator) -> ToyTasks:
         scores = features @ fit + NOISE * rng.standard_normal(len(rows))
         decoupled.append(Observations(scores, features, ids=rows, name=f"task {task + 1}"))
     return ToyTasks(coupled, tuple(decoupled))
-
-
-def group_of(task: int) -> int:
-    """Group of a task, counted from 0; tasks outside the groups have one of their own."""
-    return task // GROUP_SIZE if task < GROUPS * GROUP_SIZE else task

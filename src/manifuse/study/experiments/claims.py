@@ -14,9 +14,8 @@ import numpy as np
 from manifuse.study.experiments.comparison import SIGNIFICANT, Difference
 from manifuse.study.experiments.findings import Condition, Finding
 from manifuse.study.experiments.result_tables import interval_text, points_text
-from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary
+from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary, roughness, values_of, with_surface
 from manifuse.study.experiments.store import select
-from manifuse.study.experiments.surface import roughness, surfaces_of
 
 TPC, TPC_CLOSED, PUBLISHED, MTL = "TPC, iterative", "TPC, closed form", "JMD, as published", ("MTL1", "MTL2")
 
@@ -227,12 +226,13 @@ def _rounds(evidence: Evidence, method: str) -> Iterator[Condition]:
 
 def _smooth(evidence: Evidence, method: str) -> Iterator[Condition]:
     """Roughness (Geary's C: 0 smooth, 1 cells in any order) is at most 0.5 in the median, and in 90% of surfaces."""
-    found = [surface for summary in evidence.summaries.values() for surface in surfaces_of(summary.chosen_by(method))]
+    runs = [row for summary in evidence.summaries.values() for row in summary.chosen_by(method)]
+    found = [values_of(row) for row in with_surface(runs)]
     if not found:
         yield _no_rows("any data set", method)
         return
-    rough = np.array([roughness(surface.values) for surface in found])
-    span = np.median([np.ptp(surface.values[np.isfinite(surface.values)]) for surface in found])
+    rough = np.array([roughness(values) for values in found])
+    span = np.median([np.ptp(values[np.isfinite(values)]) for values in found])
     yield Condition(
         f"Median roughness {np.median(rough):.2f} over {len(rough)} surfaces, of which the median one spans "
         f"{100 * span:.1f} points.",

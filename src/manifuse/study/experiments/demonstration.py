@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy as np
 
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments, draw_surface
-from manifuse.report.grid import Cell, Grid, line
+from manifuse.report.grid import Grid, strong_if
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.protocol import Protocol
-from manifuse.study.experiments.trial import Trial
+from manifuse.study.experiments.trial import Case, Trial
 
 #: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
 #: ceiling.
@@ -52,11 +51,6 @@ class Demonstration:
     refinements: Mapping[str, Refinement]
 
     @property
-    def protocol(self) -> Protocol:
-        """The protocol of the data set."""
-        return EXPERIMENTS[self.dataset.name].protocol
-
-    @property
     def best_single(self) -> float:
         """Accuracy of the best predictor alone."""
         return max(self.accuracies["Ind"].values())
@@ -68,44 +62,38 @@ class Demonstration:
 
 def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], None] = lambda: None) -> Demonstration:
     """Run every method on every view of every split; ``tick`` is called after each ranker and each method."""
-    collected: dict[str, dict[str, list[float]]] = {method: defaultdict(list) for method in SHOWN}
-    refinements = {}
+    collected, refinements = defaultdict(list), {}
     for split in range(seed, seed + splits):
         trial = Trial.prepare(dataset, EXPERIMENTS[dataset.name].protocol, split, tick=tick)
         for view in dataset.tasks:
             for method in SHOWN:
-                case = trial.case(view)
+                case = Case(trial, view)
                 outcome = METHODS[method].run(case)
-                collected[method][view].append(case.test_accuracy(outcome.predictions))
+                collected[method, view].append(case.test_accuracy(outcome.predictions))
                 if method == "JMD" and outcome.refinement is not None:
                     refinements[view] = outcome.refinement
                 tick()
-    means = {
-        method: {view: float(np.mean(values)) for view, values in by_view.items()}
-        for method, by_view in collected.items()
-    }
+    means = {method: {view: float(np.mean(collected[method, view])) for view in dataset.tasks} for method in SHOWN}
     return Demonstration(dataset, splits, seed, means, refinements)
 
 
 def accuracy_grid(found: Demonstration) -> Grid:
     """Accuracy on test rows, main predictors by methods."""
 
-    def cells(name: str, values: Mapping[str, float]) -> tuple[Cell, ...]:
-        return line(name, *(Cell(f"{value:.1%}", method == "JMD") for method, value in values.items()))
+    def texts(values: Iterable[float]) -> list[str]:
+        return [strong_if(method == "JMD", f"{value:.1%}") for method, value in zip(SHOWN, values, strict=True)]
 
     return Grid(
         head=("main predictor", *SHOWN.values()),
-        body=tuple(
-            cells(view, {method: found.accuracies[method][view] for method in SHOWN}) for view in found.dataset.tasks
-        ),
-        foot=(cells("mean", {method: found.mean(method) for method in SHOWN}),),
+        body=tuple((view, *texts(found.accuracies[method][view] for method in SHOWN)) for view in found.dataset.tasks),
+        foot=(("mean", *texts(map(found.mean, SHOWN))),),
     )
 
 
 def relevance_grid(found: Demonstration) -> Grid:
     """What is known of every reference, in the mean over main predictors."""
 
-    def record(view: str) -> dict[str, str | Cell]:
+    def record(view: str) -> dict[str, str]:
         entries = [entry for result in found.refinements.values() for entry in result.relevance if entry.name == view]
 
         def mean(number: str) -> str:
@@ -129,6 +117,7 @@ def demonstration_page(found: Demonstration) -> str:
         "demonstration.html",
         room="manifuse.study.experiments",
         found=found,
+        protocol=EXPERIMENTS[found.dataset.name].protocol,
         better=sum(accuracy > found.best_single for accuracy in found.accuracies["JMD"].values()),
         accuracy=accuracy_grid(found),
         relevance=relevance_grid(found),
@@ -181,7 +170,4 @@ def draw_grid(found: Demonstration) -> Any:
     """Draw the accuracy over the hyperparameters, for the main predictor that gained most."""
     alone, refined = found.accuracies["Ind"], found.accuracies["JMD"]
     shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
-    choice = found.refinements[shown].choice
-    assert choice.surface is not None, "there is a surface only with labels"
-    chosen, title = (choice.step_size, choice.weight_scale), f"main predictor: {shown}"
-    return draw_surface(choice.surface, choice.step_sizes, choice.weight_scales, chosen, title=title)
+    return draw_surface(vars(found.refinements[shown].choice), title=f"main predictor: {shown}")

@@ -61,16 +61,6 @@ class Finding:
     shipped: tuple[Condition, ...]
     remark: str
 
-    @property
-    def verdict(self) -> str:
-        """One of `VERDICTS`, for the method as published."""
-        return verdict_of(self.conditions)
-
-    @property
-    def shipped_verdict(self) -> str:
-        """One of `VERDICTS`, for the method as it ships."""
-        return verdict_of(self.shipped)
-
 
 def verdict_of(conditions: Sequence[Condition]) -> str:
     """Summarise conditions as one of `VERDICTS`."""

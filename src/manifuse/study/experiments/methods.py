@@ -11,19 +11,22 @@ import numpy as np
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.problem import Problem
 from manifuse.evidence.score import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement
 from manifuse.run import refine
 from manifuse.study.baselines.imputation import impute
-from manifuse.study.baselines.mtl import Learned, SharedSpace, mtl1, mtl2
+from manifuse.study.baselines.learned import Learned
+from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 from manifuse.study.baselines.tpc import Mode, tpc
 from manifuse.study.experiments.trial import Case, Trained
 from manifuse.study.ranking.ranksvm import RankSVM
+from manifuse.study.ranking.selection import best_family
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.
@@ -69,7 +72,7 @@ class Method:
 
     def reason_to_skip(self, case: Case) -> str:
         """Return why the method does not apply to the case; empty if it does."""
-        coupled = case.trial.is_coupled
+        coupled = case.trial.protocol.kind == "coupled"
         has = {NOTHING: True, COUPLED: coupled, DECOUPLED: not coupled, SHARED: case.trial.dataset.shares_features}
         return "" if has[self.needs] else self.needs
 
@@ -89,10 +92,10 @@ def describe(result: Refinement) -> dict[str, Any]:
 
 
 def _ind(case: Case) -> Outcome:
-    selected = case.trial.rankers[case.task].main.selected
-    accuracies = {name: candidate.validation_accuracy for name, candidate in selected.families.items()}
-    chosen = selected.families[selected.family].hyperparameters()
-    return Outcome(case.main.scores, {"ranker": selected.family, "validation": accuracies, **chosen})
+    families = case.trial.rankers[case.task].main.families
+    accuracies = {name: candidate.validation_accuracy for name, candidate in families.items()}
+    best = best_family(families)
+    return Outcome(case.main.scores, {"ranker": best, "validation": accuracies, **families[best].hyperparameters()})
 
 
 def _jmd(method: JointDiffusion, *, labelled: bool = True, oracle: bool = False) -> Callable[[Case], Outcome]:
@@ -113,9 +116,8 @@ def _tpc(modes: tuple[Mode, ...], *, closed_form: bool) -> Callable[[Case], Outc
                 case.main.scores, references, case.accuracy, mode=mode, closed_form=closed_form, rng=rng
             )
             seconds[mode] = time.perf_counter() - start
-        mode, best = max(results.items(), key=lambda item: item[1].validation_score)
-        chosen = {"mode": mode, "step_size": best.step_size, "scale": best.scale, "steps": best.steps}
-        return Outcome(best.predictions, {**chosen, "seconds": seconds})
+        mode, best = max(results.items(), key=lambda item: item[1].validation_accuracy)
+        return Outcome(best.predictions, {"mode": mode, **best.hyperparameters, "seconds": seconds})
 
     return run
 
@@ -146,14 +148,14 @@ def _space(case: Case, kernel: str) -> SharedSpace:
 
 
 def _ranker(trained: Trained, kernel: str) -> RankSVM:
-    return cast(RankSVM, trained.selected.families[kernel].ranker)
+    return cast(RankSVM, trained.families[kernel].ranker)
 
 
 def _scores(case: Case) -> tuple[FloatArray, dict[str, object]]:
     """Return main and reference scores on all main rows (n, m + 1), and what the imputation of unknown ones chose."""
-    if case.trial.is_coupled:
+    if case.trial.protocol.kind == "coupled":
         return np.column_stack([case.main.scores, *(reference.scores for reference in case.references)]), {}
-    imputed, chosen = impute(case.problem, case.trial.seed)
+    imputed, chosen = impute(Problem.of(case.main, case.references), case.trial.seed)
     return np.column_stack([case.main.scores, imputed]), chosen
 
 

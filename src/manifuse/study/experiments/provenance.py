@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import platform
 import subprocess
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -32,6 +35,16 @@ def data_digest(dataset: Dataset) -> str:
         return ""
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Return tidy rows as CSV; rows of different machines may have different columns."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def _commit() -> str:

@@ -90,8 +90,8 @@ def draw_toy(metrics: Metrics) -> Any:
         found = merit(metric, metrics.true)
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(
-            f"correlation with the truth {found.correlation:.2f}\n"
-            f"groups {found.within:.2f}, elsewhere {found.elsewhere:.2f}"
+            f"correlation with the truth {found['correlation']:.2f}\n"
+            f"groups {found['within']:.2f}, elsewhere {found['elsewhere']:.2f}"
         )
         axes.set_xticks(range(0, 12, 4), ["1", "5", "9"])
         axes.set_yticks(range(0, 12, 4), ["1", "5", "9"])
@@ -124,8 +124,7 @@ def _draw_bars(axes: Any, summary: Summary, colours: Mapping[str, str]) -> None:
     axes.set_title(summary.title, loc="left", fontsize=11)
     axes.set_axisbelow(True)
     axes.grid(axis="y", color=RULE, lw=0.7)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _lines(summaries: Sequence[Summary]) -> list[list[Summary]]:

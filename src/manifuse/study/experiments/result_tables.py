@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 
-from manifuse.report.grid import ABSENT, Cell, Grid, line
+from manifuse.report.grid import ABSENT, Grid, strong_if
 from manifuse.study.experiments.comparison import MEAN, Comparison, Difference, holm
-from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Missing, Spread, Summary, in_order
+from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Spread, Summary, in_order
 
 #: What a user would do instead, the paper's rivals, and last JMD itself without presmoothing.
 RIVALS = (
@@ -36,7 +36,7 @@ def gains_grid(summaries: Mapping[str, Summary]) -> Grid:
     columns = [_gain_cells(summary, rivals) for summary in summaries.values()]
     return Grid(
         head=(f"{OURS} less", *(summary.title for summary in summaries.values())),
-        body=tuple(line(*cells) for cells in zip(rivals, *columns, strict=True)),
+        body=tuple(zip(rivals, *columns, strict=True)),
     )
 
 
@@ -46,20 +46,20 @@ def accuracy_grid(summary: Summary) -> Grid:
     return Grid(
         head=("task", *summary.methods),
         body=tuple(_accuracy_line(summary, task) for task in summary.tasks),
-        foot=(_accuracy_line(summary, MEAN), line("median seconds", *times)),
+        foot=(_accuracy_line(summary, MEAN), ("median seconds", *times)),
     )
 
 
 def rivals_grid(summary: Summary) -> Grid:
     """Every method less *Ind*, in the mean over tasks; what is significant in bold."""
 
-    def record(found: Comparison) -> dict[str, str | Cell]:
-        mean, strong = found.mean, found.mean.verdict != 0
+    def record(found: Comparison) -> dict[str, str]:
+        mean, is_sure = found.mean, found.mean.verdict != 0
         return {
             "method": found.method,
-            "less Ind, points": Cell(points_text(mean.mean), strong),
+            "less Ind, points": strong_if(is_sure, points_text(mean.mean)),
             "95% interval": interval_text(mean),
-            "p": Cell(_p_text(mean), strong),
+            "p": strong_if(is_sure, _p_text(mean)),
             "tasks sig. better/worse": _counts(*found.significant),
             "wins/ties/losses, tasks by trials": _counts(*found.cells),
             "wins/ties/losses, tasks": _counts(*found.in_the_mean),
@@ -73,9 +73,9 @@ def tasks_grid(found: Comparison) -> Grid:
     return Grid.of(
         {
             "task": task.task,
-            f"{found.method} less {found.against}, points": Cell(points_text(task.mean), task.verdict != 0),
+            f"{found.method} less {found.against}, points": strong_if(task.verdict != 0, points_text(task.mean)),
             "95% interval": interval_text(task),
-            "p, Holm": Cell(_p_text(task), task.verdict != 0),
+            "p, Holm": strong_if(task.verdict != 0, _p_text(task)),
             "wins/ties/losses": _counts(task.wins, task.ties, task.losses),
         }
         for task in found.tasks
@@ -87,7 +87,7 @@ def differences_grid(summary: Summary) -> Grid:
     columns = [[_difference_cell(task) for task in found.tasks] for found in summary.comparisons]
     return Grid(
         head=("task", *(found.method for found in summary.comparisons)),
-        body=tuple(line(*cells) for cells in zip(summary.tasks, *columns, strict=True)),
+        body=tuple(zip(summary.tasks, *columns, strict=True)),
     )
 
 
@@ -97,7 +97,7 @@ def times_grid(summaries: Mapping[str, Summary]) -> Grid:
     return Grid(
         head=("method", *(summary.title for summary in summaries.values())),
         body=tuple(
-            line(method, *(format_seconds(summary.median_seconds(method)) for summary in summaries.values()))
+            (method, *(format_seconds(summary.median_seconds(method)) for summary in summaries.values()))
             for method in methods
         ),
     )
@@ -108,14 +108,14 @@ def missing_grid(summaries: Mapping[str, Summary]) -> Grid:
     return Grid.of(
         {
             "data set": summary.title,
-            "method": missing.method,
-            "status": Cell(missing.status, missing.status == "failed"),
-            "rows": str(missing.rows),
-            "tasks": where(missing, summary.tasks),
-            "reason": missing.reason,
+            "method": method,
+            "status": strong_if(status == "failed", status),
+            "rows": str(len(tasks)),
+            "tasks": "all tasks" if set(tasks) == set(summary.tasks) else ", ".join(in_order(tasks)),
+            "reason": reason,
         }
         for summary in summaries.values()
-        for missing in summary.missing
+        for (method, status, reason), tasks in summary.missing.items()
     )
 
 
@@ -125,25 +125,16 @@ def as_csv(summary: Summary) -> str:
     writer = csv.writer(text, lineterminator="\n")
     spreads = ("dataset", "task", "method", "trials", "mean", "sd", "median_seconds")
     writer.writerow((*spreads, "less_ind", "low", "high", "p", "p_holm", "wins", "ties", "losses"))
-    comparisons = {comparison.method: comparison for comparison in summary.comparisons}
+    differences = {found.method: (*found.tasks, found.mean) for found in summary.comparisons}
     for index, task in enumerate((*summary.tasks, MEAN)):
         for method in summary.methods:
             spread, time = summary.spread(method, task), summary.median_seconds(method, task)
-            known: tuple[object, ...] = (spread.trials, spread.mean, spread.deviation, time)
-            if method == BASELINE:
-                known += ("",) * 8
-            else:
-                found = (*comparisons[method].tasks, comparisons[method].mean)[index]
-                known += (found.mean, found.low, found.high, found.p, found.adjusted)
-                known += (found.wins, found.ties, found.losses)
+            # A difference has a task and a number of trials, then the numbers in the order of the columns.
+            less = ("",) * 8 if method == BASELINE else astuple(differences[method][index])[2:]
+            known = (spread.trials, spread.mean, spread.deviation, time, *less)
             numbers = ("" if isinstance(value, float) and np.isnan(value) else value for value in known)
             writer.writerow((summary.dataset, task, method, *numbers))
     return text.getvalue()
-
-
-def where(missing: Missing, tasks: Sequence[str]) -> str:
-    """Name the tasks that have no result."""
-    return "all tasks" if set(missing.tasks) == set(tasks) else ", ".join(missing.tasks)
 
 
 def format_seconds(value: float) -> str:
@@ -161,27 +152,25 @@ def interval_text(found: Difference) -> str:
     return "" if np.isnan(found.low) else f"[{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
 
 
-def _accuracy_line(summary: Summary, task: str) -> tuple[Cell, ...]:
+def _accuracy_line(summary: Summary, task: str) -> tuple[str, ...]:
     spreads = {method: summary.spread(method, task) for method in summary.methods}
     best = max((spread.mean for method, spread in spreads.items() if method != ORACLE and spread.trials), default=1.0)
-    return line(
-        task,
-        *(
-            Cell(_accuracy_text(spread), method != ORACLE and spread.mean == best)
-            for method, spread in spreads.items()
-        ),
+    cells = (
+        strong_if(method != ORACLE and spread.mean == best, _accuracy_text(spread))
+        for method, spread in spreads.items()
     )
+    return task, *cells
 
 
-def _gain_cells(summary: Summary, rivals: Sequence[str]) -> list[Cell]:
+def _gain_cells(summary: Summary, rivals: Sequence[str]) -> list[str]:
     """*JMD* less each rival; tests are corrected over the rivals."""
     found = [summary.compare(OURS, rival).mean for rival in rivals]
     adjusted = holm([each.p for each in found])
     return [_difference_cell(replace(each, adjusted=p)) for each, p in zip(found, adjusted, strict=True)]
 
 
-def _difference_cell(found: Difference) -> Cell:
-    return Cell(f"{points_text(found.mean)} {interval_text(found)}".strip(), found.verdict != 0)
+def _difference_cell(found: Difference) -> str:
+    return strong_if(found.verdict != 0, f"{points_text(found.mean)} {interval_text(found)}".strip())
 
 
 def _p_text(found: Difference) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -21,11 +19,10 @@ from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables
 from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse.study.experiments.comparison import MEAN
-from manifuse.study.experiments.findings import VERDICTS, Finding
+from manifuse.study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
-from manifuse.study.experiments.statistics import BASELINE, OURS, Summary
+from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
 from manifuse.study.experiments.store import Row
-from manifuse.study.experiments.surface import Surface, roughness, surfaces_of
 from manifuse.study.experiments.toy import estimate_metrics
 
 #: The paper's figure of the hyperparameters shows attribute 3 of OSR.
@@ -44,17 +41,17 @@ TOY = JointDiffusion(
 TOY_SEED = 0
 
 
-def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surface]:
-    """Return the paper's surface (or else the first) and those requested, each from its first trial.
+def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Row]:
+    """Return the rows with the paper's surface (or else the first) and those requested, each from its first trial.
 
     Raises
     ------
     InputError
         If a requested surface, as ``"dataset/task"``, is not in the rows.
     """
-    first: dict[str, Surface] = {}
-    for surface in surfaces_of(rows):
-        first.setdefault(f"{surface.dataset}/{surface.task}", surface)
+    first: dict[str, Row] = {}
+    for row in with_surface(rows):
+        first.setdefault(f"{row.dataset}/{row.task}", row)
     if requested and not first:
         raise InputError(
             f"--surface {requested[0]} came, but no row has a surface; run 'manifuse reproduce' with JMD first."
@@ -64,18 +61,16 @@ def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Surfa
 
 
 def draw_figures(
-    summaries: Mapping[str, Summary], surfaces: Sequence[Surface], tick: Callable[[], None] = lambda: None
+    summaries: Mapping[str, Summary], surfaces: Sequence[Row], tick: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """Draw the results, the surfaces and the toy tasks, by names that files can have.
 
     The toy experiment runs for this; ``tick`` is called after each of its tasks.
     """
     figures = {"results": draw_results(list(summaries.values()))}
-    for surface in surfaces:
-        chosen, title = (surface.step_size, surface.weight_scale), _title(summaries, surface)
-        figures[_slug(f"surface-{surface.dataset}-{surface.task}")] = draw_surface(
-            surface.values, surface.step_sizes, surface.weight_scales, chosen, title=title
-        )
+    for row in surfaces:
+        figure = draw_surface(row.hyperparameters, title=_title(summaries, row))
+        figures[_slug(f"surface-{row.dataset}-{row.task}")] = figure
     toy = toy_tasks(np.random.default_rng(TOY_SEED))
     return {**figures, "toy": draw_toy(estimate_metrics(toy, TOY, TOY_SEED, tick=tick))}
 
@@ -85,7 +80,7 @@ def results_page(
     summaries: Mapping[str, Summary],
     findings: Sequence[Finding],
     deviations: Mapping[str, Sequence[str]],
-    surfaces: Sequence[Surface] = (),
+    surfaces: Sequence[Row] = (),
     figures: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return the page, as HTML with its figures and its style inside, or as Markdown without figures.
@@ -99,8 +94,8 @@ def results_page(
     findings : sequence of Finding
     deviations : mapping of str to sequence of str
         Of each experiment, sentences on how its data differ from the paper's.
-    surfaces : sequence of Surface
-        For HTML, those of the figures.
+    surfaces : sequence of Row
+        For HTML, the rows of the drawn surfaces.
     figures : mapping of str to figure
         For HTML, from `draw_figures`.
     """
@@ -110,13 +105,14 @@ def results_page(
         lead=lead(summaries, findings),
         gains=tables.gains_grid(summaries),
         findings=findings,
+        verdict_of=verdict_of,
         sections=[_section(summary, deviations.get(name, ())) for name, summary in summaries.items()],
         times=tables.times_grid(summaries),
         tpc_note=TPC_NOTE,
         tpc_time_note=TPC_TIME_NOTE,
         missing=tables.missing_grid(summaries),
         figures=list(figures.values()),
-        surfaces=[(_title(summaries, each), each.trial, roughness(each.values)) for each in surfaces],
+        surfaces=[(_title(summaries, each), each.trial, roughness(values_of(each))) for each in surfaces],
         toy={"tasks": TASKS, "seed": TOY_SEED},
     )
 
@@ -133,18 +129,6 @@ def results_files(summaries: Mapping[str, Summary], figures: Mapping[str, Any]) 
         files[f"{_slug(name)}-less-ind.tex"] = as_latex(tables.rivals_grid(summary)).encode()
     files["seconds.tex"] = as_latex(tables.times_grid(summaries)).encode()
     return files
-
-
-def rows_csv(rows: Sequence[Row]) -> bytes:
-    """Return rows as CSV."""
-    flat = [row.flat() for row in rows]
-    # Rows of different machines may have different provenance.
-    columns = list(dict.fromkeys(name for row in flat for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=columns, restval="")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue().encode()
 
 
 def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[str]:
@@ -164,7 +148,7 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
             f"JMD is significantly better than Ind on {better} of {len(tasks)} tasks, and significantly worse on "
             f"{worse}.",
         ]
-    verdicts = [finding.verdict for finding in findings]
+    verdicts = [verdict_of(finding.conditions) for finding in findings]
     counts = (f"{verdicts.count(name)} {name}" for name in VERDICTS if name in verdicts)
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
 
@@ -172,8 +156,6 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
 def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
     """What the page shows of one experiment."""
     counts = {method: summary.spread(method, MEAN).trials for method in summary.methods}
-    rankers = ", ".join(f"{ranker} {times} times" for ranker, times in summary.rankers.items())
-    versions = ", ".join(f"{name} {' and '.join(values)}" for name, values in summary.provenance.items())
     return {
         "title": summary.title,
         "protocol": summary.protocol.capitalize(),
@@ -186,12 +168,12 @@ def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
         "fewer": {method: count for method, count in counts.items() if count < len(summary.trials)},
         "has_tpc": any(method.startswith("TPC") for method in summary.methods),
         "deviations": deviations,
-        "origin": [f"Rankers that Ind chose: {rankers}."] * bool(rankers) + [f"Made by {versions}."] * bool(versions),
+        "origin": summary.origin,
     }
 
 
-def _title(summaries: Mapping[str, Summary], surface: Surface) -> str:
-    return f"{summaries[surface.dataset].title}, {surface.task}"
+def _title(summaries: Mapping[str, Summary], row: Row) -> str:
+    return f"{summaries[row.dataset].title}, {row.task}"
 
 
 def _slug(name: str) -> str:

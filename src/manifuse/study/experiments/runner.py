@@ -18,7 +18,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from manifuse.errors import require
-from manifuse.study.datasets.catalogue import load
+from manifuse.study.datasets.catalogue import CATALOGUE
+from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.engine import Each
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import FIRST_SEED, Experiment
@@ -169,7 +170,7 @@ def _measure(job: Job, rankers: Mapping[str, Rankers], about: Mapping[str, str])
         dataset, protocol = _load(job.experiment.dataset, job.folder), job.experiment.protocol
         trial = Trial(dataset, protocol, job.seed, Roles.draw(dataset, protocol, job.seed), rankers)
         about = {**about, "data": data_digest(dataset)}
-        return [_measure_one(job, name, trial.case(job.task), about) for name in job.methods]
+        return [_measure_one(job, name, Case(trial, job.task), about) for name in job.methods]
 
 
 def _measure_one(job: Job, name: str, case: Case, about: Mapping[str, str]) -> Row:
@@ -198,8 +199,10 @@ def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
 
 
-#: Every process reads a data set once while it works on it.
-_load = lru_cache(maxsize=1)(load)
+@lru_cache(maxsize=1)
+def _load(name: str, folder: Path) -> Dataset:
+    """Read a data set; every process reads it once while it works on it."""
+    return CATALOGUE[name].load(folder)
 
 
 @contextmanager

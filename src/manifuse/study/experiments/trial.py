@@ -11,13 +11,12 @@ import numpy as np
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.protocol import Protocol, Roles
 from manifuse.study.ranking.accuracy import ranking_accuracy
-from manifuse.study.ranking.selection import Selected, select_ranker
+from manifuse.study.ranking.selection import Candidate, best_family, select_ranker
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +25,15 @@ class Trained:
 
     Attributes
     ----------
-    selected : Selected
-        The best ranker of every family, and which family won.
+    families : mapping of str to Candidate
+        The best ranker of every family.
     scores : (n,) array
-        Scores of the winner on all rows of the dataset. A `Case` shows a method only a part of them.
+        Scores of the best ranker on all rows of the dataset. A `Case` shows a method only a part of them.
     seconds : float
         Wall time of the training.
     """
 
-    selected: Selected
+    families: Mapping[str, Candidate]
     scores: FloatArray
     seconds: float
 
@@ -53,8 +52,9 @@ def train_rankers(dataset: Dataset, roles: Roles, task: str, *, deep: bool) -> R
 
     def train(rows: IndexArray, validation: IndexArray) -> Trained:
         start = time.perf_counter()
-        selected = select_ranker((table[rows], labels[rows]), (table[validation], labels[validation]), deep=deep)
-        return Trained(selected, selected.ranker.predict(table), time.perf_counter() - start)
+        families = select_ranker((table[rows], labels[rows]), (table[validation], labels[validation]), deep=deep)
+        scores = families[best_family(families)].ranker.predict(table)
+        return Trained(families, scores, time.perf_counter() - start)
 
     main = train(roles.train[task], roles.validation)
     if roles.reference_train[task] is roles.train[task]:
@@ -93,15 +93,6 @@ class Trial:
             tick()
         return cls(dataset, protocol, seed, roles, rankers)
 
-    @property
-    def is_coupled(self) -> bool:
-        """Whether all predictors are known on all rows."""
-        return self.protocol.kind == "coupled"
-
-    def case(self, task: str) -> Case:
-        """Return one task of this trial, as a method sees it."""
-        return Case(self, task)
-
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -125,7 +116,7 @@ class Case:
     @cached_property
     def references(self) -> list[Observations]:
         """Tables of the other tasks' predictors, as the protocol has them."""
-        return self.tables_of_others(coupled=self.trial.is_coupled)
+        return self.tables_of_others(coupled=self.trial.protocol.kind == "coupled")
 
     def tables_of_others(self, *, coupled: bool) -> list[Observations]:
         """Return the other tasks' predictors, on the main rows without features or on the reference rows with them."""
@@ -135,11 +126,6 @@ class Case:
             features = None if coupled else trial.dataset.tasks[other].features[rows]
             tables.append(Observations(trial.rankers[other].reference.scores[rows], features, ids=rows, name=other))
         return tables
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The main table paired with the references."""
-        return Problem.of(self.main, self.references)
 
     @cached_property
     def rows(self) -> IndexArray:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError, require
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -17,14 +15,12 @@ from manifuse.study.ranking.accuracy import ranking_accuracy
 #: Widths of the hidden layers.
 HIDDEN = (64, 32)
 
-#: Share of the rows that decides when training stops, if no validation rows are given.
-VALIDATION_SHARE = 0.2
-
 #: Weights (k', k) and biases (k',) of every layer.
 Layers = list[tuple[FloatArray, FloatArray]]
 
 
-class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False)
+class DeepRanker:
     """Rank rows by a network that is trained on pairs with different labels and stopped early.
 
     A multilayer perceptron scores each row. The loss of a pair is ``log(1 + exp(-(f(x_i) - f(x_j))))`` where
@@ -43,7 +39,7 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     pairs : int
         Upper bound on the pairs of a step. If there are more, each step draws its own.
     random_state : int
-        Draws the first weights, the pairs and, if none are given, the validation rows.
+        Draws the first weights and the pairs.
 
     Attributes
     ----------
@@ -58,28 +54,19 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> X = np.arange(30.0)[:, None] / 30
-    >>> DeepRanker(epochs=50).fit(X, np.arange(30) // 10).predict(X).shape
+    >>> y = np.arange(30) // 10
+    >>> DeepRanker(epochs=50).fit(X, y, (X, y)).predict(X).shape
     (30,)
     """
 
-    def __init__(
-        self,
-        *,
-        rate: float = 6e-3,
-        decay: float = 1.0,
-        epochs: int = 300,
-        patience: int = 50,
-        pairs: int = 3_000,
-        random_state: int = 0,
-    ) -> None:
-        self.rate = rate
-        self.decay = decay
-        self.epochs = epochs
-        self.patience = patience
-        self.pairs = pairs
-        self.random_state = random_state
+    rate: float = 6e-3
+    decay: float = 1.0
+    epochs: int = 300
+    patience: int = 50
+    pairs: int = 3_000
+    random_state: int = 0
 
-    def fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any, validation: tuple[Any, Any]) -> Self:
         """Learn to order rows by their labels.
 
         Parameters
@@ -87,8 +74,8 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X : (l, d) array
         y : (l,) array of numbers
             Graded labels, larger is better.
-        validation : pair of arrays, optional
-            Features and labels that decide when training stops; by default a fifth of the rows.
+        validation : pair of arrays
+            Features and labels that decide when training stops.
 
         Raises
         ------
@@ -100,23 +87,8 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not (self.rate > 0 and self.decay >= 0 and self.epochs >= 1 and self.patience >= 1 and self.pairs >= 1):
             raise InputError(f"{self} came, but a positive rate and counts of at least 1 were expected.")
         torch = require("torch", extra="deep", purpose="The deep ranker")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        y = np.asarray(y, dtype=np.float64)
-        draws = check_random_state(self.random_state)
-        if validation is None:
-            left_out, kept = np.split(draws.permutation(len(X)), [max(1, int(VALIDATION_SHARE * len(X)))])
-            X, y, validation = X[kept], y[kept], (X[left_out], y[left_out])
-        self._train(torch, X, y, validation, draws)
-        return self
-
-    def predict(self, X: Any) -> FloatArray:
-        """Scores of rows, shape (q,); only their order and relative distances mean anything."""
-        check_is_fitted(self)
-        return _scores(self.layers_, validate_data(self, X, reset=False, dtype=np.float64))
-
-    def _train(
-        self, torch: Any, X: FloatArray, y: FloatArray, validation: tuple[Any, Any], draws: np.random.RandomState
-    ) -> None:
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        draws = np.random.RandomState(self.random_state)
         parameters = _draw_layers(torch, (X.shape[1], *HIDDEN, 1), draws)
         # A fused step is one call for all parameters; in networks this small the calls take most of the time.
         optimiser = torch.optim.AdamW(parameters, lr=self.rate, weight_decay=self.decay, fused=True)
@@ -138,6 +110,11 @@ class DeepRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if reached > best:
                 self.layers_, best, since = layers, reached, 0
         self.validation_accuracy_ = best
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Scores of rows, shape (q,); only their order and relative distances mean anything."""
+        return _scores(self.layers_, np.asarray(X, dtype=np.float64))
 
 
 def _draw_layers(torch: Any, widths: tuple[int, ...], draws: np.random.RandomState) -> list[Any]:

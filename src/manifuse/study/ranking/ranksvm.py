@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ KernelProduct = Callable[[FloatArray], FloatArray]
 STEPS = 100
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Rank rows by the squared hinge over all pairs with different labels (eq. 19-20).
 
@@ -62,16 +63,10 @@ class RankSVM(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(
-        self,
-        kernel: Literal["linear", "gaussian"] = "linear",
-        *,
-        penalty: float = 1.0,
-        width: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.penalty = penalty
-        self.width = width
+    kernel: Literal["linear", "gaussian"] = "linear"
+    _: KW_ONLY
+    penalty: float = 1.0
+    width: float | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn to order rows by their labels.

@@ -39,32 +39,9 @@ class Candidate:
         return {"decay": self.ranker.decay, "steps": self.ranker.steps_}
 
 
-@dataclass(frozen=True, eq=False)
-class Selected:
-    """The best ranker of each family.
-
-    Attributes
-    ----------
-    families : mapping of str to Candidate
-        ``"linear"``, ``"gaussian"`` and, on request, ``"deep"``.
-    """
-
-    families: Mapping[str, Candidate]
-
-    @property
-    def family(self) -> str:
-        """Name of the family with the best accuracy, the first of equals."""
-        return max(self.families, key=lambda name: self.families[name].validation_accuracy)
-
-    @property
-    def ranker(self) -> Ranker:
-        """The best ranker of all."""
-        return self.families[self.family].ranker
-
-
 def select_ranker(
     train: tuple[FloatArray, FloatArray], validation: tuple[FloatArray, FloatArray], *, deep: bool = False
-) -> Selected:
+) -> dict[str, Candidate]:
     """Fit rankers of every family over a grid, and keep the one of each that is best on the validation rows.
 
     Parameters
@@ -73,6 +50,11 @@ def select_ranker(
         Features (l, d) and graded labels (l,). Features should be standardised.
     deep : bool
         Whether the deep ranker competes; it needs torch.
+
+    Returns
+    -------
+    dict of str to Candidate
+        By the name of the family: ``"linear"``, ``"gaussian"`` and, on request, ``"deep"``.
     """
     X, y = train
     diagonal = float(np.mean(np.sum(X**2, axis=1)))
@@ -86,7 +68,12 @@ def select_ranker(
     }
     if deep:
         families["deep"] = [DeepRanker(decay=decay).fit(X, y, validation) for decay in DECAYS]
-    return Selected({name: _best(rankers, validation) for name, rankers in families.items()})
+    return {name: _best(rankers, validation) for name, rankers in families.items()}
+
+
+def best_family(families: Mapping[str, Candidate]) -> str:
+    """Return the name of the family with the best validation accuracy, the first of equals."""
+    return max(families, key=lambda name: families[name].validation_accuracy)
 
 
 def _best(rankers: Sequence[Ranker], validation: tuple[FloatArray, FloatArray]) -> Candidate:
