@@ -29,6 +29,7 @@ import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.setup import Setup
 from manifuse.study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent

@@ -143,20 +143,17 @@ class Bridges(Saved):
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         rows = len(self.graph.scales)
-        sides: dict[int, Anchor | Lookup] = {**self.anchors, **self.lookups}
-        if sorted(sides) != list(range(self.count)) or not sides:
+        if sorted([*self.anchors, *self.lookups]) != list(range(self.count)) or not self.count:
             raise ValueError("the references of the bridges are not numbered")
         if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
             raise ValueError("a bridge has fewer moments than its step needs")
         if bool(self.anchors) != (self.graph.neighbours > 0):
             raise ValueError("there are bridges without a graph, or a graph without bridges")
-        for number, side in sides.items():
-            pairs = side.main_rows
-            whole = pairs.shape == (rows,) or number in self.anchors
-            if not whole or pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max():
-                raise ValueError("the pairs of a bridge do not fit the main table")
-            if number in self.anchors and pairs.max() >= rows:
+        for pairs in (anchor.main_rows for anchor in self.anchors.values()):
+            if pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max() < rows:
                 raise ValueError("the pairs of a bridge are not rows of the main table")
+        if any(lookup.main_rows.shape != (rows,) for lookup in self.lookups.values()):
+            raise ValueError("a coupled reference does not fit the main table")
 
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""
