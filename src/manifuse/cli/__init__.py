@@ -1,1 +1,1 @@
-"""Floor 4: the command line."""
+"""The command line."""

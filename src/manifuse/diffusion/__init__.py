@@ -1,1 +1,1 @@
-"""Floor 1: the nouns of the paper."""
+"""The paper: tables, bridges, Algorithm 1, and rows that come later."""

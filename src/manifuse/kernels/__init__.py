@@ -1,1 +1,1 @@
-"""The lowest floor: functions of arrays that import nothing else of ours."""
+"""Functions of arrays that import nothing else of ours."""

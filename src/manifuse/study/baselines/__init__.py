@@ -1,1 +1,1 @@
-"""Floor 3: what the method is to be compared with."""
+"""What the method is compared with: one rival per file."""

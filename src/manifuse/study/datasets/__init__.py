@@ -1,1 +1,1 @@
-"""Floor 3: data, each set in its own file."""
+"""Data sets, one per file."""

@@ -1,1 +1,1 @@
-"""Floor 3, its top: protocols that put datasets, rankers and methods together."""
+"""Protocols, methods and rows: the paper's experiments."""

@@ -1,1 +1,1 @@
-"""Floor 3: rankers that make scores from labels."""
+"""Rankers that make scores from labels."""
