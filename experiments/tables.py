@@ -57,7 +57,8 @@ def main() -> None:
         "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
         "for nothing else.",
         "",
-        results_page("results.md", summaries, findings, deviations_of(summaries, folder)),
+        results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
+        "",
         *toy(read("toy")),
         *ablation(read("ablation")),
     ]
