@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.errors import MissingExtraError, find
+from manifuse.backends.host import Host
+from manifuse.backends.neighbours import Query
+from manifuse.errors import MissingExtraError
 
 
 def read_a_table(folder):
@@ -105,8 +107,10 @@ def open_a_page(folder):
 
 def compile_a_step(folder):
     # The step itself is held against SciPy in kernels/test_affinity.py.
+    import numba
+
     del folder
-    assert find("numba").njit(lambda number: number + 1)(1) == 2
+    assert numba.njit(lambda number: number + 1)(1) == 2
 
 
 #: For each extra, a module that it installs, and a use of it.
@@ -155,7 +159,9 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
 def test_an_extra_that_only_makes_things_faster_is_not_required(extra, monkeypatch):
     module, _ = USES[extra]
     monkeypatch.setitem(sys.modules, module, None)
-    assert find(module) is None
+    host, rng = Host(compiled_rows=0), np.random.default_rng(0)
+    neighbours = host.search(rng.random((50, 2)), Query(4, True), rng)
+    assert not host.graph(neighbours, 4).affinity(np.zeros(50), np.inf).pairwise
 
 
 def test_every_extra_is_tried():

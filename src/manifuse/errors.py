@@ -10,7 +10,6 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import TypeVar
 
@@ -113,11 +112,6 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]'"
         ) from error
-
-
-def find(module: str) -> ModuleType | None:
-    """Import an optional dependency that only makes things faster; return None if it is not installed."""
-    return import_module(module) if find_spec(module) is not None else None
 
 
 def demand(kind: type, *values: object) -> None:

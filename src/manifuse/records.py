@@ -45,7 +45,6 @@ class Saved:
 
     def check(self) -> None:
         """Refuse values that do not fit together with a ``ValueError``; by default they all do."""
-        return
 
 
 def write(value: Any) -> Any:

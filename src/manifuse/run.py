@@ -92,12 +92,10 @@ def refine(
     problem = Problem.of(main, references)
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
-    score = None
-    if labels is not None:
-        demand(RankLabels, labels)
-        score = score_of(labels, main, regression=method.is_regression)
+    score = None if labels is None else score_of(labels, main, regression=method.is_regression)
     method.grid(labelled=score is not None)
-    backend = _backend_of(main) if backend is None else backend
+    if backend is None:
+        backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
     prepared = prepare(problem, method, score, seed, backend)
     path = diffuse(prepared.problem, prepared.bridges, prepared.active, score)
@@ -117,8 +115,3 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(f"rng={rng!r} came, but a whole number or a numpy.random.Generator was expected.")
     return int(np.random.default_rng(rng).integers(2**63))
-
-
-def _backend_of(main: Observations) -> Backend:
-    """The device of the tensors of a table, else this machine."""
-    return Host() if main.device is None else Torch(main.device)

@@ -132,5 +132,5 @@ def test_large_tables_use_compiled_steps_if_numba_is_installed(rng, monkeypatch)
     assert mf.Host(compiled_rows=51).graph(neighbours, 4).affinity(np.zeros(50), np.inf)._pair_step is None
     graph = mf.Host(compiled_rows=50).graph(neighbours, 4)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is pair_step(numba)
-    monkeypatch.setattr(host_module, "find", lambda module: None)
+    monkeypatch.setattr(host_module, "find_spec", lambda module: None)
     assert graph.affinity(np.zeros(50), np.inf)._pair_step is None

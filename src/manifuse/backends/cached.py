@@ -60,7 +60,7 @@ class Cached(Backend):
         count = min(query.count, len(features) - 1)
         path = self.folder / f"neighbours-{self._key(features, query)}.npz"
         known = _read(path, len(features), query.standardised) if path.exists() else None
-        if known is not None and known.count >= count:
+        if known is not None and known.indices.shape[1] >= count:
             warn_of_recall(known.recall, query.name)
             return Neighbours(known.indices[:, :count], known.distances[:, :count], known.recall, query.standardised)
         found = self.backend.search(features, query, rng)
@@ -87,14 +87,8 @@ class Cached(Backend):
         return self.backend.free_memory()
 
     def _key(self, features: FloatArray, query: Query) -> str:
-        what = (
-            FORMAT,
-            type(self.backend).__name__,
-            features.shape,
-            features.dtype.str,
-            query.standardised,
-            query.search,
-        )
+        search = (query.standardised, query.search, type(self.backend).__name__)
+        what = (FORMAT, *search, features.shape, features.dtype.str)
         digest = hashlib.blake2b(repr(what).encode(), digest_size=16)
         for rows in blocks_of(features):
             digest.update(np.ascontiguousarray(features[rows]).data)
@@ -120,12 +114,8 @@ def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
     try:
         arrays = read_archive(path)
         indices, distances, recall = arrays["indices"], arrays["distances"], float(arrays["recall"])
-        fits = (
-            indices.ndim == 2
-            and indices.shape == distances.shape
-            and len(indices) == rows
-            and indices.dtype.kind == "i"
-        )
+        is_table = indices.ndim == 2 and indices.shape == distances.shape
+        fits = is_table and len(indices) == rows and indices.dtype.kind == "i"
         if not fits or not 0 <= indices.min() <= indices.max() < rows or not np.all(np.isfinite(distances)):
             raise ValueError("its parts do not fit together")
     except (InputError, KeyError, ValueError, TypeError) as error:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 
 from manifuse.backends.backend import Backend, FeatureGraph, StoredGraph
 from manifuse.backends.compiled import PairStep, pair_step
 from manifuse.backends.neighbours import Neighbours, Query, Scaling, warn_of_recall
-from manifuse.errors import find, require
+from manifuse.errors import require
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks
@@ -126,8 +128,8 @@ class HostGraph(FeatureGraph):
         weights, inside = self._graph.weights, self._inside(predictions)
         degrees = joint_degrees(weights, inside, scale, threads=threads())
         matrix = normalised_affinity(weights, inside, scale, degrees, threads=threads())
-        numba = find("numba") if self._is_compiled else None
-        compiled = None if numba is None else pair_step(numba)
+        available = self._is_compiled and find_spec("numba") is not None
+        compiled = pair_step(import_module("numba")) if available else None
         return SparseAffinity(matrix, self._graph.order, threads=threads(), pair_step=compiled)
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:

@@ -117,11 +117,6 @@ class Neighbours:
     recall: float
     standardised: bool | None
 
-    @property
-    def count(self) -> int:
-        """Neighbours of every row (N)."""
-        return int(self.indices.shape[1])
-
 
 def warn_of_recall(recall: float, name: str) -> None:
     """Warn of a search that missed too many neighbours."""

@@ -113,7 +113,7 @@ class Observations(Saved):
         width = 0 if self.table is None else self.table.shape[1]
         features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
         if self.neighbours is not None:
-            features = f"{self.neighbours.count} neighbours each"
+            features = f"{self.neighbours.indices.shape[1]} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
     def to_record(self) -> dict[str, Any]:

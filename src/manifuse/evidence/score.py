@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import locate
-from manifuse.errors import InputError
+from manifuse.errors import InputError, demand
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.records import Saved
@@ -190,6 +190,7 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     InputError
         If the main table lacks a label's id, or ordered pairs come for a regression.
     """
+    demand(RankLabels, labels)
     rows, known = locate(labels.keys, main.keys)
     if not known.all():
         unknown = labels.keys[~known]

@@ -9,6 +9,9 @@ from manifuse.diffusion.reason import Reason
 from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray
 
+#: Reasons for which the main predictor comes back unchanged.
+UNCHANGED = (Reason.NO_REFERENCE, Reason.NOTHING_BETTER, Reason.GAIN_UNCERTAIN)
+
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -47,9 +50,7 @@ def judge(path: Path, active: FloatArray, gain: Gain | None, *, presmoothed: boo
     if not len(path.coefficients):
         reason = Reason.SMOOTHED_ONLY if presmoothed else Reason.NOTHING_BETTER
     if not active.any():
-        return Verdict(False, Reason.NO_REFERENCE, gain)
-    if reason is Reason.NOTHING_BETTER:
-        return Verdict(False, reason, gain)
-    if gain is not None and safeguarded and not gain.is_certain:
-        return Verdict(False, Reason.GAIN_UNCERTAIN, gain)
-    return Verdict(True, reason, gain)
+        reason = Reason.NO_REFERENCE
+    elif reason is not Reason.NOTHING_BETTER and safeguarded and gain is not None and not gain.is_certain:
+        reason = Reason.GAIN_UNCERTAIN
+    return Verdict(reason not in UNCHANGED, reason, gain)
