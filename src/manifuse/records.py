@@ -155,8 +155,8 @@ def _read_sparse(value: Any) -> sparse.csr_array:
         raise TypeError("a sparse matrix has other numbers than floats and row numbers")
     matrix = sparse.csr_array((data, indices, starts), shape=(len(starts) - 1, len(starts) - 1))
     matrix.check_format(full_check=True)
-    if not is_amount(data):
-        raise ValueError("a sparse matrix has numbers below 0")
+    if not is_amount(data) or np.any(np.diff(starts) < 0):
+        raise ValueError("a sparse matrix has numbers below 0, or row pointers that fall")
     return matrix
 
 
