@@ -25,7 +25,7 @@ class Origin:
     dtype : object
         The dtype of results. Floating types of 32 bits and more are kept. Shorter floats become 32-bit floats. Every
         other type becomes 64-bit floats.
-    place : object
+    implementation : object
         A tensor's device, or the implementation behind a series.
     name : str
         The name of a series.
@@ -35,7 +35,7 @@ class Origin:
 
     library: Literal["numpy", "torch", "series"]
     dtype: Any
-    place: Any = None
+    implementation: Any = None
     name: str = ""
     index: Any = None
 
@@ -59,9 +59,9 @@ class Origin:
     def restore(self, numbers: FloatArray, rows: IndexArray) -> Any:
         """Return ``numbers`` (n,), which belong to ``rows`` (n,) of the input, as an array of the input's library."""
         if self.library == "torch":
-            return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.place)
+            return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.implementation)
         if self.library == "series":
-            series = nw.new_series(self.name, numbers, self.dtype, backend=self.place)
+            series = nw.new_series(self.name, numbers, self.dtype, backend=self.implementation)
             if self.index is not None:
                 series = nw.maybe_set_index(series, index=self.index[rows])
             return series.to_native()

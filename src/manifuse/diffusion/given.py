@@ -52,9 +52,9 @@ def given_neighbours(given: Any, rows: int, *, name: str) -> Neighbours:
     keys, distances = keys[first], distances[order][first]
     # If two rows name each other, both get the smaller of the two distances, so that the graph is symmetric.
     other_way = keys % rows * rows + keys // rows
-    places = np.minimum(np.searchsorted(keys, other_way), max(len(keys) - 1, 0))
-    mutual = keys[places] == other_way
-    distances = np.where(mutual, np.minimum(distances, distances[places]), distances)
+    positions = np.minimum(np.searchsorted(keys, other_way), max(len(keys) - 1, 0))
+    mutual = keys[positions] == other_way
+    distances = np.where(mutual, np.minimum(distances, distances[positions]), distances)
     start, indices = keys // rows, keys % rows
     count = int(np.bincount(start, minlength=rows).min())
     if count == 0:

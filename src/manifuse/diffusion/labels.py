@@ -83,9 +83,9 @@ class RankLabels:
         if clash is not None:
             raise InputError(f"The labels put {clash[0]!r} both above and below {clash[1]!r}; keep one of the two.")
         labels = cls.__new__(cls)
-        labels.keys, places = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
+        labels.keys, positions = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
         labels.grades = None
-        labels.better, labels.worse = places[: len(above)], places[len(above) :]
+        labels.better, labels.worse = positions[: len(above)], positions[len(above) :]
         if not _is_an_order(labels.better, labels.worse, len(labels.keys)):
             warnings.warn(
                 "The labels go in a circle, such as a above b above c above a, so they cannot all be right; leave out "

@@ -64,7 +64,7 @@ def pairs_within(
     """
     n = len(scores)
     rows = np.argsort(scores, kind="stable")
-    places, blocks = np.arange(n), np.sort(grades)
+    positions, blocks = np.arange(n), np.sort(grades)
     current = grades[rows]
     reach = np.searchsorted(scores[rows], scores[rows] - margin, side=side)
     parts: list[tuple[IndexArray, IndexArray, IndexArray, IndexArray]] = []
@@ -79,8 +79,10 @@ def pairs_within(
         inside = zeros[stop] - zeros[start]
         target, reach = (
             start
-            + np.where(ones, inside + (place - start) - (zeros[place] - zeros[start]), zeros[place] - zeros[start])
-            for place in (places, reach)
+            + np.where(
+                ones, inside + (position - start) - (zeros[position] - zeros[start]), zeros[position] - zeros[start]
+            )
+            for position in (positions, reach)
         )
         order = np.argsort(target)  # the inverse of a permutation
         rows, current, reach = rows[order], current[order], reach[order]
@@ -158,18 +160,18 @@ def _ascents(sequences: IndexArray) -> FloatArray:
     before it. So one sum of positions counts all pairs that differ first at this bit.
     """
     blocks = np.sort(sequences[0])
-    places = np.arange(len(blocks), dtype=np.float64)
+    positions = np.arange(len(blocks), dtype=np.float64)
     pairs = np.zeros(len(sequences))
     for bit in reversed(range(int(blocks[-1]).bit_length())):
         above, here = blocks >> (bit + 1), blocks >> bit
-        leftmost = places + np.searchsorted(above, above) - np.searchsorted(here, here)
-        pairs += ((sequences >> bit) & 1) @ places - leftmost[(here & 1) == 1].sum()
+        leftmost = positions + np.searchsorted(above, above) - np.searchsorted(here, here)
+        pairs += ((sequences >> bit) & 1) @ positions - leftmost[(here & 1) == 1].sum()
         if bit > 0:
             parted = np.argsort(sequences >> bit, axis=1, kind="stable")
             sequences = np.take_along_axis(sequences, parted, axis=1)
     return pairs
 
 
-def _gather(places: IndexArray, values: FloatArray, size: int) -> FloatArray:
-    """Sum the values that have the same place, shape (size,)."""
-    return np.bincount(places, values, minlength=size).astype(np.float64, copy=False)
+def _gather(positions: IndexArray, values: FloatArray, size: int) -> FloatArray:
+    """Sum the values that have the same position, shape (size,)."""
+    return np.bincount(positions, values, minlength=size).astype(np.float64, copy=False)

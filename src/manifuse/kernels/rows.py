@@ -55,9 +55,9 @@ def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
     above = matrix.data > threshold[rows]
     level = matrix.data == threshold[rows]
     # How many entries equal to the threshold each row still has room for; lower columns come first.
-    places = count - np.bincount(rows[above], minlength=len(sizes))
-    turn = np.append(0, np.cumsum(level))
-    kept = above | (level & (turn[1:] - turn[matrix.indptr[rows]] <= places[rows]))
+    slots = count - np.bincount(rows[above], minlength=len(sizes))
+    ranked = np.append(0, np.cumsum(level))
+    kept = above | (level & (ranked[1:] - ranked[matrix.indptr[rows]] <= slots[rows]))
     indptr = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(sizes))))
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
 
