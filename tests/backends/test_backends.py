@@ -220,8 +220,8 @@ def clusters(rng, apart):
 @pytest.mark.parametrize("apart, scale", [(1e4, 1.0), (1e6, 1.0), (0.0, 1e-25), (0.0, 1e25), (0.0, 1e60)])
 def test_torch_finds_neighbours_far_from_the_mean(standardised, apart, scale, rng):
     features = scale * clusters(rng, apart)
-    places, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
-    here, there = (place.search(features, query, np.random.default_rng(0)) for place in places)
+    backends, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
+    here, there = (backend.search(features, query, np.random.default_rng(0)) for backend in backends)
     np.testing.assert_allclose(there.distances, here.distances, rtol=1e-6)
     assert there.recall == 1.0
 
@@ -234,14 +234,14 @@ def test_a_search_by_torch_with_low_recall_warns(rng, monkeypatch):
         mf.Torch("cpu").search(clusters(rng, 0.0), Query(5, True), rng)
 
 
-@pytest.mark.parametrize("place", [mf.Host(), mf.Torch("cpu")])
-def test_neighbours_named_twice_or_at_two_distances_make_a_symmetric_graph(place, rng):
+@pytest.mark.parametrize("backend", [mf.Host(), mf.Torch("cpu")])
+def test_neighbours_named_twice_or_at_two_distances_make_a_symmetric_graph(backend, rng):
     distances = rng.uniform(1.0, 2.0, (50, 3))
     indices = (np.arange(50)[:, None] + np.array([1, -1, 1])) % 50
     given = mf.Observations(rng.random(50), ids=range(50), neighbours=(distances, indices)).neighbours
-    assert given.count == 2
+    assert given.indices.shape[1] == 2
     assert (np.diff(np.sort(given.indices, axis=1)) > 0).all()
-    matrix = place.graph(given, 2).affinity(np.zeros(50), np.inf).matrix().toarray()
+    matrix = backend.graph(given, 2).affinity(np.zeros(50), np.inf).matrix().toarray()
     np.testing.assert_array_equal(matrix, matrix.T)
     nearest = np.minimum(distances[:, 0], distances[:, 2])
     expected = np.minimum(nearest[0], distances[1, 1]) ** 2

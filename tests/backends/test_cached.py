@@ -37,8 +37,8 @@ def features(rng):
     return rng.standard_normal((40, 3))
 
 
-def search(place, features, count=5, standardised=True, search="auto"):
-    return place.search(features, Query(count, standardised, "it", search), np.random.default_rng(0))
+def search(backend, features, count=5, standardised=True, search="auto"):
+    return backend.search(features, Query(count, standardised, "it", search), np.random.default_rng(0))
 
 
 def test_a_kept_search_serves_requests_for_fewer_neighbours(features, tmp_path):
@@ -56,7 +56,7 @@ def test_a_kept_search_serves_requests_for_fewer_neighbours(features, tmp_path):
 
 def test_another_table_or_kind_of_search_is_searched_again(features, tmp_path):
     counting = Counting()
-    place = mf.Cached(counting, tmp_path)
+    backend = mf.Cached(counting, tmp_path)
     changed = features.copy()
     changed[39, 2] += 1e-15
     for table, options in (
@@ -67,7 +67,7 @@ def test_another_table_or_kind_of_search_is_searched_again(features, tmp_path):
         (features, {"standardised": False}),
         (features, {"search": "exact"}),
     ):
-        search(place, table, **options)
+        search(backend, table, **options)
     assert len(counting.asked) == 6
 
 
@@ -80,17 +80,17 @@ def test_a_table_that_is_not_stored_row_by_row_is_the_same_table(features, tmp_p
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])
 def test_a_damaged_file_warns_and_the_search_is_done_again(features, tmp_path, content):
-    place = mf.Cached(mf.Host(), tmp_path)
-    before = search(place, features)
+    backend = mf.Cached(mf.Host(), tmp_path)
+    before = search(backend, features)
     (path,) = tmp_path.iterdir()
     if content is None:
         np.savez(path, indices=before.indices + 40, distances=before.distances, recall=1.0)
     else:
         path.write_bytes(content)
     with pytest.warns(mf.ManifuseWarning, match="cannot be used .* the search is done again"):
-        after = search(place, features)
+        after = search(backend, features)
     np.testing.assert_array_equal(after.indices, before.indices)
-    np.testing.assert_array_equal(search(place, features).indices, before.indices)
+    np.testing.assert_array_equal(search(backend, features).indices, before.indices)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
@@ -110,10 +110,10 @@ def test_a_kept_search_of_low_recall_warns_again_and_an_unkept_search_is_used(fe
         def search(self, *arguments, **options):
             return replace(self.host.search(*arguments, **options), recall=0.5)
 
-    place = mf.Cached(Poor(), tmp_path / "kept")
-    search(place, features)
+    backend = mf.Cached(Poor(), tmp_path / "kept")
+    search(backend, features)
     with pytest.warns(mf.ManifuseWarning, match="found 50% of the true neighbours"):
-        search(place, features)
+        search(backend, features)
     shutil.rmtree(tmp_path / "kept")
     with pytest.warns(mf.ManifuseWarning, match="could not be kept: .* cannot be written"):
-        assert search(place, features).count == 5
+        assert search(backend, features).indices.shape[1] == 5
