@@ -186,7 +186,7 @@ def models(tmp_path_factory):
     saved = []
     for features, labelled in ((True, True), (True, False), (False, False)):
         case = draw(0, rows=40, pairs=15 if features else 40, references=2, features=features)
-        method = mf.JointDiffusion(ignore_chance=False, safeguarded=False)
+        method = mf.JointDiffusion(ignore_chance=False, safeguarded=False, rounds=3)
         path = tmp_path_factory.mktemp("saved") / "model.npz"
         mf.save(mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0), path)
         table = None if case.main.table is None else case.main.table[:3] + 0.02

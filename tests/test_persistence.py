@@ -195,7 +195,8 @@ def refusal_of(function):
 def test_of_many_forged_files_each_is_refused_or_works(seed, tmp_path):
     """A forged file is refused in one sentence, or it applies without any other error."""
     case, rng = draw(seed, rows=60, pairs=40, features=seed % 2 == 0), np.random.default_rng(seed)
-    mf.save(mf.refine(case.main, case.references, case.labels(), rng=0), tmp_path / "model.npz")
+    method = mf.JointDiffusion(rounds=3)
+    mf.save(mf.refine(case.main, case.references, case.labels(), method, rng=0), tmp_path / "model.npz")
     original, refused, accepted = (tmp_path / "model.npz").read_bytes(), 0, 0
     for _ in range(500):
         (tmp_path / "model.npz").write_bytes(original)
