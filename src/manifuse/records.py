@@ -1,7 +1,7 @@
 """Records: nouns as named arrays and plain values, which a file can hold, and back.
 
-`write` turns a dataclass into a dictionary by the names of its fields; `read` makes it again by the annotations of its
-fields, and refuses everything else. A file holds no name of a class, and nothing in it can make code run.
+`write` turns a dataclass into a dictionary by the names of its fields. `read` makes the dataclass again by the
+annotations of its fields, and refuses everything else. A file holds no name of a class, and nothing in it can make code run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 class Saved:
     """A noun that files can hold.
 
-    A dataclass needs no more than this base: its fields are what a file holds. A noun whose form in a file is another
-    overrides `to_record` and `from_record`.
+    For most dataclasses this base is enough: a file holds their fields. A noun that a file holds in another form has
+    its own `to_record` and `from_record`.
     """
 
     def to_record(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def write(value: Any) -> Any:
 
 
 def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Read the fields of a dataclass by their annotations, those that are omitted aside; see `Saved.from_record`."""
+    """Read the fields of a dataclass by their annotations, except those to ``omit``; see `Saved.from_record`."""
     hints = typing.get_type_hints(kind)
     names = [field.name for field in fields(kind) if field.name not in omit]
     if not isinstance(record, Mapping) or set(names) != record.keys():

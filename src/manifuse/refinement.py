@@ -23,7 +23,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
 
-#: Fields of a refinement that stand in no file: the container of the predictions, and what the fit has too.
+#: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
 NOT_SAVED = ("predictions", "main", "method")
 
 
