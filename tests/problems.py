@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import manifuse as mf
+from manifuse.backends.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,27 @@ def remade(table: mf.Observations, **changes: object) -> mf.Observations:
     """Return the same table with some arguments changed."""
     given = {"predictions": table.scores, "features": table.table, "ids": table.keys, "name": table.name} | changes
     return mf.Observations(given.pop("predictions"), given.pop("features"), **given)
+
+
+class Counting(Backend):
+    """The host, with the rows and the neighbours of each search that it did."""
+
+    def __init__(self) -> None:
+        self.host, self.rows, self.counts = mf.Host(), [], []
+
+    def search(self, features, query, rng):
+        self.rows.append(len(features))
+        self.counts.append(query.count)
+        return self.host.search(features, query, rng)
+
+    def graph(self, *arguments):
+        return self.host.graph(*arguments)
+
+    def search_bytes(self, features):
+        return 0
+
+    def edge_bytes(self, rows):
+        return 0
+
+    def free_memory(self):
+        return None

@@ -1,7 +1,8 @@
 """Records: nouns as named arrays and plain values, which a file can hold, and back.
 
 `write` turns a dataclass into a dictionary by the names of its fields. `read` makes the dataclass again by the
-annotations of its fields, and refuses everything else. A file holds no name of a class, and nothing in it can make code run.
+annotations of its fields, and refuses everything else. A file holds no name of a class, and nothing in it can make
+code run.
 """
 
 from __future__ import annotations

@@ -3,33 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.problems import Counting
 
 import manifuse as mf
-from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
-
-
-class Counting(Backend):
-    """The host, with a list of the searches that it did."""
-
-    def __init__(self):
-        self.host, self.asked = mf.Host(), []
-
-    def search(self, features, query, rng):
-        self.asked.append(query.count)
-        return self.host.search(features, query, rng)
-
-    def graph(self, *arguments):
-        return self.host.graph(*arguments)
-
-    def search_bytes(self, features):
-        return 0
-
-    def edge_bytes(self, rows):
-        return 0
-
-    def free_memory(self):
-        return None
 
 
 @pytest.fixture
@@ -45,13 +22,13 @@ def test_a_kept_search_serves_requests_for_fewer_neighbours(features, tmp_path):
     counting = Counting()
     first = search(mf.Cached(counting, tmp_path / "kept"), features, 7)
     again = search(mf.Cached(counting, tmp_path / "kept"), features.copy(), 4)
-    assert counting.asked == [7]
+    assert counting.counts == [7]
     np.testing.assert_array_equal(again.indices, first.indices[:, :4])
     np.testing.assert_array_equal(again.distances, first.distances[:, :4])
     assert (again.recall, again.standardised) == (1.0, True)
     search(mf.Cached(counting, tmp_path / "kept"), features, 9)
     search(mf.Cached(counting, tmp_path / "kept"), features, 9)
-    assert counting.asked == [7, 9]
+    assert counting.counts == [7, 9]
 
 
 def test_another_table_or_kind_of_search_is_searched_again(features, tmp_path):
@@ -68,14 +45,14 @@ def test_another_table_or_kind_of_search_is_searched_again(features, tmp_path):
         (features, {"search": "exact"}),
     ):
         search(backend, table, **options)
-    assert len(counting.asked) == 6
+    assert len(counting.counts) == 6
 
 
 def test_a_table_that_is_not_stored_row_by_row_is_the_same_table(features, tmp_path):
     counting = Counting()
     search(mf.Cached(counting, tmp_path), features)
     search(mf.Cached(counting, tmp_path), np.asfortranarray(features))
-    assert len(counting.asked) == 1
+    assert len(counting.counts) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])

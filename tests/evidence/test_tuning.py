@@ -2,10 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.problems import draw, remade
+from tests.problems import Counting, draw, remade
 
 import manifuse as mf
-from manifuse.backends.backend import Backend
 from manifuse.diffusion import problem as problem_module
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.problem import Problem
@@ -38,29 +37,6 @@ def build(problem, setting, method):
 
 def pairs_of(problem):
     return {number: reference.main_rows for number, reference in problem.bridged.items()}
-
-
-class Counting(Backend):
-    """The host, with the number of rows of each search."""
-
-    def __init__(self):
-        self.host, self.sizes = mf.Host(), []
-
-    def search(self, features, *arguments, **options):
-        self.sizes.append(len(features))
-        return self.host.search(features, *arguments, **options)
-
-    def graph(self, *arguments):
-        return self.host.graph(*arguments)
-
-    def search_bytes(self, features):
-        return 0
-
-    def edge_bytes(self, rows):
-        return 0
-
-    def free_memory(self):
-        return None
 
 
 def problem_of(seed=0, **options):
@@ -192,7 +168,7 @@ def test_a_sample_of_large_tables_chooses_their_scaling_and_each_is_searched_onc
     monkeypatch.setattr(problem_module, "SAMPLED", 200)
     tuned = choose(problem, mf.JointDiffusion(), 0, backend)
     assert tuned.tables.standardised() == every.tables.standardised() == (True, False, None)
-    assert sorted(backend.sizes) == [200] * 4 + [400] * 2
+    assert sorted(backend.rows) == [200] * 4 + [400] * 2
 
 
 def test_a_sample_keeps_all_pairs_as_they_are():
