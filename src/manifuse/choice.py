@@ -7,7 +7,6 @@ from typing import Any
 
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import Setting
-from manifuse.diffusion.presmoothing import SmoothingSetting
 from manifuse.evidence.tuning import Trial
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
@@ -34,8 +33,8 @@ class Choice(Saved):
         Best score of every cell in the first round; None without labels.
     trials : tuple of Trial
         Settings tried, with the criterion of each; empty if there was nothing to choose.
-    presmoothing : SmoothingSetting or None
-        How the main predictor was smoothed before the diffusion; None if it was not.
+    share : float
+        Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
     """
 
     setting: Setting
@@ -47,12 +46,12 @@ class Choice(Saved):
     weight_scales: tuple[float, ...]
     surface: FloatArray | None
     trials: tuple[Trial, ...]
-    presmoothing: SmoothingSetting | None
+    share: float
 
     @classmethod
-    def of(cls, prepared: Prepared, path: Path) -> Choice:
+    def of(cls, prepared: Prepared, path: Path, share: float) -> Choice:
         """Collect what was chosen before and during the diffusion."""
-        step_sizes, weight_scales = prepared.setup.method.grid(labelled=prepared.score is not None)
+        step_sizes, weight_scales = prepared.setup.method.grid(labelled=prepared.labels_tune)
         return cls(
             setting=prepared.bridges.setting,
             standardised=prepared.tables.standardised(),
@@ -63,7 +62,7 @@ class Choice(Saved):
             weight_scales=weight_scales,
             surface=path.surface,
             trials=prepared.trials,
-            presmoothing=None if prepared.presmoothing is None else prepared.presmoothing.setting,
+            share=share,
         )
 
     def check(self) -> None:
@@ -74,5 +73,5 @@ class Choice(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hyperparameters that were used, as JSON can hold them."""
-        used = ("standardised", "recall", "step_size", "weight_scale", "presmoothing")
+        used = ("standardised", "recall", "step_size", "weight_scale", "share")
         return {**write(self.setting), **{name: write(getattr(self, name)) for name in used}}

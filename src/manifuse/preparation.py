@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from manifuse.backends.backend import Backend
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.footprint import demand_memory
-from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.presmoothing import Presmoothing
+from manifuse.diffusion.own_smoothing import Smoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.presmoothing_choice import neighbours_to_search, presmooth
+from manifuse.evidence.consultation import smooth_own
 from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
 from manifuse.evidence.tuning import Trial, choose_bridges, scalings_to_try
@@ -28,10 +26,11 @@ class Prepared:
     Attributes
     ----------
     setup : Setup
-        What the run was given; its problem starts from the presmoothed scores.
+        What the run was given.
     score : Score or None
         What the labels measure.
-    presmoothing : Presmoothing or None
+    smoothing : Smoothing or None
+        The main predictor over its own graph, if labels or references are to teach.
     bridges : Bridges
         Under the best setting.
     tables : NeighbourTables
@@ -46,7 +45,7 @@ class Prepared:
 
     setup: Setup
     score: Score | None
-    presmoothing: Presmoothing | None
+    smoothing: Smoothing | None
     bridges: Bridges
     tables: NeighbourTables
     trials: tuple[Trial, ...]
@@ -55,18 +54,13 @@ class Prepared:
 
     @property
     def problem(self) -> Problem:
-        """The problem, started from the presmoothed scores."""
+        """The problem, started from the main predictor as it came."""
         return self.setup.problem
 
-    def fit(self, path: Path) -> Fit:
-        """Return what later rows need of this run and of the diffusion that followed."""
-        return Fit(
-            main=self.problem.main,
-            start=self.problem.start,
-            bridges=self.bridges.on_host(),
-            coefficients=path.coefficients,
-            presmoothing=None if self.presmoothing is None else self.presmoothing.on_host(),
-        )
+    @property
+    def labels_tune(self) -> bool:
+        """Whether labels choose the step size and the weight scale of the f-diffusion, and teach nothing."""
+        return self.score is not None and not self.setup.method.learning
 
 
 def prepare(
@@ -77,7 +71,7 @@ def prepare(
     backend: Backend,
     tell: Callable[[str], None] = lambda doing: None,
 ) -> Prepared:
-    """Search neighbours, presmooth, choose and build bridges, and measure what the pairs say of each reference.
+    """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
 
     Parameters
     ----------
@@ -99,15 +93,12 @@ def prepare(
         If the neighbour search needs a library that is not installed.
     """
     setup = Setup(problem, method, seed, backend)
-    demand_memory(setup, presmoothing_neighbours=neighbours_to_search(setup, score))
-    tell("Searching neighbours")
-    scalings = scalings_to_try(setup)
-    presmoothing, searched = presmooth(setup, score, scalings)
-    if presmoothing is not None:
-        setup = replace(setup, problem=problem.starting_from(presmoothing.smoothed()))
+    searches_alone = method.learning and score is not None and not problem.bridged and problem.main.has_graph
+    demand_memory(setup, own_graph=searches_alone)
     tell("Searching neighbours, making graphs and building bridges")
-    tuned = choose_bridges(setup, scalings, searched)
+    tuned = choose_bridges(setup, scalings_to_try(setup))
     tell("Predicting the held-out pairs")
-    evidence = weigh_pairs(setup.problem, tuned.bridges, tuned.folds, seed)
-    active = active_references(setup.problem, evidence, method)
-    return Prepared(setup, score, presmoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
+    evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
+    active = active_references(problem, evidence, method)
+    smoothing = smooth_own(setup, tuned.bridges, labelled=score is not None) if method.learning else None
+    return Prepared(setup, score, smoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)

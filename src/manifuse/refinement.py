@@ -7,24 +7,46 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from manifuse.choice import Choice
-from manifuse.diffusion.fit import Fit
-from manifuse.diffusion.joint import Path, Step
+from manifuse.conclusion import Conclusion
+from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import locate
 from manifuse.diffusion.reason import Reason
-from manifuse.errors import demand
+from manifuse.errors import InputError, demand
+from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.relevance import Relevance, final_weights, relevance_of
 from manifuse.evidence.score import Gain
-from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
+from manifuse.refiner import Refiner
 
 #: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
 NOT_SAVED = ("predictions", "main", "method")
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Rows that came later, refined.
+
+    Attributes
+    ----------
+    predictions : array, series or tensor (q,)
+        In the library of the later rows.
+    support : (q,) array
+        As `Refinement.support`.
+    errors : (q,) array or None
+        Standard errors, as `Refinement.errors`.
+    """
+
+    predictions: Any
+    support: FloatArray
+    errors: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +80,22 @@ class Refinement(Saved):
     accuracy : mapping or None
         With labels: each measure's value ``before`` and ``after``, on the labelled rows.
     gain : Gain or None
-        With labels: the gain on them and its standard error, accepted or not. The same labels chose the
-        hyperparameters, so that the gain on other rows may be smaller.
+        With labels: the gain on them and its standard error, accepted or not. Each labelled row is judged by what the
+        refinement would be without its own label. If labels only tune, they chose the parameters, and the gain on
+        other rows may be smaller.
+    worth : Gain or None
+        What is lost without any reference, beyond own features and labels; as `Relevance.worth`.
+    errors : (n,) array or None
+        Standard error of every refined score, in its units; None if no label taught.
+    agreement : Agreement or None
+        What the references answered; None if they were not asked.
     method : JointDiffusion
     seed : int
         Gives the same result again on the same input.
     main : Observations
     typical : (m,) array
         Row sum of every reference's bridge at a typical pair, which ``support`` is measured by.
-    fit : Fit
+    refiner : Refiner
         What later rows need.
 
     Examples
@@ -98,18 +127,22 @@ class Refinement(Saved):
     choice: Choice
     accuracy: Mapping[str, Mapping[str, float]] | None
     gain: Gain | None
+    worth: Gain | None
+    errors: FloatArray | None
+    agreement: Agreement | None
     method: JointDiffusion
     seed: int
     main: Observations
     typical: FloatArray
-    fit: Fit
+    refiner: Refiner
 
     @classmethod
-    def of(cls, prepared: Prepared, path: Path, verdict: Verdict, refined: FloatArray) -> Refinement:
-        """Put together what a run found; ``refined`` (n,) are the scores after the diffusion."""
-        problem, score, transport = prepared.problem, prepared.score, path.references
-        main, weights = problem.main, final_weights(path)
-        scores = refined if verdict.accepted else main.scores
+    def of(cls, prepared: Prepared, found: Conclusion) -> Refinement:
+        """Put together what a run found."""
+        problem, score, path = prepared.problem, prepared.score, found.path
+        main, weights, transport = problem.main, final_weights(path), path.references
+        accepted = found.verdict.accepted
+        scores = found.refined if accepted else main.scores
         typical = np.array(
             [
                 np.median(transport.row_sums[reference.main_rows, number])
@@ -118,26 +151,31 @@ class Refinement(Saved):
         )
         accuracy = None
         if score is not None:
-            before, after = (score.report(values[score.rows]) for values in (main.scores, scores))
+            honest = found.honest if accepted else main.scores
+            before, after = (score.report(values[score.rows]) for values in (main.scores, honest))
             accuracy = {"before": before, "after": after}
+        mixture = found.refiner.mixture
         return cls(
             predictions=main.like_predictions(scores),
             scores=scores,
-            accepted=verdict.accepted,
-            reason=verdict.reason,
-            relevance=relevance_of(problem, path, prepared.pair_evidence, prepared.setup.seed),
+            accepted=accepted,
+            reason=found.verdict.reason,
+            relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, prepared.setup.seed),
             weights=weights,
             support=support_of_rows(transport.row_sums * transport.reached, typical, weights),
             metric=path.metric,
             history=path.history,
-            choice=Choice.of(prepared, path),
+            choice=Choice.of(prepared, path, 1.0 if mixture is None else mixture.share),
             accuracy=accuracy,
-            gain=verdict.gain,
+            gain=found.verdict.gain,
+            worth=found.worth,
+            errors=found.errors if accepted else None,
+            agreement=found.agreement,
             method=prepared.setup.method,
             seed=prepared.setup.seed,
             main=main,
             typical=typical,
-            fit=prepared.fit(path),
+            refiner=found.refiner,
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -148,14 +186,14 @@ class Refinement(Saved):
     def from_record(cls, record: Any) -> Refinement:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
-        fit = values["fit"]
+        fit = values["refiner"].fit
         made = cls(**values, predictions=values["scores"], main=fit.main, method=fit.bridges.method)
         made.check()
         return made
 
     def check(self) -> None:
         """Refuse values that do not fit together."""
-        rows, references = len(self.main), self.fit.bridges.count
+        rows, references = len(self.main), self.refiner.fit.bridges.count
         shapes = {
             "scores": (rows,),
             "support": (rows,),
@@ -201,23 +239,64 @@ class Refinement(Saved):
         A refinement keeps what every round mixed, but not what the rounds worked on. The first call repeats the
         rounds, on this machine.
         """
-        return self.apply_with_support(new)[0]
+        return self.apply_in_full(new).predictions
 
     def support_of(self, new: Observations) -> FloatArray:
         """Support of rows that came later, shape (q,), in [0, 1]; see ``support``."""
-        return self.apply_with_support(new)[1]
+        return self.apply_in_full(new).support
 
-    def apply_with_support(self, new: Observations) -> tuple[Any, FloatArray]:
-        """Return what `apply` and `support_of` return, at the cost of one of them."""
+    def errors_of(self, new: Observations) -> FloatArray | None:
+        """Standard errors of rows that came later, shape (q,); see ``errors``."""
+        return self.apply_in_full(new).errors
+
+    def apply_in_full(self, new: Observations) -> Applied:
+        """Return what `apply`, `support_of` and `errors_of` return, at the cost of one of them."""
         demand(Observations, new)
         rows, known = locate(new.keys, self.main.keys)
         scores: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))
+        errors = None
         if self.accepted:
-            scores, row_sums = self.fit.extend(new)
-            support = support_of_rows(row_sums, self.typical, self.weights)
+            later = self.refiner.refine(new)
+            scores = later.scores
+            support = support_of_rows(later.row_sums, self.typical, self.weights)
+            if later.errors is not None and self.errors is not None:
+                errors = np.where(known, self.errors[rows], later.errors)
         refined = new.like_predictions(np.where(known, self.scores[rows], scores))
-        return refined, np.where(known, self.support[rows], support)
+        return Applied(refined, np.where(known, self.support[rows], support), errors)
+
+    def probability(self, first: Any, second: Any) -> FloatArray:
+        """Probability that rows are rightly ordered by their refined scores, the first above the second.
+
+        Parameters
+        ----------
+        first, second : (p,) sequence
+            Ids of main rows.
+
+        Returns
+        -------
+        (p,) array
+            In [0, 1]. Errors of two rows are taken as independent.
+
+        Raises
+        ------
+        InputError
+            If an id is not one of the main table, or no label taught the refinement.
+        """
+        if self.errors is None:
+            raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
+        sides = []
+        for side in (first, second):
+            rows, known = locate(to_text(side, what="The ids"), self.main.keys)
+            if not known.all():
+                raise InputError(
+                    f"{int((~known).sum())} ids came that {self.main.name} does not have; leave them out."
+                )
+            sides.append(rows)
+        one, other = sides
+        spread = np.sqrt(self.errors[one] ** 2 + self.errors[other] ** 2)
+        difference = self.scores[one] - self.scores[other]
+        return np.asarray(ndtr(difference / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
@@ -226,6 +305,8 @@ class Refinement(Saved):
             "reason": str(self.reason),
             "accuracy": write(self.accuracy),
             "gain": write(self.gain),
+            "worth": write(self.worth),
+            "agreement": write(None if self.agreement is None else self.agreement.summary()),
             "references": write(self.relevance),
             "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
             "rows": len(self.main),
@@ -253,6 +334,8 @@ class Refinement(Saved):
 
 def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
     """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
+    if not len(weights):
+        return np.zeros(len(row_sums))
     # If no reference took part, all count alike.
     weights = weights if weights.sum() > 0 else np.ones(len(weights))
     shares = row_sums / typical

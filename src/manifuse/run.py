@@ -10,21 +10,20 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.diffusion.joint import diffuse
+from manifuse.conclusion import conclude
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand, look_up
 from manifuse.evidence.score import score_of
-from manifuse.evidence.verdict import judge
 from manifuse.preparation import prepare
 from manifuse.refinement import Refinement
 
 
 def refine(
     main: Observations,
-    references: Sequence[Observations],
+    references: Sequence[Observations] = (),
     labels: RankLabels | None = None,
     method: JointDiffusion | None = None,
     rng: np.random.Generator | int | None = None,
@@ -39,10 +38,10 @@ def refine(
         The predictor to refine.
     references : sequence of Observations
         Others' predictions. Rows with ids of the main table are its pairs. A reference that has all main ids needs no
-        features.
+        features. With labels there need be none.
     labels : RankLabels, optional
-        What is known of the truth of some main rows. It chooses hyperparameters and decides whether the refinement is
-        taken.
+        What is known of the truth of some main rows, which must not be rows that the main predictor was trained on.
+        They teach, and decide whether the refinement is taken.
     method : JointDiffusion, optional
         The hyperparameters; the defaults are sound.
     rng : numpy.random.Generator or int, optional
@@ -89,21 +88,16 @@ def refine(
     demand(Observations, main, *references)
     demand(JointDiffusion, method)
     seed = seed_of(rng)
-    problem = Problem.of(main, references)
+    problem = Problem.of(main, references, needed=labels is None or not method.learning)
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     score = None if labels is None else score_of(labels, main, regression=method.is_regression)
-    method.grid(labelled=score is not None)
+    method.grid(labelled=score is not None and not method.learning)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
     prepared = prepare(problem, method, score, seed, backend)
-    path = diffuse(prepared.problem, prepared.bridges, prepared.active, score)
-    refined = problem.units.from_sphere(path.predictions)
-    gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
-    presmoothed = prepared.presmoothing is not None
-    verdict = judge(path, prepared.active, gain, presmoothed=presmoothed, safeguarded=method.safeguarded)
-    return Refinement.of(prepared, path, verdict, refined)
+    return Refinement.of(prepared, conclude(prepared))
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:

@@ -30,15 +30,22 @@ def run_apply(
     result = load(model)
     rows = read_table(table, features=features)
     new = observe(rows, drop=drop_invalid)
-    refined, support = result.apply_with_support(new)
-    columns = {"id": rows.ids[new.rows], "score": refined, "original": new.scores, "support": support}
+    applied = result.apply_in_full(new)
+    columns = {
+        "id": rows.ids[new.rows],
+        "score": applied.predictions,
+        "original": new.scores,
+        "support": applied.support,
+    }
+    if applied.errors is not None:
+        columns["error"] = applied.errors
     write_table(out, columns)
     return {
         "accepted": result.accepted,
         "reason": str(result.reason),
         "rows": len(new),
         "fitted": int(np.isin(new.keys, result.main.keys).sum()),
-        "little_support": int(np.sum(support < LITTLE)),
+        "little_support": int(np.sum(applied.support < LITTLE)),
         "version": __version__,
         "seed": result.seed,
     }

@@ -46,9 +46,7 @@ class NeighbourTables:
     references: tuple[Neighbours | None, ...]
 
     @classmethod
-    def search(
-        cls, setup: Setup, standardised: Sequence[bool], main: Neighbours | None, rng: np.random.Generator
-    ) -> NeighbourTables:
+    def search(cls, setup: Setup, standardised: Sequence[bool], rng: np.random.Generator) -> NeighbourTables:
         """Search every table once.
 
         Parameters
@@ -56,17 +54,14 @@ class NeighbourTables:
         setup : Setup
         standardised : sequence of bool
             Whether features are standardised: of the main table, then of every reference.
-        main : Neighbours or None
-            The main table's search, if it was done before.
         rng : numpy.random.Generator
             Draws the samples on which the recall is measured.
         """
         references: list[Neighbours | None] = [None] * len(setup.problem.references)
         for number, reference in setup.problem.bridged.items():
             references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
-        if not setup.problem.bridged:
-            main = None
-        elif main is None:
+        main = None
+        if setup.problem.bridged:
             main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
         return cls(main, tuple(references))
 
@@ -143,7 +138,7 @@ class Bridges(Saved):
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         rows = len(self.graph.scales)
-        if sorted([*self.anchors, *self.lookups]) != list(range(self.count)) or not self.count:
+        if sorted([*self.anchors, *self.lookups]) != list(range(self.count)):
             raise ValueError("the references of the bridges are not numbered")
         if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
             raise ValueError("a bridge has fewer moments than its step needs")

@@ -15,7 +15,7 @@ from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import Round, mixture, replay
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.presmoothing import Presmoothing, SmoothingSetting
+from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
@@ -38,42 +38,44 @@ class Fit(Saved):
         With the graph in this machine's memory.
     coefficients : (rounds, k) array
         What every round mixed; see `Path`.
-    presmoothing : Presmoothing or None
+    smoothing : Smoothing or None
+        The main predictor over its own graph, which is the graph of the bridges if there are any.
     """
 
     main: Observations
     start: FloatArray
     bridges: Bridges
     coefficients: FloatArray
-    presmoothing: Presmoothing | None
+    smoothing: Smoothing | None
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds of it."""
-        smoothing = self.presmoothing
+        smoothing = self.smoothing
+        graph = None if smoothing is None or self.bridges.anchors else write(smoothing.graph.stored())
         return {
             "main": self.main.to_record(),
             "start": self.start,
             "bridges": self.bridges.to_record(),
             "coefficients": self.coefficients,
-            "presmoothing": None if smoothing is None else write(smoothing.setting),
-            "presmoothing_graph": None if smoothing is None else write(smoothing.graph.stored()),
+            "smoothing": None if smoothing is None else write(smoothing.setting),
+            "smoothing_graph": graph,
         }
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read a saved fit; see `Saved.from_record`."""
-        names = ("main", "start", "bridges", "coefficients", "presmoothing", "presmoothing_graph")
+        names = ("main", "start", "bridges", "coefficients", "smoothing", "smoothing_graph")
         if record.keys() != set(names):
             raise ValueError(f"a fit should have {', '.join(names)}, and no more")
         main = Observations.from_record(record["main"])
-        setting = read(SmoothingSetting | None, record["presmoothing"], "presmoothing")
-        presmoothing = None
+        setting = read(SmoothingSetting | None, record["smoothing"], "smoothing")
+        bridges, smoothing, graph = Bridges.from_record(record["bridges"]), None, record["smoothing_graph"]
         if setting is not None:
-            graph = Host().restore(StoredGraph.from_record(record["presmoothing_graph"]))
-            presmoothing = Presmoothing(main, graph, setting)
-            presmoothing.check()
+            own = bridges.graph if graph is None else Host().restore(StoredGraph.from_record(graph))
+            smoothing = Smoothing(main, own, setting)
+            smoothing.check()
         start, mixed = (read(FloatArray, record[name], name) for name in ("start", "coefficients"))
-        made = cls(main, start, Bridges.from_record(record["bridges"]), mixed, presmoothing)
+        made = cls(main, start, bridges, mixed, smoothing)
         made.check()
         return made
 
@@ -106,13 +108,19 @@ class Fit(Saved):
         demand_memory_to_replay(self.bridges, len(self.main), len(self.coefficients))
         return replay(self.start, self.bridges, self.coefficients)
 
-    def extend(self, new: Observations) -> tuple[FloatArray, FloatArray]:
-        """Refine later rows.
+    def extend(self, new: Observations, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Diffuse later rows.
+
+        Parameters
+        ----------
+        new : Observations
+        own : (q,) array
+            What they start with, in the units of ``start``.
 
         Returns
         -------
         predictions : (q,) array
-            In units of the main predictor.
+            In the units of ``start``.
         row_sums : (q, m) array
             Pair evidence that arrives at each row.
 
@@ -121,16 +129,13 @@ class Fit(Saved):
         InputError
             If the later rows have other features than the fitted ones, or the rounds do not fit into memory.
         """
-        own = self.units.to_sphere(new.scores)
-        if self.presmoothing is not None:
-            own = self.units.sphere_from_standardised(self.presmoothing.extend(new))
         edges = Edges.of(new, self.main, self.bridges.graph)
         *rounds, end = self.rounds
         current = own
         for each in rounds:
             arrived = each.arrival.columns(at=self._arrive(each, current, new, edges))
             current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
-        return self.units.from_sphere(current), self._arrive(end, current, new, edges).references.row_sums
+        return current, self._arrive(end, current, new, edges).references.row_sums
 
     def _arrive(self, each: Round, current: FloatArray, new: Observations, edges: Edges) -> Arrival:
         """What arrives at the later rows, which have the predictions ``current`` (q,)."""

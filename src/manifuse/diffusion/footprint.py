@@ -14,7 +14,7 @@ from manifuse.machine import available_memory
 EDGES = 1.6
 
 
-def predicted_bytes(setup: Setup, *, presmoothing_neighbours: int) -> int:
+def predicted_bytes(setup: Setup, *, own_graph: bool) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
     The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
@@ -23,15 +23,15 @@ def predicted_bytes(setup: Setup, *, presmoothing_neighbours: int) -> int:
     Parameters
     ----------
     setup : Setup
-    presmoothing_neighbours : int
-        Neighbours that presmoothing searches for; 0 if there is none.
+    own_graph : bool
+        Whether the main table needs a graph though no bridge does.
     """
     problem, method, backend = setup.problem, setup.method, setup.backend
     rows, references = len(problem.main), len(problem.references)
-    if not (problem.bridged or presmoothing_neighbours):
+    if not (problem.bridged or own_graph):
         return _of_round(rows, references)
     searched = problem.tables_with_graphs()
-    count = max(*choices(method.neighbours), presmoothing_neighbours)
+    count = max(choices(method.neighbours))
     scalings = 1 if problem.is_large else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
     graphs = _of_edges(backend, rows, sum(choices(method.neighbours)))
@@ -44,7 +44,7 @@ def predicted_bytes(setup: Setup, *, presmoothing_neighbours: int) -> int:
     return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running))
 
 
-def demand_memory(setup: Setup, *, presmoothing_neighbours: int) -> None:
+def demand_memory(setup: Setup, *, own_graph: bool) -> None:
     """Refuse a run that would not fit into memory.
 
     Raises
@@ -52,7 +52,7 @@ def demand_memory(setup: Setup, *, presmoothing_neighbours: int) -> None:
     InputError
         If less memory is free than is needed.
     """
-    needed = predicted_bytes(setup, presmoothing_neighbours=presmoothing_neighbours)
+    needed = predicted_bytes(setup, own_graph=own_graph)
     _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
 
 

@@ -71,24 +71,26 @@ class JointDiffusion(Saved):
     bridge : ImplicitEuler, ExplicitEuler, or tuple of them
         How pairs become bridges, with their step size (``delta_B``) and, if explicit, sparsity (K).
     step_size : float, tuple of float, or None
-        Step size of the f-diffusion (delta), positive. None: chosen by the labels from eight values in
-        [0.01, 100]; 1 without labels.
+        Step size of the f-diffusion (delta), positive. None: 1; if labels only tune, chosen by them from eight
+        values in [0.01, 100].
     weight_scale : float, tuple of float, or None
-        Scale of the reference weights (sigma²), positive. None: chosen by the labels from seven values
-        in [0.01, 10]; 0.3 without labels.
+        Scale of the reference weights (sigma²), positive. None: 0.3; if labels only tune, chosen by them from seven
+        values in [0.01, 10].
     rounds : int
         Upper bound on joint rounds (T1).
     steps : int or None
-        With labels, upper bound on steps of the f-diffusion in a round (T2); without, their number. None: 20 with
-        labels, 1 without.
+        Steps of the f-diffusion in a round (T2); if labels only tune, an upper bound. None: 1, or then 20.
     settled : float
-        Without labels, the rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
+        The rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
         Keep the main predictor, as the first round began with it, among the references, so that rounds do not drift
         away from it.
-    presmoothed : bool
-        With labels and features of the main table, smooth the main predictor over its own graph first, in the way
-        that the labels choose.
+    learning : bool
+        Labels teach what the diffusion starts from and how far it goes. Without labels, the references are asked
+        whether they predict the same thing as the main predictor. If false, labels only tune ``step_size`` and
+        ``weight_scale``, and without labels the references are taken at their word, as in the paper.
+    same_target : bool
+        The references are known to predict the same thing as the main predictor, so they are not asked.
     smoothing : float
         Step size with which the current prediction is smoothed over its own graph, as one more reference; 0 leaves
         it out. It is also left out if no reference needs a bridge.
@@ -139,7 +141,8 @@ class JointDiffusion(Saved):
     steps: int | None = None
     settled: float = 3e-4
     anchored: bool = True
-    presmoothed: bool = True
+    learning: bool = True
+    same_target: bool = False
     smoothing: float = 10.0
     ignore_chance: bool = True
     ignored: tuple[str, ...] = ()
@@ -160,7 +163,7 @@ class JointDiffusion(Saved):
         self._demand("bridge", are_schemes, "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
         are_flags = all(isinstance(flag, bool) for flag in flags)
         self._demand("standardised", are_flags, "True, False or a tuple of them")
-        for name in ("anchored", "presmoothed", "ignore_chance", "safeguarded"):
+        for name in ("anchored", "learning", "same_target", "ignore_chance", "safeguarded"):
             self._demand(name, isinstance(getattr(self, name), bool), "True or False")
         are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
         self._demand("ignored", are_names, "a tuple of names")
@@ -199,7 +202,7 @@ class JointDiffusion(Saved):
             score_scale=(0.1, 0.3, 1.0),
             bridge=tuple(ExplicitEuler(keep=keep) for keep in (5, 10, 20)),
             anchored=False,
-            presmoothed=False,
+            learning=False,
             smoothing=0.0,
             ignore_chance=False,
             selection="alignment",
@@ -226,7 +229,7 @@ class JointDiffusion(Saved):
         )
 
     def grid(self, *, labelled: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Step sizes and weight scales of the f-diffusion.
+        """Step sizes and weight scales of the f-diffusion; ``labelled`` says whether labels choose among them.
 
         Raises
         ------
@@ -240,8 +243,8 @@ class JointDiffusion(Saved):
             scales = WEIGHT_SCALES if labelled else UNLABELLED_WEIGHT_SCALE
         if not labelled and len(choices(steps)) * len(choices(scales)) > 1:
             raise InputError(
-                "Several values of step_size or weight_scale came without labels to choose by; "
-                "give labels, or one value of each."
+                "Several values of step_size or weight_scale came, but only labels choose among them, and only if "
+                "'learning' is false; give one value of each, or give labels and set 'learning' to false."
             )
         return choices(steps), choices(scales)
 

@@ -115,7 +115,7 @@ class Problem:
     main : Observations
     references : tuple of Reference
     start : (n,) array
-        The main predictor on the manifold, ``unit(f(0))``, presmoothed or as it came.
+        The main predictor on the manifold, ``unit(f(0))``, as it came or as labels and references changed it.
     units : Units
         Of the main predictor.
     """
@@ -126,8 +126,8 @@ class Problem:
     units: Units
 
     @classmethod
-    def of(cls, main: Observations, references: Sequence[Observations]) -> Problem:
-        """Pair the tables by id.
+    def of(cls, main: Observations, references: Sequence[Observations], *, needed: bool = True) -> Problem:
+        """Pair the tables by id; ``needed`` says whether there must be a reference.
 
         Raises
         ------
@@ -135,8 +135,10 @@ class Problem:
             If the main predictor is constant, there is no reference, names repeat, or a reference cannot
             be paired.
         """
-        if not references:
-            raise InputError("No reference came; give at least one table of another predictor's scores.")
+        if needed and not references:
+            raise InputError(
+                "No reference came; give at least one table of another predictor's scores, or labels to learn from."
+            )
         names = [reference.name for reference in references]
         if len(set(names)) < len(names):
             raise InputError(f"The references are named {names}; give each a name of its own.")

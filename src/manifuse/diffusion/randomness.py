@@ -12,6 +12,8 @@ class Stream(IntEnum):
     PERMUTATIONS = 1
     RECALL = 2
     SAMPLE = 3
+    DISTANCES = 4
+    TEACHING = 5
 
 
 def generator(seed: int, stream: Stream) -> np.random.Generator:

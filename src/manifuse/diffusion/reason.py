@@ -18,11 +18,30 @@ class Reason(StrEnum):
     NOTHING_BETTER = (
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
     )
-    SMOOTHED_ONLY = (
-        "The main predictor smoothed over its own graph scored best on the labels; no reference raised that score."
-    )
     GAIN_UNCERTAIN = (
         "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
         "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to "
         "take the refinement all the same."
+    )
+    TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
+    AGREE = "The references predict the same thing as the main predictor, and better at pairs that were held out."
+    TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
+    NOT_MEASURED = (
+        "Not measured: too few references can be compared to tell whether they predict the same thing as the main "
+        "predictor, so the refinement goes half of the way; give labels, more references, or set the method's "
+        "'same_target' to true."
+    )
+    DIFFER = (
+        "The references and the main predictor do not predict the same thing, because one common factor does not "
+        "explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
+        "references, or set the method's 'same_target' to true if you know better."
+    )
+    UNLIKE = (
+        "The references agree with each other more than with the main predictor, which is either weak or predicts "
+        "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true if it is "
+        "only weak."
+    )
+    NO_BETTER = (
+        "At held-out pairs the references predict each other no better than the main predictor does, so it comes back "
+        "unchanged; give labels or other references."
     )

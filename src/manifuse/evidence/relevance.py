@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
+from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
 from manifuse.records import Saved
@@ -72,6 +73,9 @@ class Relevance(Saved):
         Share of main rows that the bridge reaches, in [0, 1].
     pairs : int
         Rows that it has in common with the main table.
+    worth : Gain or None
+        What is lost without it, with its standard error: with labels, of the score on labels that were held out;
+        without, of the correlation with which left-out references are predicted. None if it was not measured.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Relevance(Saved):
     weight: float
     reached: float
     pairs: int
+    worth: Gain | None
 
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
@@ -114,13 +119,14 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], method
     return active
 
 
-def relevance_of(problem: Problem, path: Path, evidence: Sequence[PairEvidence], seed: int) -> tuple[Relevance, ...]:
+def relevance_of(
+    problem: Problem, path: Path, evidence: Sequence[PairEvidence], worths: Mapping[int, Gain], seed: int
+) -> tuple[Relevance, ...]:
     """Put together what a run found out about every reference."""
     last, weights = path.history[-1], final_weights(path)
     reached = path.references.reached.mean(axis=0)
     found = []
     for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
-        # The presmoothed scores would align too well, because the labels chose them.
         alignment, chance = align_pairs(problem.main.scores, reference, seed)
         found.append(
             Relevance(
@@ -132,6 +138,7 @@ def relevance_of(problem: Problem, path: Path, evidence: Sequence[PairEvidence],
                 weight=float(weights[number]),
                 reached=float(reached[number]),
                 pairs=len(reference.main_rows),
+                worth=worths.get(number),
             )
         )
     return tuple(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.stats import rankdata
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
@@ -14,6 +15,7 @@ from manifuse.diffusion.problem import locate
 from manifuse.errors import InputError, demand
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
+from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved
 
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
@@ -64,6 +66,18 @@ class Score(ABC):
         """Compare two predictions (l,) at ``rows``, paired over the rows."""
 
     @abstractmethod
+    def observations(self) -> FloatArray:
+        """What the labels tell, shape (p,), of about variance 1: a value of each row, or of each contrast of rows."""
+
+    def contrasts(self) -> FloatArray | None:
+        """The sum of rows' values (p, l) that each observation is of; None if it is the value of its row."""
+        return None
+
+    def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
+        """Better and worse positions among ``rows``, of all ordered pairs or of at most about ``most``."""
+        raise NotImplementedError
+
+    @abstractmethod
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Return the measures that users read, by name, for predictions (l,)."""
 
@@ -105,6 +119,17 @@ class GradedRanking(Score):
         deviations = counts[:, 1] - counts[:, 0] - value * partners
         return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows))
 
+    def observations(self) -> FloatArray:
+        """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
+        return np.asarray(standardise(rankdata(self.grades)))
+
+    def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
+        """All pairs of different grades; see `Score.ordered_pairs`."""
+        step = max(1, int(np.ceil(len(self.grades) / np.sqrt(2 * most))))
+        few = np.arange(0, len(self.grades), step)
+        better, worse = np.nonzero(self.grades[few, None] > self.grades[few])
+        return few[better], few[worse]
+
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Ranking accuracy; see `Score.report`."""
         return {"accuracy": float(self.evaluate(predictions[:, None])[0])}
@@ -139,6 +164,22 @@ class PairedRanking(Score):
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
         return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows))
+
+    def observations(self) -> FloatArray:
+        """One for every pair: the better row is above the worse; see `Score.observations`."""
+        return np.ones(len(self.better))
+
+    def contrasts(self) -> FloatArray:
+        """Better less worse, for every pair; see `Score.contrasts`."""
+        pairs = np.arange(len(self.better))
+        made = np.zeros((len(pairs), len(self.rows)))
+        made[pairs, self.better], made[pairs, self.worse] = 1.0, -1.0
+        return made
+
+    def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
+        """The given pairs; see `Score.ordered_pairs`."""
+        step = slice(None, None, -(-len(self.better) // most))
+        return self.better[step], self.worse[step]
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Ranking accuracy; see `Score.report`."""
@@ -175,6 +216,10 @@ class SquaredError(Score):
         influence = scaled[:, 0] - scaled[:, 1]
         error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows))
+
+    def observations(self) -> FloatArray:
+        """The standardised targets; see `Score.observations`."""
+        return np.asarray(standardise(self.targets))
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Root mean squared error and mean absolute error; see `Score.report`."""

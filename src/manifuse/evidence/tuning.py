@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 import numpy as np
 
-from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.method import Setting, choices
 from manifuse.diffusion.randomness import Stream, generator
@@ -69,7 +67,7 @@ def scalings_to_try(setup: Setup) -> tuple[Scaling, ...]:
     return (tuple(flag is True for flag in chosen.tables.standardised()),)
 
 
-def choose_bridges(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Neighbours] = ()) -> Tuned:
+def choose_bridges(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     """Build the bridges of the best setting, the first of equals.
 
     Parameters
@@ -77,10 +75,8 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
     setup : Setup
     scalings : sequence of tuple of bool
         What `scalings_to_try` gives.
-    mains : sequence of Neighbours
-        Searches of the main table that were done before, one for each way to scale it.
     """
-    first = choose_scaling(setup, scalings, mains)
+    first = choose_scaling(setup, scalings)
     settings = setup.method.settings()
     if len(settings) == 1 or not first.bridges.anchors:
         return first
@@ -90,7 +86,7 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
     return replace(first, bridges=candidates[int(np.argmax(criteria))], trials=trials)
 
 
-def choose_scaling(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Neighbours] = ()) -> Tuned:
+def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
     Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of
@@ -98,8 +94,8 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling], mains: Sequence[Ne
     """
     problem, folds = setup.problem, setup.folds()
     searched, built = [], []
-    for flags, main in zip_longest(scalings, mains):
-        tables = NeighbourTables.search(setup, flags, main, generator(setup.seed, Stream.RECALL))
+    for flags in scalings:
+        tables = NeighbourTables.search(setup, flags, generator(setup.seed, Stream.RECALL))
         searched.append(tables)
         built += Bridges.build(setup, setup.method.settings()[:1], tables)
     if len(built) == 1 or not problem.bridged:

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.reason import Reason
+from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray
 
 #: Reasons for which the main predictor comes back unchanged.
-UNCHANGED = (Reason.NO_REFERENCE, Reason.NOTHING_BETTER, Reason.GAIN_UNCERTAIN)
+UNCHANGED = (
+    Reason.NO_REFERENCE,
+    Reason.NOTHING_BETTER,
+    Reason.GAIN_UNCERTAIN,
+    Reason.DIFFER,
+    Reason.UNLIKE,
+    Reason.NO_BETTER,
+)
+
+
+#: Labels speak against what the references answered if they show a loss of so many standard errors.
+AGAINST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +43,36 @@ class Verdict:
     gain: Gain | None
 
 
-def judge(path: Path, active: FloatArray, gain: Gain | None, *, presmoothed: bool, safeguarded: bool) -> Verdict:
-    """Decide whether the refinement is taken.
+def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verdict:
+    """Decide whether a refinement is taken that labels or references taught.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        What the references answered.
+    gain : Gain or None
+        With labels: of the refinement at labels that were held out.
+    safeguarded : bool
+        Whether a gain within its own standard error is refused.
+
+    Notes
+    -----
+    Without labels the references decide. With labels a gain that is certain decides. If it is not, the references'
+    answer counts, unless the labels speak against it.
+    """
+    if gain is None:
+        reason = agreement.answer
+    elif gain.is_certain or not safeguarded:
+        reason = Reason.TAUGHT
+    elif agreement.answer in YES and gain.value > -AGAINST * gain.standard_error:
+        reason = agreement.answer
+    else:
+        reason = Reason.GAIN_UNCERTAIN
+    return Verdict(reason not in UNCHANGED, reason, gain)
+
+
+def judge_tuned(path: Path, active: FloatArray, gain: Gain | None, *, safeguarded: bool) -> Verdict:
+    """Decide whether a refinement is taken that labels only tuned, or that took references at their word.
 
     Parameters
     ----------
@@ -40,15 +80,11 @@ def judge(path: Path, active: FloatArray, gain: Gain | None, *, presmoothed: boo
     active : (m,) array
         1 for references that take part, 0 for the others.
     gain : Gain or None
-        With labels: of the refinement on them.
-    presmoothed : bool
-        Whether the labels chose to smooth the main predictor first.
+        With labels: of the refinement on them. They chose its parameters, so it is too good.
     safeguarded : bool
         Whether a gain within its own standard error is refused.
     """
-    reason = path.reason
-    if not len(path.coefficients):
-        reason = Reason.SMOOTHED_ONLY if presmoothed else Reason.NOTHING_BETTER
+    reason = path.reason if len(path.coefficients) else Reason.NOTHING_BETTER
     if not active.any():
         reason = Reason.NO_REFERENCE
     elif reason is not Reason.NOTHING_BETTER and safeguarded and gain is not None and not gain.is_certain:

@@ -100,11 +100,10 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
     problem, bridges = prepared.problem, prepared.bridges
     tell("Carrying the references to the main rows")
     arrival = bridges.arrive(problem.start, method.smoothing)
-    step_sizes, weight_scales = method.grid(labelled=prepared.score is not None)
+    step_sizes, weight_scales = method.grid(labelled=prepared.labels_tune)
     facts = {
         "offset": problem.units.offset,
         "scale": problem.units.scale,
-        "presmoothed": prepared.presmoothing is not None,
         "anchored": method.anchored,
         "cells": {"step_sizes": list(step_sizes), "weight_scales": list(weight_scales)},
         "bridges": _describe_bridges(bridges, exploration.method),

@@ -127,7 +127,7 @@ def standings(result: Refinement) -> tuple[Standing, ...]:
 
 def is_coupled(result: Refinement, index: int | None = None) -> bool:
     """Whether this reference, or every one, is known on all main rows, so that it needs no bridge."""
-    bridges = result.fit.bridges
+    bridges = result.refiner.fit.bridges
     return not bridges.anchors if index is None else index in bridges.lookups
 
 

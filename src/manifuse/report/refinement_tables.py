@@ -164,7 +164,7 @@ def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
 
 
 def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
-    method, choice, smoothing = result.method, result.choice, result.choice.presmoothing
+    method, choice = result.method, result.choice
     taken = [step for step in result.history if step.step > 0]
 
     def chosen(value: float, axis: Sequence[float], given: object) -> tuple[str, str]:
@@ -174,15 +174,12 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
             return f"{value:.4g}", f"chosen by the labels from {len(axis)}, in every round; this is the first"
         return f"{value:.4g}", "default without labels" if given is None else "given"
 
-    smoothed = ("none", "")
-    if smoothing is not None:
-        smoothed = _named(vars(smoothing)), "chosen by the labels"
     rounds = f"{len({step.round for step in taken}):,}", f"of at most {method.rounds:,}, with {len(taken):,} steps"
     weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
     return [
         ("step size of the diffusion (δ)", *chosen(choice.step_size, choice.step_sizes, method.step_size)),
         ("weight scale of the diffusion (σ²)", *weight_scale),
-        ("smoothing before the diffusion", *smoothed),
+        ("share of the diffused scores", f"{choice.share:.3g}", "the rest was learned from labels and references"),
         ("rounds", *rounds),
     ]
 

@@ -188,7 +188,7 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method("Ind", _ind),
         Method("JMD", _jmd(JointDiffusion())),
-        Method("JMD, not presmoothed", _jmd(JointDiffusion(presmoothed=False))),
+        Method("JMD, only tuned", _jmd(JointDiffusion(learning=False))),
         Method("JMD, no labels", _jmd(JointDiffusion(), labelled=False)),
         Method("JMD, as published", _jmd(PUBLISHED)),
         Method("TPC, iterative", _tpc(("kl", "rank"), closed_form=False), COUPLED),
@@ -202,6 +202,6 @@ METHODS: Mapping[str, Method] = {
         Method("impute and stack", _stack, DECOUPLED),
         Method("self-smoothing", _smooth),
         Method("label spreading", _spread_labels),
-        Method("coupled oracle", _jmd(JointDiffusion(safeguarded=False, presmoothed=False), oracle=True), DECOUPLED),
+        Method("coupled oracle", _jmd(JointDiffusion(safeguarded=False), oracle=True), DECOUPLED),
     )
 }

@@ -1,4 +1,4 @@
-"""Presmoothing: the main predictor smoothed over its own graph in rounds, before the references are used."""
+"""Smoothing: the main predictor smoothed over its own graph, in rounds."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SmoothingSetting(Saved):
     def check(self) -> None:
         """Refuse values out of range."""
         if not (0 < self.step < np.inf and self.scale > 0 and 1 <= self.rounds <= ROUNDS):
-            raise ValueError("the presmoothing is out of range")
+            raise ValueError("the smoothing is out of range")
 
 
 @dataclass(frozen=True, eq=False)
-class Presmoothing:
+class Smoothing:
     """One way of smoothing a predictor over its own graph, in rounds that each weigh the graph by the predictions.
 
     Attributes
@@ -66,9 +66,13 @@ class Presmoothing:
     graph: FeatureGraph
     setting: SmoothingSetting
 
-    def on_host(self) -> Presmoothing:
+    def on_host(self) -> Smoothing:
         """Return the same smoothing with the graph in this machine's memory."""
         return replace(self, graph=Host().restore(self.graph.stored()))
+
+    def over(self, graph: FeatureGraph) -> Smoothing:
+        """Return the same smoothing over another copy of the graph."""
+        return replace(self, graph=graph)
 
     def smoothed(self) -> FloatArray:
         """Standardised scores after the last round, shape (n,)."""
@@ -81,7 +85,7 @@ class Presmoothing:
     def check(self) -> None:
         """Refuse a graph and a setting, read from a file, that do not fit the main table."""
         if len(self.graph.scales) != len(self.main) or self.graph.neighbours < 1:
-            raise ValueError("the graph of the presmoothing does not fit the main table")
+            raise ValueError("the graph of the smoothing does not fit the main table")
 
     def extend(self, new: Observations) -> FloatArray:
         """Smooth later rows with their nearest fitted rows, round by round.

@@ -1,0 +1,128 @@
+"""Conclusion: what a run comes to, whether labels and references taught or labels only tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.diffusion.fit import Fit
+from manifuse.diffusion.joint import Path, diffuse
+from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.consultation import Case, Consultation, consult, own_rows, worths
+from manifuse.evidence.score import Gain
+from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
+from manifuse.kernels.arrays import FloatArray
+from manifuse.preparation import Prepared
+from manifuse.refiner import Refiner
+
+#: What references are worth is measured by fitting again without each of them; in larger tables it is not.
+MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """What a run comes to.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    path : Path
+        Of the diffusion.
+    refiner : Refiner
+    refined : (n,) array
+        The refined scores, taken or not.
+    honest : (n,) array
+        The same for labels to measure: each labelled row without its own label, if labels taught.
+    errors : (n,) array or None
+        Standard errors of the refined scores; None if no label taught.
+    agreement : Agreement or None
+        What the references answered; None if they were not asked.
+    numbers : tuple of int
+        The references that took part.
+    worths : mapping of int to Gain
+        What the honest score loses without each reference.
+    worth : Gain or None
+        The same without all of them.
+    """
+
+    verdict: Verdict
+    path: Path
+    refiner: Refiner
+    refined: FloatArray
+    honest: FloatArray
+    errors: FloatArray | None
+    agreement: Agreement | None
+    numbers: tuple[int, ...]
+    worths: Mapping[int, Gain]
+    worth: Gain | None
+
+
+def conclude(prepared: Prepared) -> Conclusion:
+    """Run the diffusion of a prepared problem, and judge what comes of it."""
+    return _learn(prepared) if prepared.setup.method.learning else _tune(prepared)
+
+
+def _tune(prepared: Prepared) -> Conclusion:
+    """Let labels choose the step size and the weight scale; without labels, take the references at their word."""
+    problem, score = prepared.problem, prepared.score
+    path = diffuse(problem, prepared.bridges, prepared.active, score)
+    refined = problem.units.from_sphere(path.predictions)
+    gain = None if score is None else score.gain(problem.main.scores[score.rows], refined[score.rows])
+    verdict = judge_tuned(path, prepared.active, gain, safeguarded=prepared.setup.method.safeguarded)
+    refiner = Refiner(_fit(prepared, problem.start, path), None, None)
+    return Conclusion(verdict, path, refiner, refined, refined, None, None, (), {}, None)
+
+
+def _learn(prepared: Prepared) -> Conclusion:
+    """Let labels teach, and ask the references."""
+    setup, score = prepared.setup, prepared.score
+    problem, method = setup.problem, setup.method
+    rows = own_rows(problem, prepared.smoothing)
+    case = Case(problem, prepared.bridges, score, setup.seed, method.same_target, rows)
+    numbers = tuple(np.flatnonzero(prepared.active).tolist())
+    found = consult(case, numbers)
+    gain = None if score is None else score.gain(problem.main.scores[score.rows], found.honest[score.rows])
+    verdict = judge_learned(found.agreement, gain, safeguarded=method.safeguarded)
+    each, together = _worths(case, found, numbers)
+    start = problem.starting_from(found.taught.held_out).start
+    refiner = Refiner(_fit(prepared, start, found.path), found.taught.teaching, found.mixture)
+    return Conclusion(
+        verdict,
+        found.path,
+        refiner,
+        found.scores,
+        found.honest,
+        found.errors,
+        found.agreement,
+        numbers,
+        each,
+        together,
+    )
+
+
+def _worths(case: Case, found: Consultation, numbers: tuple[int, ...]) -> tuple[Mapping[int, Gain], Gain | None]:
+    """What references are worth: by labels, or by what the references say of each other."""
+    asked = found.agreement
+    if case.score is None:
+        pairs = [len(case.problem.references[number].main_rows) for number in numbers]
+        each = {
+            number: Gain(float(worth), float(error), count)
+            for number, worth, error, count in zip(numbers, asked.worths, asked.worth_errors, pairs, strict=True)
+            if np.isfinite(worth) and np.isfinite(error)
+        }
+        known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
+        return each, Gain(asked.gain, asked.standard_error, max(pairs)) if known else None
+    if len(case.problem.main) > MOST_ROWS:
+        return {}, None
+    return worths(case, found, numbers)
+
+
+def _fit(prepared: Prepared, start: FloatArray, path: Path) -> Fit:
+    """What later rows need of the diffusion."""
+    smoothing = prepared.smoothing
+    bridges = prepared.bridges.on_host()
+    if smoothing is not None:
+        smoothing = smoothing.over(bridges.graph) if bridges.anchors else smoothing.on_host()
+    return Fit(prepared.problem.main, start, bridges, path.coefficients, smoothing)

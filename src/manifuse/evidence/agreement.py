@@ -1,0 +1,220 @@
+"""Agreement: what the references say of each other and of the main predictor, where no label says more.
+
+Two questions are put to the scores at the pairs. *Do all predict the same thing?* If they do, their correlations
+follow a one-factor model: each predictor is the common truth times its loading, plus noise of its own (Spearman 1904).
+A loading is the correlation of a predictor with that truth. *Would the references have helped?* Each reference in turn
+is left out: do the others, carried over the main table's own rows, predict it better than the main predictor does, at
+pairs that they have not seen?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.diffusion.reason import Reason
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+#: Root mean square of the correlations that one factor leaves, above which the predictors do not predict the same.
+MOST_RESIDUAL = 0.1
+
+#: A loading below the first number means that a predictor has nothing to do with the others. The main predictor's
+#: loading may be below the references' mean by the second factor. If it is above by the third, it leads, and the
+#: refinement goes half of the way.
+LEAST_LOADING, LEAST_SHARE, LEADING_SHARE = 0.1, 0.85, 1.1
+
+#: The gain at held-out pairs must exceed its standard error and this, in correlation.
+LEAST_GAIN = 0.02
+
+#: Fewest references for which one factor can fail, and fewest pairs that two references must have in common.
+FEWEST_REFERENCES, FEWEST_SHARED = 3, 10
+
+#: Bounds on a predictor's common variance, and iterations that find it.
+COMMON, FACTOR_ITERATIONS = (0.01, 0.97), 300
+
+
+#: Answers after which the references are used without labels.
+YES = (Reason.AGREE, Reason.TOLD, Reason.NOT_MEASURED)
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement(Saved):
+    """What the references answered.
+
+    Attributes
+    ----------
+    answer : Answer
+    trust : float
+        How far the refinement follows the references without labels, in [0, 1].
+    loadings : (m + 1,) array
+        Of the main predictor and of the references that take part, in [-1, 1]; NaN if they cannot be had.
+    residual : float
+        Root mean square of the correlations that one factor leaves; NaN if it cannot be had.
+    gain, standard_error : float
+        By how much the others predict a left-out reference better than the main predictor does, in correlation, mean
+        over references; NaN with fewer than two.
+    worths : (m,) array
+        What is lost of that gain without each reference; NaN with fewer than three.
+    worth_errors : (m,) array
+        Their standard errors.
+    weights : (m,) array
+        Of the references in their consensus.
+    """
+
+    answer: Reason
+    trust: float
+    loadings: FloatArray
+    residual: float
+    gain: float
+    standard_error: float
+    worths: FloatArray
+    worth_errors: FloatArray
+    weights: FloatArray
+
+    def summary(self) -> dict[str, object]:
+        """What was answered, as plain values."""
+        numbers = {name: getattr(self, name) for name in ("trust", "residual", "gain", "standard_error")}
+        return {"answer": self.answer.name, **numbers, "loadings": tuple(self.loadings.tolist())}
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        count = len(self.weights)
+        arrays = (self.worths, self.worth_errors, self.weights)
+        if not 0 <= self.trust <= 1 or self.loadings.shape != (count + 1,) or any(a.shape != (count,) for a in arrays):
+            raise ValueError("what the references answered does not fit together")
+
+
+def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool) -> Agreement:
+    """Ask the references.
+
+    Parameters
+    ----------
+    main : (n,) array
+        The main predictor's scores.
+    known : (n, m) array
+        The references' scores at their pairs, NaN elsewhere.
+    held_out : (n, m) array
+        The same predicted at every row, at a pair without that pair.
+    same_target : bool
+        Whether the user says that all predict the same thing.
+    """
+    count = known.shape[1]
+    correlations = _correlations(np.column_stack([main, known]))
+    if not np.isfinite(correlations).all():
+        # Two references share too few pairs: all count alike.
+        loadings, residual, weights = np.full(count + 1, np.nan), np.nan, np.ones(count)
+    else:
+        loadings, residual = one_factor(correlations)
+        weights = loadings[1:] / (1.0 - np.clip(loadings[1:] ** 2, *COMMON))
+    gains = _gains(main, known, held_out, weights)
+    worths = np.array([gains - _gains(main, known, held_out, weights, without=k) for k in range(count)])
+    answer = _answer(loadings, residual, gains)
+    if same_target and count:
+        answer = Reason.TOLD
+    half = answer is Reason.NOT_MEASURED or (answer is Reason.AGREE and _share(loadings) > LEADING_SHARE)
+    several = count >= FEWEST_REFERENCES
+    return Agreement(
+        answer=answer,
+        trust=(0.5 if half else 1.0) if answer in YES else 0.0,
+        loadings=loadings,
+        residual=float(residual),
+        gain=float(gains.mean()) if count > 1 else np.nan,
+        standard_error=_error(gains),
+        worths=np.array([np.nanmean(row) for row in worths]) if several else np.full(count, np.nan),
+        worth_errors=np.array([_error(row[np.isfinite(row)]) for row in worths]),
+        weights=weights,
+    )
+
+
+def one_factor(correlations: FloatArray) -> tuple[FloatArray, float]:
+    """Fit the one-factor model to correlations (k, k) by principal axes.
+
+    Returns
+    -------
+    loadings : (k,) array
+        Their sum is not negative.
+    residual : float
+        Root mean square of what is left of the correlations.
+    """
+    count = len(correlations)
+    reduced = correlations.copy()
+    common = np.full(count, 0.5)
+    if count == 2:
+        # Two predictors say only the product of their loadings.
+        loading = np.sqrt(abs(correlations[0, 1]))
+        return np.array([loading, np.copysign(loading, correlations[0, 1])]), 0.0
+    loadings = np.sqrt(common)
+    for _ in range(FACTOR_ITERATIONS):
+        np.fill_diagonal(reduced, common)
+        values, vectors = np.linalg.eigh(reduced)
+        loadings = vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
+        common = np.clip(loadings**2, *COMMON)
+    loadings = loadings * (1.0 if loadings.sum() >= 0 else -1.0)
+    left = correlations - np.outer(loadings, loadings)
+    np.fill_diagonal(left, 0.0)
+    return loadings, float(np.sqrt(np.sum(left**2) / (count * (count - 1))))
+
+
+def _answer(loadings: FloatArray, residual: float, gains: FloatArray) -> Reason:
+    """Answer both questions."""
+    count = len(loadings) - 1
+    if count == 0:
+        return Reason.NO_REFERENCE
+    if count == 1 or not np.isfinite(residual):
+        return Reason.NOT_MEASURED
+    if residual > MOST_RESIDUAL or loadings.min() < LEAST_LOADING:
+        return Reason.DIFFER
+    if _share(loadings) < LEAST_SHARE:
+        return Reason.UNLIKE
+    if gains.mean() <= max(_error(gains), LEAST_GAIN):
+        return Reason.NO_BETTER
+    return Reason.AGREE if count >= FEWEST_REFERENCES else Reason.NOT_MEASURED
+
+
+def _share(loadings: FloatArray) -> float:
+    """The main predictor's loading, in units of the references' mean."""
+    return float(loadings[0] / loadings[1:].mean())
+
+
+def _gains(
+    main: FloatArray, known: FloatArray, held_out: FloatArray, weights: FloatArray, without: int | None = None
+) -> FloatArray:
+    """How much better the others predict each reference than the main predictor does, shape (m,), in correlation.
+
+    The reference ``without`` is neither asked nor used; it has NaN.
+    """
+    gains = np.full(known.shape[1], np.nan)
+    for number in range(known.shape[1]):
+        others = [k for k in range(known.shape[1]) if k not in (number, without)]
+        if number == without or not others:
+            continue
+        rows = np.isfinite(known[:, number])
+        said = held_out[rows][:, others] @ weights[others]
+        truth = known[rows, number]
+        gains[number] = _correlation(said, truth) - _correlation(main[rows], truth)
+    return gains
+
+
+def _correlations(columns: FloatArray) -> FloatArray:
+    """Correlations of columns (n, k) at the rows that both have; NaN where these are too few."""
+    count = columns.shape[1]
+    found = np.eye(count)
+    for i in range(count):
+        for j in range(i):
+            both = np.isfinite(columns[:, i]) & np.isfinite(columns[:, j])
+            enough = both.sum() >= FEWEST_SHARED
+            found[i, j] = found[j, i] = _correlation(columns[both, i], columns[both, j]) if enough else np.nan
+    return found
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / norm if norm > 0 else 0.0
+
+
+def _error(values: FloatArray) -> float:
+    """Standard error of the mean of values; NaN with fewer than two."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan

@@ -1,0 +1,181 @@
+"""Consultation: what labels and references make of a prepared problem. The order of things is here, and nowhere else.
+
+The references' scores are imputed at every main row. The references are asked whether they predict the same thing as
+the main predictor. What is expected of a row is its own score and, as far as they agree, their consensus. Labels teach
+what is not as expected. From there the joint diffusion starts. The result is a mixture of both.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.randomness import Stream, generator
+from manifuse.diffusion.setup import Setup
+from manifuse.errors import ManifuseWarning, MissingExtraError
+from manifuse.evidence.agreement import Agreement, ask
+from manifuse.evidence.imputation import Imputed
+from manifuse.evidence.mixture import Mixture
+from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.score import Gain, Score
+from manifuse.evidence.teaching import Taught
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.sphere import standardise
+
+#: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
+STEP, SCALE = 10.0, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A prepared problem, and what does not change when references are left out.
+
+    Attributes
+    ----------
+    problem : Problem
+    bridges : Bridges
+    score : Score or None
+    seed : int
+    same_target : bool
+        Whether the user says that all predict the same thing.
+    rows : Rows
+        The fitted rows, without references.
+    """
+
+    problem: Problem
+    bridges: Bridges
+    score: Score | None
+    seed: int
+    same_target: bool
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Consultation:
+    """What labels and references made of a problem.
+
+    Attributes
+    ----------
+    agreement : Agreement
+    taught : Taught
+    path : Path
+        The diffusion, from what was learned.
+    mixture : Mixture
+    scores : (n,) array
+        The refined scores.
+    honest : (n,) array
+        The same, each labelled row without its own label.
+    errors : (n,) array or None
+        Standard errors of the refined scores; None without labels.
+    """
+
+    agreement: Agreement
+    taught: Taught
+    path: Path
+    mixture: Mixture
+    scores: FloatArray
+    honest: FloatArray
+    errors: FloatArray | None
+
+
+def smooth_own(setup: Setup, bridges: Bridges, *, labelled: bool) -> Smoothing | None:
+    """Smooth the main predictor over its own graph; None if there is no graph and labels do not need one.
+
+    The graph is that of the bridges. Without bridges, labels are worth a search of their own.
+    """
+    main, graph = setup.problem.main, bridges.graph
+    if graph.neighbours == 0:
+        varies = main.table is None or bool(means_and_deviations(main.table)[1].any())
+        if not (labelled and main.has_graph and varies):
+            return None
+        try:
+            found = setup.search(main, standardised=True, rng=generator(setup.seed, Stream.RECALL))
+        except MissingExtraError as error:
+            # The search is an extra here, because no bridge needs it.
+            warnings.warn(f"{main.name} is not smoothed: {error}", ManifuseWarning, stacklevel=4)
+            return None
+        graph = setup.backend.graph(found, bridges.setting.neighbours)
+    return Smoothing(main, graph, SmoothingSetting(graph.neighbours, graph.standardised, STEP, SCALE, 1))
+
+
+def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
+    """What is known of the fitted rows without references."""
+    main = problem.main
+    columns = [standardise(main.scores)] + ([] if smoothing is None else [smoothing.smoothed()])
+    table = np.empty((len(main), 0)) if main.table is None else main.table
+    return Rows(np.column_stack(columns), np.empty((len(main), 0)), table)
+
+
+def consult(
+    case: Case, numbers: Sequence[int], variances: FloatArray | None = None, share: float | None = None
+) -> Consultation:
+    """Consult the labels and the references ``numbers`` of a problem.
+
+    Parameters
+    ----------
+    case : Case
+    numbers : sequence of int
+        The references that take part.
+    variances : array, optional
+        Of the parts of the lesson and of the noise, if they are known.
+    share : float, optional
+        Of the diffused predictions, if it is known.
+    """
+    problem, rows = case.problem, case.rows
+    name, own = problem.main.name, rows.scores[:, 0]
+    plain = Likeness.of(rows, generator(case.seed, Stream.DISTANCES), name)
+    imputed = Imputed.of(problem, numbers, rows, own, plain)
+    complete = rows.with_references(imputed.values)
+    likeness = plain.with_references(complete, generator(case.seed, Stream.DISTANCES))
+    agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=case.same_target)
+    taught = Taught.of(complete, likeness, imputed, agreement, case.score, case.seed, variances)
+    active = np.isin(np.arange(len(problem.references)), numbers).astype(np.float64)
+    path = diffuse(problem.starting_from(taught.held_out), case.bridges, active, None)
+    diffused = problem.units.standardised_from_sphere(path.predictions)
+    mixture, honest = Mixture.of(
+        taught.learned,
+        taught.held_out,
+        diffused,
+        taught.variances,
+        trust=agreement.trust,
+        score=case.score,
+        units=problem.units,
+        share=share,
+    )
+    scores = mixture.in_units(mixture.mix(taught.learned, diffused), problem.units)
+    return Consultation(agreement, taught, path, mixture, scores, honest, mixture.errors(taught.variances))
+
+
+def known_scores(problem: Problem, numbers: Sequence[int]) -> FloatArray:
+    """The references' scores at their pairs, NaN elsewhere, shape (n, m)."""
+    known = np.full((len(problem.main), len(numbers)), np.nan)
+    for column, number in enumerate(numbers):
+        reference = problem.references[number]
+        known[reference.main_rows, column] = reference.paired
+    return known
+
+
+def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dict[int, Gain], Gain | None]:
+    """What the honest score loses without each reference, and without all of them; empty without labels."""
+    score = case.score
+    if score is None or not numbers:
+        return {}, None
+    lesson = found.taught.teaching.lesson
+    known = None if lesson is None else lesson.variances
+
+    def loss(kept: Sequence[int]) -> Gain:
+        without = consult(case, kept, known if kept else None, found.mixture.share if kept else None)
+        return score.gain(without.honest[score.rows], found.honest[score.rows])
+
+    if len(numbers) == 1:
+        alone = loss(())
+        return {numbers[0]: alone}, alone
+    return {number: loss([k for k in numbers if k != number]) for number in numbers}, loss(())

@@ -1,0 +1,156 @@
+"""Lesson: a function of rows that was learned from values at a few of them, by Gaussian process regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.evidence.rows import Likeness, Rows, blocks_of_rows
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.gaussian_process import (
+    covariance_of,
+    fit_variances,
+    predict_left_out,
+    variances_left_out,
+)
+from manifuse.records import Saved
+
+#: Prior variance of an offset and of the slope of the expectation; as good as infinite.
+FLAT = 100.0
+
+#: So many observations set the variances; more would take long and say the same.
+SETTING = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson(Saved):
+    """Functions that were learned from their values at a few rows.
+
+    A function is ``offset + slope * expected + the parts of the covariance``, where what is expected is known of every
+    row. Off the rows that taught it, it goes back to the first two.
+
+    Attributes
+    ----------
+    likeness : Likeness
+    rows : Rows
+        The l rows that taught.
+    expected : (l,) array
+        What was expected at them.
+    variances : (k + 1,) array
+        Of the parts and of the noise.
+    weights : (l, t) array
+        Of the rows that taught, for every function.
+    precision : (l, l) array
+        What the observations say of these rows, as an inverse covariance.
+    """
+
+    likeness: Likeness
+    rows: Rows
+    expected: FloatArray
+    variances: FloatArray
+    weights: FloatArray
+    precision: FloatArray
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        count = len(self.rows)
+        shapes = {"expected": (count,), "weights": (count, *self.weights.shape[1:]), "precision": (count, count)}
+        if any(getattr(self, name).shape != shape for name, shape in shapes.items()) or self.weights.ndim != 2:
+            raise ValueError("the arrays of a lesson do not fit together")
+        if not all(np.isfinite(getattr(self, name)).all() for name in (*shapes, "variances")):
+            raise ValueError("a lesson is not finite")
+        self.crossing(self.rows.take(slice(0, 1)), self.expected[:1])
+
+    def crossing(self, rows: Rows, expected: FloatArray) -> FloatArray:
+        """Covariances of rows (q) with those that taught, shape (q, l)."""
+        flat = FLAT * (1.0 + expected[:, None] * self.expected)
+        return np.asarray(np.tensordot(self.variances[:-1], self.likeness.parts(rows, self.rows), axes=1) + flat)
+
+    def predict(self, rows: Rows, expected: FloatArray) -> FloatArray:
+        """Values of the functions at rows (q), shape (q, t)."""
+        predicted = np.empty((len(rows), self.weights.shape[1]))
+        for block in blocks_of_rows(len(rows), len(self.rows)):
+            predicted[block] = self.crossing(rows.take(block), expected[block]) @ self.weights
+        return predicted
+
+    def variance(self, rows: Rows, expected: FloatArray) -> FloatArray:
+        """Variance of a value at rows (q), the noise left out, shape (q,)."""
+        found = np.empty(len(rows))
+        for block in blocks_of_rows(len(rows), len(self.rows)):
+            taken = rows.take(block)
+            crossing = self.crossing(taken, expected[block])
+            own = self.variances[:-1] @ self.likeness.own(taken) + FLAT * (1.0 + expected[block] ** 2)
+            found[block] = own - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
+        return np.maximum(found, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A lesson, and what it would have said of its own rows without them.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    held_out : (l, t) array
+        Values at the rows that taught, each predicted without the observations that it must not see.
+    held_out_variances : (l,) array
+        Their variances, the noise left out.
+    """
+
+    lesson: Lesson
+    held_out: FloatArray
+    held_out_variances: FloatArray
+
+
+def learn(
+    likeness: Likeness,
+    rows: Rows,
+    expected: FloatArray,
+    targets: FloatArray,
+    near: Sequence[IndexArray],
+    contrasts: FloatArray | None = None,
+    variances: FloatArray | None = None,
+) -> Learned:
+    """Learn functions from what was observed of a few rows.
+
+    Parameters
+    ----------
+    likeness : Likeness
+    rows : Rows
+        The l rows.
+    expected : (l,) array
+        What is expected at them, about mean 0 and variance 1.
+    targets : (p, t) array
+        Observations, of about variance 1.
+    near : sequence of l arrays of int
+        The rows whose observations a row must not see when it is held out; itself first.
+    contrasts : (p, l) array, optional
+        The sum of values that every observation is of; by default of each row its value.
+    variances : (k + 1,) array, optional
+        Of the parts and the noise, if they are known.
+    """
+    parts = likeness.parts(rows, rows)
+    flat = FLAT * (1.0 + expected[:, None] * expected)
+    observed, fixed = parts, flat
+    if contrasts is not None:
+        observed, fixed = contrasts @ parts @ contrasts.T, contrasts @ flat @ contrasts.T
+    if variances is None:
+        few = slice(None, None, -(-len(targets) // SETTING))
+        variances = fit_variances(observed[:, few, few], fixed[few, few], targets[few])
+    inverse = np.linalg.inv(covariance_of(observed, fixed, variances))
+    crossing = np.tensordot(variances[:-1], parts, axes=1) + flat
+    weights, precision, unseen = inverse @ targets, inverse, list(near)
+    if contrasts is not None:
+        weights, precision = contrasts.T @ weights, contrasts.T @ inverse @ contrasts
+        touched = contrasts != 0
+        unseen = [np.flatnonzero(touched[:, out].any(axis=1)) for out in near]
+    lesson = Lesson(likeness, rows, expected, variances, weights, precision)
+    observations = crossing if contrasts is None else crossing @ contrasts.T
+    held_out = predict_left_out(inverse, targets, observations, unseen)
+    if contrasts is None:
+        spread = variances_left_out(inverse, unseen, float(variances[-1]))
+    else:
+        spread = lesson.variance(rows, expected)
+    return Learned(lesson, held_out, spread)

@@ -1,0 +1,182 @@
+"""Mixture: what was learned and what was diffused, in shares that the references or the labels decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr
+
+from manifuse.diffusion.units import Units
+from manifuse.evidence.score import Gain, Score, SquaredError
+from manifuse.evidence.standard import Standard
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+#: Shares of the diffused predictions that labels choose from. The last one times the trust is the default.
+SHARES = (0.0, 1.0 / 3.0, 2.0 / 3.0)
+
+#: Standard deviations within which 90 of 100 normal values lie.
+NINETY = 1.6449
+
+#: Pairs of labelled rows that calibrate standard errors.
+MOST_PAIRS = 50_000
+
+
+@dataclass(frozen=True)
+class Mixture(Saved):
+    """How the refined score of a row follows from what was learned and diffused.
+
+    Attributes
+    ----------
+    share : float
+        Of the diffused predictions, in [0, 1).
+    level : Standard
+        Of the mixture over the fitted rows.
+    line : tuple of float or None
+        For a regression with labels, offset and slope from the standardised mixture to targets.
+    error_scale : float or None
+        What a standard deviation of the lesson is multiplied by to be a standard error in the units of the main
+        predictor; None without labels.
+    """
+
+    share: float
+    level: Standard
+    line: tuple[float, float] | None
+    error_scale: float | None
+
+    def mix(self, learned: FloatArray, diffused: FloatArray) -> FloatArray:
+        """Standardised mixture of rows (q)."""
+        return self.level.apply(mixed(self.share, learned, diffused))
+
+    def in_units(self, values: FloatArray, units: Units) -> FloatArray:
+        """Give standardised mixtures the units of the main predictor or, after a regression, of the targets."""
+        if self.line is None:
+            return units.from_standardised(values)
+        return np.asarray(self.line[0] + self.line[1] * values)
+
+    def errors(self, variances: FloatArray | None) -> FloatArray | None:
+        """Standard errors of rows with variances (q,) of the lesson; None without labels."""
+        if variances is None or self.error_scale is None:
+            return None
+        return np.asarray(self.error_scale * np.sqrt(variances))
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        scale = 1.0 if self.error_scale is None else self.error_scale
+        line = (0.0, 0.0) if self.line is None else self.line
+        if not (0 <= self.share < 1 and 0 <= scale < np.inf and np.isfinite(line).all()):
+            raise ValueError("a mixture is out of range")
+
+    @classmethod
+    def of(
+        cls,
+        learned: FloatArray,
+        held_out: FloatArray,
+        diffused: FloatArray,
+        variances: FloatArray | None,
+        *,
+        trust: float,
+        score: Score | None,
+        units: Units,
+        share: float | None = None,
+    ) -> tuple[Self, FloatArray]:
+        """Mix.
+
+        Parameters
+        ----------
+        learned, held_out, diffused : (n,) array
+            Standardised; ``held_out`` is what was learned, without the own label of each labelled row.
+        variances : (n,) array or None
+            Of the lesson.
+        trust : float
+            In the references, without labels.
+        score : Score or None
+        units : Units
+            Of the main predictor.
+        share : float, optional
+            If it is known already.
+
+        Returns
+        -------
+        mixture : Mixture
+        honest : (n,) array
+            What the refined scores would be, each labelled row without its own label, in their units.
+        """
+        if share is None:
+            share = _share(held_out, diffused, SHARES[-1] * trust, score)
+        level = Standard.of(mixed(share, learned, diffused))
+        unseen = level.apply(mixed(share, held_out, diffused))
+        if score is None:
+            return cls(share, level, None, None), units.from_standardised(unseen)
+        line, honest = None, units.from_standardised(unseen)
+        if isinstance(score, SquaredError):
+            line, honest = _line(unseen, score)
+        scale = None if variances is None else _error_scale(honest[score.rows], variances[score.rows], score)
+        return cls(share, level, line, scale), honest
+
+
+def mixed(share: float, learned: FloatArray, diffused: FloatArray) -> FloatArray:
+    """Add standardised predictions by their shares."""
+    return np.asarray((1.0 - share) * learned + share * diffused)
+
+
+def _share(held_out: FloatArray, diffused: FloatArray, default: float, score: Score | None) -> float:
+    """The default, unless another share is better on the labels by more than the standard error of the gain."""
+    if score is None:
+        return default
+    rows = score.rows
+    usual = mixed(default, held_out, diffused)[rows]
+    chosen, highest = default, 0.0
+    for share in SHARES:
+        gain = _gain(score, usual, mixed(share, held_out, diffused)[rows])
+        if gain.is_certain and gain.value > highest:
+            chosen, highest = share, gain.value
+    return chosen
+
+
+def _gain(score: Score, before: FloatArray, after: FloatArray) -> Gain:
+    """Compare standardised predictions (l,); for a regression, after a line."""
+    if isinstance(score, SquaredError):
+        before, after = (_fitted(values, score.targets)[0] for values in (before, after))
+    return score.gain(before, after)
+
+
+def _fitted(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
+    """Predict targets (l,) by a line over values (l,), each without itself; also the line's offset and slope."""
+    centred = values - values.mean()
+    squares = float(centred @ centred)
+    slope = max(float(centred @ targets) / squares, 0.0) if squares > 0 else 0.0
+    offset = float(targets.mean() - slope * values.mean())
+    leverage = 1.0 / len(values) + (centred**2 / squares if squares > 0 else 0.0)
+    residuals = (targets - offset - slope * values) / (1.0 - np.minimum(leverage, 0.99))
+    return np.asarray(targets - residuals), (offset, slope)
+
+
+def _line(unseen: FloatArray, score: SquaredError) -> tuple[tuple[float, float], FloatArray]:
+    """The line from the mixture to the targets, and honest predictions of all rows (n,)."""
+    left_out, (offset, slope) = _fitted(unseen[score.rows], score.targets)
+    honest = offset + slope * unseen
+    honest[score.rows] = left_out
+    return (offset, slope), honest
+
+
+def _error_scale(honest: FloatArray, variances: FloatArray, score: Score) -> float:
+    """Scale of standard errors with which the labelled rows (l,) come out as often as they should."""
+    deviations = np.sqrt(variances)
+    if isinstance(score, SquaredError):
+        shares = np.abs(honest - score.targets) / np.where(deviations > 0, deviations, np.inf)
+        return float(np.quantile(shares, 0.9)) / NINETY
+    better, worse = score.ordered_pairs(MOST_PAIRS)
+    differences = honest[better] - honest[worse]
+    spread = np.sqrt(variances[better] + variances[worse])
+    spread = np.where(spread > 0, spread, spread.max(initial=1e-12))
+    unit = float(np.abs(differences).mean() / spread.mean()) or 1.0
+
+    def surprise(logarithm: float) -> float:
+        return -float(np.mean(log_ndtr(differences / (unit * np.exp(logarithm) * spread))))
+
+    found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
+    return unit * float(np.exp(found.x))

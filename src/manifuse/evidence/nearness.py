@@ -1,0 +1,62 @@
+"""Nearness: which labels a labelled row must not see when it is held out.
+
+Where labels are drawn at random, a row without a label is as near to the next label as a labelled row is to the next
+other one, and leaving one label out is honest. Where labels are crowded, in time or in one region, it is not: a
+labelled row has labels close by, and most other rows have none. Then labels near the held-out row are left out with
+it, until its distance to the next label is one that rows without a label have (nearest-neighbour distance matching,
+Milà et al., Methods in Ecology and Evolution, 2022).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manifuse.evidence.rows import Likeness, Rows, squared_distances
+from manifuse.kernels.arrays import FloatArray, IndexArray
+
+#: Rows without a label whose distances are matched.
+MATCHED = 1000
+
+#: A distance counts as larger if its square is so many times larger; less may be chance.
+MARGIN = 1.5
+
+
+def near_labels(likeness: Likeness, rows: Rows, labelled: IndexArray, rng: np.random.Generator) -> list[IndexArray]:
+    """For each labelled row, the positions among ``labelled`` (l,) that it must not see; its own comes first.
+
+    Parameters
+    ----------
+    likeness : Likeness
+    rows : Rows
+        All main rows.
+    labelled : (l,) array of int
+    rng : numpy.random.Generator
+        Draws rows without a label.
+    """
+    alone = [np.array([position]) for position in range(len(labelled))]
+    others = np.setdiff1d(np.arange(len(rows)), labelled)
+    if not likeness.scalings or not len(others) or len(labelled) < 3:
+        return alone
+    scaling = likeness.scalings[0]
+    there = scaling.apply(rows.take(labelled).features)
+    drawn = np.sort(rng.choice(others, min(MATCHED, len(others)), replace=False))
+    wanted = squared_distances(scaling.apply(rows.take(drawn).features), there).min(axis=1)
+    between = squared_distances(there, there)
+    np.fill_diagonal(between, np.inf)
+    radii = _radii(between.min(axis=1), wanted)
+    most = (len(labelled) - 1) // 2
+    near = []
+    for position, radius in enumerate(radii):
+        order = np.argsort(between[position], kind="stable")[:most]
+        near.append(np.append(position, order[between[position][order] < radius]))
+    return near
+
+
+def _radii(nearest: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Squared radius around each labelled row within which labels are left out; 0 where none need be.
+
+    The row whose nearest label is at the q-quantile of such distances must come to the q-quantile of the wanted ones.
+    """
+    quantiles = (np.argsort(np.argsort(nearest)) + 0.5) / len(nearest)
+    goal = np.quantile(wanted, quantiles)
+    return np.where(goal > MARGIN * nearest, goal, 0.0)

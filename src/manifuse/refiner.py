@@ -1,0 +1,95 @@
+"""Refiner: everything that rows that came later need of a refinement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.diffusion.fit import Fit
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError
+from manifuse.evidence.mixture import Mixture
+from manifuse.evidence.rows import Rows
+from manifuse.evidence.teaching import Teaching
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """Later rows, refined.
+
+    Attributes
+    ----------
+    scores : (q,) array
+    row_sums : (q, m) array
+        Pair evidence that arrives at each row.
+    errors : (q,) array or None
+        Standard errors; None if no label taught.
+    """
+
+    scores: FloatArray
+    row_sums: FloatArray
+    errors: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Refiner(Saved):
+    """A refinement as a function of rows.
+
+    Attributes
+    ----------
+    fit : Fit
+        The diffusion.
+    teaching : Teaching or None
+        What labels and references taught; None if they only tuned the diffusion.
+    mixture : Mixture or None
+        How both are mixed, likewise.
+    """
+
+    fit: Fit
+    teaching: Teaching | None
+    mixture: Mixture | None
+
+    def refine(self, new: Observations) -> Later:
+        """Refine later rows.
+
+        Raises
+        ------
+        InputError
+            If they have other features than the fitted rows, or there is not enough memory.
+        """
+        units = self.fit.units
+        if self.teaching is None or self.mixture is None:
+            diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
+            return Later(units.from_sphere(diffused), row_sums, None)
+        rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
+        learned = self.teaching.learn(rows, expected)
+        diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
+        values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
+        lesson = self.teaching.lesson
+        errors = None if lesson is None else self.mixture.errors(lesson.variance(rows, expected))
+        return Later(self.mixture.in_units(values, units), row_sums, errors)
+
+    def _rows(self, new: Observations) -> Rows:
+        """What is known of later rows without references."""
+        main, smoothing = self.fit.main, self.fit.smoothing
+        width = 0 if main.table is None else main.table.shape[1]
+        came = 0 if new.table is None else new.table.shape[1]
+        if width and came != width:
+            raise InputError(
+                f"{new.name} came with {came} features, but {main.name} was fitted with {width}; "
+                "give the same columns."
+            )
+        columns = [self.fit.units.standardise(new.scores)] + ([] if smoothing is None else [smoothing.extend(new)])
+        table = np.empty((len(new), 0)) if new.table is None or not width else new.table
+        return Rows(np.column_stack(columns), np.empty((len(new), 0)), table)
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        if (self.teaching is None) != (self.mixture is None):
+            raise ValueError("there is a lesson without a mixture, or a mixture without a lesson")
+        numbers = () if self.teaching is None else self.teaching.imputation.numbers
+        if any(not 0 <= number < self.fit.bridges.count for number in numbers):
+            raise ValueError("a reference takes part that there is not")
