@@ -65,12 +65,10 @@ class Refiner(Saved):
             diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
             return Later(units.from_sphere(diffused), row_sums, None)
         rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
-        learned = self.teaching.learn(rows, expected)
+        learned, variances = self.teaching.learn(rows, expected)
         diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
         values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
-        lesson = self.teaching.lesson
-        errors = None if lesson is None else self.mixture.errors(lesson.variance(rows, expected))
-        return Later(self.mixture.in_units(values, units), row_sums, errors)
+        return Later(self.mixture.in_units(values, units), row_sums, self.mixture.errors(variances))
 
     def _rows(self, new: Observations) -> Rows:
         """What is known of later rows without references."""

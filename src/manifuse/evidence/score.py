@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -64,6 +65,10 @@ class Score(ABC):
     @abstractmethod
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
         """Compare two predictions (l,) at ``rows``, paired over the rows."""
+
+    def at(self, rows: IndexArray) -> Score:
+        """Return the same measure of other rows (l,) that have the same truth."""
+        return cast(Score, replace(cast(Any, self), rows=rows))
 
     @abstractmethod
     def observations(self) -> FloatArray:
