@@ -16,22 +16,17 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import rbf_kernel
 
-from manifuse.backends.host import Host
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.own_smoothing import averages, smooth_scores
-from manifuse.evidence.score import GradedRanking, SquaredError
+from manifuse.evidence.score import GradedRanking, Score, SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.study.baselines.smoothing import search
+from manifuse.study.baselines.smoothing import self_smoothing
 
 #: Leaving one label out chooses among penalties, Gaussian widths in units of the mean squared distance of two rows,
 #: shares of the Gaussian kernel, and features standardised or as they came.
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-
-#: How the scores are smoothed: neighbours, step size, and prediction scale.
-NEIGHBOURS, STEP, SCALE = 10, 10.0, 0.1
 
 
 def own_labels(
@@ -63,20 +58,20 @@ def own_labels(
     InputError
         If there are no features.
     """
-    inputs = Inputs.of(main, rng)
+    score = SquaredError(rows, labels) if regression else GradedRanking(rows, labels)
     targets = standardise(labels if regression else rankdata(labels))
-    score = SquaredError(rows, targets) if regression else GradedRanking(rows, targets)
+    level, spread = (float(np.mean(labels)), float(np.std(labels))) if regression else (0.0, 1.0)
+    inputs = Inputs.of(main, score, rng)
     highest = -np.inf
     for candidate in starmap(Cell, product((True, False), WIDTHS, SHARES)):
         kernel = inputs.kernel(rows, rows, candidate)
-        heights = score.evaluate(np.column_stack([left_out(kernel, targets, penalty) for penalty in PENALTIES]))
+        predicted = np.column_stack([left_out(kernel, targets, penalty) for penalty in PENALTIES])
+        heights = score.evaluate(level + spread * predicted)
         if heights.max() > highest:
             highest, cell, penalty = float(heights.max()), candidate, PENALTIES[int(np.argmax(heights))]
             weights = np.linalg.solve(kernel + penalty * np.eye(len(rows)), targets)
     learned = inputs.kernel(np.arange(len(main)), rows, cell) @ weights
-    if regression:
-        learned = float(np.mean(labels)) + float(np.std(labels)) * learned
-    return learned, {**cell._asdict(), "penalty": penalty}
+    return level + spread * learned, {**cell._asdict(), "penalty": penalty}
 
 
 class Cell(NamedTuple):
@@ -96,30 +91,26 @@ class Inputs:
     tables : mapping of bool to (n, d) array
         Features, standardised or not, in units in which the mean squared distance of two rows is 1.
     scores : (n, 2) array
-        Scores as they came and smoothed over the graph, standardised.
+        Scores as they came and after self-smoothing, standardised.
     """
 
     tables: Mapping[bool, FloatArray]
     scores: FloatArray
 
     @classmethod
-    def of(cls, main: Observations, rng: np.random.Generator) -> Inputs:
-        """Smooth the scores; ``rng`` is for the neighbour search.
+    def of(cls, main: Observations, score: Score, rng: np.random.Generator) -> Inputs:
+        """Smooth the scores as `self_smoothing` does; ``score`` chooses how, ``rng`` is for the neighbour search.
 
         Raises
         ------
         InputError
             If there are no features.
         """
-        came = standardise(main.scores)
-        graph = Host().graph(search(main, NEIGHBOURS, rng), NEIGHBOURS)
-        (smoothed,) = smooth_scores(graph, came, SCALE, [STEP])
+        scores = np.column_stack([main.scores, self_smoothing(main, score, rng)[0]])
         features = np.asarray(main.table, dtype=np.float64)
         tables = {True: standardise(features), False: features}
-        return cls(
-            {flag: table / np.sqrt(2.0 * table.var(axis=0).sum()) for flag, table in tables.items()},
-            np.column_stack([came, averages(smoothed)]),
-        )
+        units = {flag: table / np.sqrt(2.0 * table.var(axis=0).sum()) for flag, table in tables.items()}
+        return cls(units, standardise(scores))
 
     def kernel(self, rows: IndexArray, others: IndexArray, cell: Cell) -> FloatArray:
         """Kernel values of rows (q,) and others (l,), shape (q, l)."""
