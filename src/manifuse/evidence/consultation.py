@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class Consultation:
 
     Attributes
     ----------
+    imputed : Imputed
+    likeness : Likeness
     agreement : Agreement
     taught : Taught
     path : Path
@@ -77,6 +79,8 @@ class Consultation:
         Standard errors of the refined scores; None without labels.
     """
 
+    imputed: Imputed
+    likeness: Likeness
     agreement: Agreement
     taught: Taught
     path: Path
@@ -114,9 +118,7 @@ def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
     return Rows(np.column_stack(columns), np.empty((len(main), 0)), table)
 
 
-def consult(
-    case: Case, numbers: Sequence[int], variances: FloatArray | None = None, share: float | None = None
-) -> Consultation:
+def consult(case: Case, numbers: Sequence[int]) -> Consultation:
     """Consult the labels and the references ``numbers`` of a problem.
 
     Parameters
@@ -124,10 +126,6 @@ def consult(
     case : Case
     numbers : sequence of int
         The references that take part.
-    variances : array, optional
-        Of the parts of the lesson and of the noise, if they are known.
-    share : float, optional
-        Of the diffused predictions, if it is known.
     """
     problem, rows = case.problem, case.rows
     name, own = problem.main.name, rows.scores[:, 0]
@@ -136,10 +134,8 @@ def consult(
     complete = rows.with_references(imputed.values)
     likeness = plain.with_references(complete, generator(case.seed, Stream.DISTANCES))
     agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=case.same_target)
-    taught = Taught.of(complete, likeness, imputed, agreement, case.score, case.seed, variances)
-    active = np.isin(np.arange(len(problem.references)), numbers).astype(np.float64)
-    path = diffuse(problem.starting_from(taught.held_out), case.bridges, active, None)
-    diffused = problem.units.standardised_from_sphere(path.predictions)
+    taught = Taught.of(complete, likeness, imputed, agreement, case.score, case.seed)
+    path, diffused = _diffused(case, taught, numbers)
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
@@ -148,10 +144,11 @@ def consult(
         trust=agreement.trust,
         score=case.score,
         units=problem.units,
-        share=share,
     )
     scores = mixture.in_units(mixture.mix(taught.learned, diffused), problem.units)
-    return Consultation(agreement, taught, path, mixture, scores, honest, mixture.errors(taught.variances))
+    return Consultation(
+        imputed, likeness, agreement, taught, path, mixture, scores, honest, mixture.errors(taught.variances)
+    )
 
 
 def known_scores(problem: Problem, numbers: Sequence[int]) -> FloatArray:
@@ -168,14 +165,47 @@ def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dic
     score = case.score
     if score is None or not numbers:
         return {}, None
-    lesson = found.taught.teaching.lesson
-    known = None if lesson is None else lesson.variances
 
     def loss(kept: Sequence[int]) -> Gain:
-        without = consult(case, kept, known if kept else None, found.mixture.share if kept else None)
-        return score.gain(without.honest[score.rows], found.honest[score.rows])
+        honest = _honest_without(case, found, numbers, kept)
+        return score.gain(honest[score.rows], found.honest[score.rows])
 
+    alone = loss(())
     if len(numbers) == 1:
-        alone = loss(())
         return {numbers[0]: alone}, alone
-    return {number: loss([k for k in numbers if k != number]) for number in numbers}, loss(())
+    return {number: loss([k for k in numbers if k != number]) for number in numbers}, alone
+
+
+def _honest_without(case: Case, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
+    """What the refined scores (n,) would be by the references ``kept`` alone, each labelled row without its label.
+
+    The trust and the shares stay. Without any reference the variances of the lesson are found anew.
+    """
+    lesson, share = found.taught.teaching.lesson, found.mixture.share if kept else 0.0
+    imputed = found.imputed.only([numbers.index(number) for number in kept])
+    known = known_scores(case.problem, kept)
+    agreement = ask(case.rows.scores[:, 0], known, imputed.held_out, same_target=case.same_target)
+    agreement = replace(agreement, trust=found.agreement.trust if kept else 0.0)
+    rows = case.rows.with_references(imputed.values)
+    likeness = found.likeness.with_references(rows, generator(case.seed, Stream.DISTANCES))
+    variances = None if lesson is None or not kept else lesson.variances
+    taught = Taught.of(rows, likeness, imputed, agreement, case.score, case.seed, variances)
+    diffused = taught.held_out if share == 0 else _diffused(case, taught, kept)[1]
+    return Mixture.of(
+        taught.learned,
+        taught.held_out,
+        diffused,
+        None,
+        trust=agreement.trust,
+        score=case.score,
+        units=case.problem.units,
+        share=share,
+    )[1]
+
+
+def _diffused(case: Case, taught: Taught, numbers: Sequence[int]) -> tuple[Path, FloatArray]:
+    """Diffuse from what was learned; also the diffused predictions (n,), standardised."""
+    problem = case.problem
+    active = np.isin(np.arange(len(problem.references)), numbers).astype(np.float64)
+    path = diffuse(problem.starting_from(taught.held_out), case.bridges, active, None)
+    return path, problem.units.standardised_from_sphere(path.predictions)

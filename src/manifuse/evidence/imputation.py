@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -88,6 +88,11 @@ class Imputed:
     imputation: Imputation
     values: FloatArray
     held_out: FloatArray
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """Return some of the columns; how they are imputed stays that of all."""
+        chosen = list(columns)
+        return replace(self, values=self.values[:, chosen], held_out=self.held_out[:, chosen])
 
     @classmethod
     def of(

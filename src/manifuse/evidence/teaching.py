@@ -23,6 +23,9 @@ from manifuse.records import Saved
 #: So many labels count as much as what was known before them.
 EQUAL_LABELS = 50
 
+#: How far the share of a lesson may be from that; standard deviation.
+PRIOR_DEVIATION = 0.3
+
 #: At most so many observations teach; more would need too large a matrix.
 MOST_TAUGHT = 4000
 
@@ -162,14 +165,42 @@ class Taught:
         )
         raw, spread = found.lesson.predict(rows, expected)[:, 0], found.lesson.variance(rows, expected)
         taught = Standard.of(raw)
-        count = min(len(labelled), len(targets))
-        amount = count / (count + EQUAL_LABELS)
+        amount = _amount(len(labelled), len(targets))
+        if contrasts is None:
+            amount = _confirmed(amount, expected[labelled], taught.apply(found.held_out[:, 0]), targets)
         teaching = replace(self.teaching, lesson=found.lesson, amount=amount, taught=taught)
         mixed = teaching.mix(expected, taught.apply(raw))
         level = Standard.of(mixed)
         raw[labelled], spread[labelled] = found.held_out[:, 0], found.held_out_variances
         unseen = teaching.mix(expected, taught.apply(raw))
         return Taught(replace(teaching, learned=level), level.apply(mixed), level.apply(unseen), spread)
+
+
+def _amount(rows: int, observed: int) -> float:
+    """The share of a lesson in what is learned, before it is tried on held-out labels."""
+    count = min(rows, observed)
+    return count / (count + EQUAL_LABELS)
+
+
+def _confirmed(amount: float, expected: FloatArray, held_out: FloatArray, targets: FloatArray) -> float:
+    """The share of a lesson that held-out labels (l,) confirm.
+
+    Least squares of the targets on what was expected and on what the lesson changed gives the share, with its
+    standard error. The share before counts as one more measurement.
+    """
+    design = np.column_stack([np.ones(len(targets)), expected, held_out - expected])
+    if len(targets) <= design.shape[1] + 1:
+        return amount
+    inverse = np.linalg.pinv(design.T @ design)
+    slopes = inverse @ design.T @ targets
+    noise = float(np.mean((targets - design @ slopes) ** 2)) * len(targets) / (len(targets) - design.shape[1])
+    if slopes[1] <= 0:
+        return amount
+    share = slopes[2] / slopes[1]
+    gradient = np.array([0.0, -share, 1.0]) / slopes[1]
+    variance = noise * float(gradient @ inverse @ gradient)
+    trusted = PRIOR_DEVIATION**2 / (PRIOR_DEVIATION**2 + variance)
+    return float(np.clip(amount + trusted * (share - amount), 0.0, 1.0))
 
 
 def observations(score: Score, seed: int) -> tuple[IndexArray, FloatArray, FloatArray | None]:
