@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from manifuse.errors import InputError
 from manifuse.study.datasets.array_files import table
 from manifuse.study.datasets.source import Contents, Form, Source
 from manifuse.study.datasets.views import read_compact, view_tasks
@@ -32,8 +33,11 @@ def read(folder: Path, form: Form) -> Contents:
     path = folder / form[0]
     arrays, views = read_compact(path, WIDTHS)
     truth = table(path, "y", arrays["y"].reshape(-1, 1), rows=ROWS)[:, 0]
-    counted = {view: np.log1p(values) if view in COUNTS else values for view, values in views.items()}
-    return Contents(view_tasks(counted, truth))
+    for view in COUNTS:
+        if views[view].min() < 0:
+            raise InputError(f"X_{view} of {path} has counts below 0; put the right file in its place.")
+        views[view] = np.log1p(views[view])
+    return Contents(view_tasks(views, truth))
 
 
 LIPOPHILICITY = Source(
