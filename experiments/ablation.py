@@ -25,8 +25,8 @@ from manifuse.study.experiments.trial import Case, Trial
 
 HERE = Path(__file__).parent
 SEEDS = range(5)
-#: Presmoothing is off, because it would hide what the other choices do. The tables of results show what it does.
-BASE = JointDiffusion(presmoothed=False)
+#: Labels only tune here, because what they teach would hide what the other choices do.
+BASE = JointDiffusion(learning=False)
 CANDIDATES = {
     "neighbours": (5, 10, 20),
     "score_scale": (0.1, 0.3, 1.0),
@@ -34,6 +34,8 @@ CANDIDATES = {
 }
 VARIANTS: dict[str, JointDiffusion] = {
     "base": BASE,
+    "labels teach, and references are asked": replace(BASE, learning=True),
+    "the same, references not asked": replace(BASE, learning=True, same_target=True),
     "features always standardised": replace(BASE, standardised=True),
     "features never standardised": replace(BASE, standardised=False),
     "not anchored": replace(BASE, anchored=False),

@@ -26,6 +26,7 @@ CANDIDATES = {
     "score_scale": (0.1, 0.3, 1.0, np.inf),
     "bridge": (ImplicitEuler(1.0), ImplicitEuler(10.0)),
     "anchored": False,
+    "learning": False,
     "smoothing": 0.0,
     "ignore_chance": False,
 }

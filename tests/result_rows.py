@@ -18,7 +18,8 @@ OSR = ["natural", "open", "perspective", "large-objects", "diagonal-plane", "clo
 COUPLED = {
     "Ind": 0.0,
     "JMD": 0.02,
-    "JMD, not presmoothed": 0.018,
+    "JMD, only tuned": 0.018,
+    "JMD, no references": 0.015,
     "JMD, no labels": 0.012,
     "JMD, as published": 0.02,
     "TPC, iterative": 0.008,
@@ -28,11 +29,15 @@ COUPLED = {
     "mean": -0.03,
     "stacking, RankSVM": 0.012,
     "stacking, ridge": 0.006,
+    "own labels": 0.008,
+    "retrained": 0.03,
+    "retrained, then refined": 0.035,
 }
 DECOUPLED = {
     "Ind": 0.0,
     "JMD": 0.04,
-    "JMD, not presmoothed": 0.035,
+    "JMD, only tuned": 0.035,
+    "JMD, no references": 0.03,
     "JMD, no labels": 0.03,
     "JMD, as published": 0.04,
     "TPC, iterative": None,
@@ -41,6 +46,10 @@ DECOUPLED = {
     "impute and stack": 0.02,
     "self-smoothing": 0.025,
     "label spreading": 0.01,
+    "own labels": 0.02,
+    "forest and average": 0.012,
+    "retrained": 0.05,
+    "retrained, then refined": 0.055,
     "coupled oracle": 0.06,
 }
 GAINS = {"coupled": COUPLED, "decoupled": DECOUPLED}
@@ -102,7 +111,9 @@ def chosen(rng, method: str) -> dict:
     """Return hyperparameters as the methods record them."""
     if method == "Ind":
         return {"ranker": str(rng.choice(["linear", "gaussian", "deep"], p=[0.5, 0.4, 0.1]))}
-    if method not in ("JMD", "JMD, as published"):
+    if method == "JMD":
+        return {"surface": None, "rounds": int(rng.integers(1, 9)), "accepted": True}
+    if method not in ("JMD, only tuned", "JMD, as published"):
         return {}
     top = rng.uniform(2, 5, 2)
     steps, scales = np.indices((len(STEP_SIZES), len(WEIGHT_SCALES)))

@@ -7,7 +7,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
 from manifuse.kernels.laplacian import joined
-from manifuse.study.baselines.imputation import impute
+from manifuse.study.baselines.imputation import impute, impute_by_forest
 from manifuse.study.baselines.spreading import expected_grades, spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 from manifuse.study.ranking.accuracy import ranking_accuracy
@@ -36,6 +36,19 @@ def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
     for column, reference in zip(imputed.T, problem.references, strict=True):
         np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
     assert np.isfinite(imputed).all()
+
+
+def test_a_forest_keeps_known_scores_and_learns_the_others():
+    case = draw(0)
+    problem = Problem.of(case.main, case.references)
+    imputed = impute_by_forest(problem, 0)
+    for column, reference in zip(imputed.T, problem.references, strict=True):
+        np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
+        # A forest predicts averages of what it saw.
+        assert reference.paired.min() <= column.min() <= column.max() <= reference.paired.max()
+        elsewhere = np.setdiff1d(np.arange(len(case.main)), reference.main_rows)
+        assert len(np.unique(column[elsewhere])) > 10
+    np.testing.assert_array_equal(imputed, impute_by_forest(problem, 0))
 
 
 def test_labels_spread_within_their_component():

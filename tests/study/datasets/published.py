@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import savemat
 
-from manifuse.study.datasets import awa, cal7, hw, nus, osr
+from manifuse.study.datasets import awa, cal7, hw, lipophilicity, nus, osr
 
 RELEASES = {"pubfig": (8, 11, 542), "osr": (8, 6, 512)}
 
@@ -94,6 +94,16 @@ def write_mfeat(folder: Path, rng) -> dict[str, np.ndarray]:
     for view, values in views.items():
         np.savetxt(folder / "hw" / f"mfeat-{view}", values, fmt="%4d")
     return views
+
+
+def molecules(rng) -> dict[str, np.ndarray]:
+    """Arrays of lipophilicity.npz."""
+    rows = lipophilicity.ROWS
+    views = {
+        f"X_{view}": rng.integers(0, 9, (rows, width)).astype(np.uint8)
+        for view, width in lipophilicity.WIDTHS.items()
+    }
+    return {**views, "y": rng.uniform(-1.5, 4.5, rows).astype(np.float32)}
 
 
 def write_awa(folder: Path, rng, *, networks=("decaf", "vgg19"), each: int = 2) -> dict[str, np.ndarray]:

@@ -12,7 +12,8 @@ from manifuse.study.datasets.hw import HW
 
 
 def test_it_is_in_the_papers_order_with_the_bundled_set_last():
-    assert list(CATALOGUE) == ["pubfig", "osr", "shoes", "cal7", "nus", "hw", "awa", "digits"]
+    papers = ["pubfig", "osr", "shoes", "cal7", "nus", "hw", "awa"]
+    assert list(CATALOGUE) == [*papers, "lipophilicity", "digits"]
     assert all(each.name == name for name, each in CATALOGUE.items())
 
 

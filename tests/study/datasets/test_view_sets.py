@@ -1,14 +1,15 @@
-"""Cal7, NUS and HW: every view is a task about the same rows, whichever form the files come in."""
+"""Cal7, NUS, HW and lipophilicity: every view is a task about the same rows, whichever form the files come in."""
 
 import numpy as np
 import pytest
-from tests.study.datasets.published import caltech, cells, nus_cells, write_matlab, write_mfeat, write_nus_text
+from tests.study.datasets.published import caltech, cells, molecules, nus_cells, write_matlab, write_mfeat, write_nus_text
 
 import manifuse as mf
 from manifuse.study.datasets import cal7 as cal7_module
 from manifuse.study.datasets import nus as nus_module
 from manifuse.study.datasets.cal7 import CAL7
 from manifuse.study.datasets.hw import HW
+from manifuse.study.datasets.lipophilicity import COUNTS, LIPOPHILICITY, WIDTHS
 from manifuse.study.datasets.nus import NUS
 from manifuse.study.datasets.source import checksums
 
@@ -218,3 +219,48 @@ def test_a_missing_or_damaged_archive_is_refused(tmp_path):
     np.savez(path, **tables, y=labels)
     with pytest.raises(mf.InputError, match="mor that are not finite numbers"):
         HW.load(tmp_path)
+
+
+def write_molecules(folder, arrays):
+    (folder / "lipophilicity").mkdir(exist_ok=True)
+    np.savez(folder / "lipophilicity" / "lipophilicity.npz", **arrays)
+
+
+def test_lipophilicity_has_logarithms_of_counts_and_a_continuous_truth(tmp_path, rng):
+    arrays = molecules(rng)
+    write_molecules(tmp_path, arrays)
+    dataset = LIPOPHILICITY.load(tmp_path)
+    assert list(dataset.tasks) == ["morgan", "atompair", "torsion", "maccs", "vsa", "desc2d"]
+    for view, task in dataset.tasks.items():
+        read = np.expm1(task.features) if view in COUNTS else task.features
+        np.testing.assert_allclose(read, arrays[f"X_{view}"], atol=1e-12)
+        np.testing.assert_array_equal(task.labels, arrays["y"])
+    assert dataset.deviations == ()
+
+
+def test_lipophilicity_is_what_its_readme_says(data):
+    dataset = LIPOPHILICITY.load(data)
+    assert {view: task.features.shape for view, task in dataset.tasks.items()} == {
+        view: (4200, width) for view, width in WIDTHS.items()
+    }
+    labels = dataset.tasks["vsa"].labels
+    assert (labels.min(), labels.max(), len(np.unique(labels))) == (-1.5, 4.5, 553)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lambda c: c.pop("X_vsa"), "has no array 'X_vsa'"),
+        (lambda c: c.update(X_vsa=c["X_vsa"][:, 1:]), "4200 x 56, but 4200 x 57 was expected"),
+        (lambda c: c.update({name: values[1:] for name, values in c.items()}), "4199 x 1, but 4200 x 1"),
+        (lambda c: c.update(y=np.full(4200, np.nan)), "not finite numbers"),
+        (lambda c: c.update(y=np.full(4200, "polar")), "'y' of .* is not a table of numbers"),
+        (lambda c: c.update(X_morgan=c["X_morgan"] - 1.0), "counts below 0"),
+    ],
+)
+def test_a_lipophilicity_that_is_something_else_is_refused(tmp_path, rng, change, sentence):
+    arrays = molecules(rng)
+    change(arrays)
+    write_molecules(tmp_path, arrays)
+    with pytest.raises(mf.InputError, match=sentence):
+        LIPOPHILICITY.load(tmp_path)

@@ -10,7 +10,7 @@ import manifuse as mf
 from manifuse.kernels.order import ranks
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
-from manifuse.study.ranking.selection import best_family, select_ranker
+from manifuse.study.ranking.selection import best_family, retrain, select_ranker
 
 
 @pytest.fixture
@@ -107,6 +107,17 @@ def test_every_family_keeps_its_best_and_the_best_family_wins(rng):
     assert max(accuracies.values()) == accuracies[best_family(families)]
     assert accuracies["linear"] < accuracies["deep"]
     assert families["deep"].hyperparameters().keys() == {"decay", "steps"}
+
+
+def test_a_ranker_that_is_trained_anew_keeps_its_width_and_is_better_for_more_rows(rng):
+    X = rng.uniform(-2, 2, (300, 2))
+    y = np.round(3 * np.sum(X**2, axis=1))
+    families = select_ranker((X[:40], y[:40]), (X[40:80], y[40:80]))
+    again, chosen = retrain(families, X[:80], y[:80], 0)
+    assert chosen == {"ranker": "gaussian", "penalty": again.penalty, "width": families["gaussian"].ranker.width_}
+    np.testing.assert_array_equal(again.rows_, X[:80])
+    before, after = (ranking_accuracy(y[80:], each.predict(X[80:])) for each in (families["gaussian"].ranker, again))
+    assert after > before
 
 
 def test_an_offset_is_a_score_that_costs_nothing(sample):

@@ -1,4 +1,4 @@
-"""Feature views: several tables of features that describe the same rows, with one class per row."""
+"""Feature views: several tables of features that describe the same rows, with one label per row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from manifuse.study.datasets.array_files import class_indices, read_arrays, tabl
 from manifuse.study.datasets.dataset import Task
 
 
-def view_tasks(views: Mapping[str, FloatArray], labels: IndexArray) -> dict[str, Task]:
+def view_tasks(views: Mapping[str, FloatArray], labels: FloatArray | IndexArray) -> dict[str, Task]:
     """Make one task of every view (n, d); all tasks share the labels (n,)."""
     grades = labels.astype(np.float64)
     return {view: Task(features, grades) for view, features in views.items()}

@@ -225,11 +225,15 @@ def _rounds(evidence: Evidence, method: str) -> Iterator[Condition]:
 
 
 def _smooth(evidence: Evidence, method: str) -> Iterator[Condition]:
-    """Roughness (Geary's C: 0 smooth, 1 cells in any order) is at most 0.5 in the median, and in 90% of surfaces."""
+    """Roughness (Geary's C: 0 smooth, 1 cells in any order) is at most 0.5 in the median, and in 90% of surfaces.
+
+    Where labels teach, they do not choose δ and σ², so there is no surface.
+    """
     runs = [row for summary in evidence.summaries.values() for row in summary.chosen_by(method)]
     found = [values_of(row) for row in with_surface(runs)]
     if not found:
-        yield _no_rows("any data set", method)
+        no_surface = Condition(f"{method} has no surface, because labels choose neither δ nor σ².", None)
+        yield no_surface if runs else _no_rows("any data set", method)
         return
     rough = np.array([roughness(values) for values in found])
     span = np.median([np.ptp(values[np.isfinite(values)]) for values in found])

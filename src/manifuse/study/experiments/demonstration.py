@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.refinement import Refinement
-from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments, draw_surface
+from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments
 from manifuse.report.grid import Grid, strong_if
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
@@ -124,7 +124,7 @@ def demonstration_page(found: Demonstration) -> str:
         chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
         accuracies=draw_accuracies(found),
         alignments=draw_pairs(found),
-        surface=draw_grid(found),
+        worths=draw_worths(found),
     )
 
 
@@ -166,8 +166,16 @@ def draw_pairs(found: Demonstration) -> Any:
     return figure
 
 
-def draw_grid(found: Demonstration) -> Any:
-    """Draw the accuracy over the hyperparameters, for the main predictor that gained most."""
-    alone, refined = found.accuracies["Ind"], found.accuracies["JMD"]
-    shown = max(found.refinements, key=lambda view: refined[view] - alone[view])
-    return draw_surface(vars(found.refinements[shown].choice), title=f"main predictor: {shown}")
+def draw_worths(found: Demonstration) -> Any:
+    """Draw what all references together are worth to each main predictor, with one standard error."""
+    views = list(found.refinements)
+    figure, axes = blank(5.0, 0.52 * len(views) + 1.2)
+    for height, view in zip(range(len(views))[::-1], views, strict=True):
+        worth = found.refinements[view].worth
+        if worth is not None:
+            axes.errorbar(100 * worth.value, height, xerr=100 * worth.standard_error, fmt="D", color=BLUE, capsize=3)
+    axes.axvline(0.0, color=GREY, lw=0.9, ls=":", zorder=0)
+    axes.set_yticks(range(len(views))[::-1], views)
+    axes.set(xlabel="points of accuracy lost without references", ylabel="main predictor")
+    axes.grid(axis="x", color=RULE, lw=0.7)
+    return figure

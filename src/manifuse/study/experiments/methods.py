@@ -11,22 +11,24 @@ import numpy as np
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.score import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement
 from manifuse.run import refine
-from manifuse.study.baselines.imputation import impute
+from manifuse.study.baselines.imputation import impute, impute_by_forest
 from manifuse.study.baselines.learned import Learned
 from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
+from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 from manifuse.study.baselines.tpc import Mode, tpc
 from manifuse.study.experiments.trial import Case, Trained
 from manifuse.study.ranking.ranksvm import RankSVM
-from manifuse.study.ranking.selection import best_family
+from manifuse.study.ranking.selection import best_family, retrain
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.
@@ -64,11 +66,14 @@ class Method:
         From a case to an outcome.
     needs : str
         `NOTHING`, `COUPLED`, `DECOUPLED` or `SHARED`.
+    knows_more : bool
+        Whether it knows more than a method may that has only the tables and the validation labels.
     """
 
     name: str
     run: Callable[[Case], Outcome]
     needs: str = NOTHING
+    knows_more: bool = False
 
     def reason_to_skip(self, case: Case) -> str:
         """Return why the method does not apply to the case; empty if it does."""
@@ -105,6 +110,11 @@ def _jmd(method: JointDiffusion, *, labelled: bool = True, oracle: bool = False)
         return Outcome(np.asarray(result.predictions), describe(result), result)
 
     return run
+
+
+def _without_references(case: Case) -> Outcome:
+    result = refine(case.main, [], case.labels, rng=case.trial.seed)
+    return Outcome(np.asarray(result.predictions), describe(result), result)
 
 
 def _tpc(modes: tuple[Mode, ...], *, closed_form: bool) -> Callable[[Case], Outcome]:
@@ -183,6 +193,31 @@ def _spread_labels(case: Case) -> Outcome:
     return Outcome(*spread_labels(case.main, case.rows, case.grades, case.trial.seed))
 
 
+def _own_labels(case: Case) -> Outcome:
+    return Outcome(*own_labels(case.main, case.rows, case.grades, np.random.default_rng(case.trial.seed)))
+
+
+def _forest(case: Case) -> Outcome:
+    imputed = impute_by_forest(Problem.of(case.main, case.references), case.trial.seed)
+    return Outcome(mean_of_scores(np.column_stack([case.main.scores, imputed])), {})
+
+
+def _retrain(case: Case) -> Outcome:
+    """Train the main ranker anew on training and validation rows together; only its owner has the former."""
+    trial, task = case.trial, case.trial.dataset.tasks[case.task]
+    table = np.asarray(standardise(task.features))
+    rows = np.concatenate([trial.roles.train[case.task], trial.roles.validation])
+    ranker, chosen = retrain(trial.rankers[case.task].main.families, table[rows], task.labels[rows], trial.seed)
+    return Outcome(ranker.predict(table[trial.roles.main_rows]), chosen)
+
+
+def _retrain_and_refine(case: Case) -> Outcome:
+    retrained = _retrain(case)
+    main = Observations(retrained.predictions, case.main.table, ids=case.trial.roles.main_rows, name=case.task)
+    result = refine(main, case.references, rng=case.trial.seed)
+    return Outcome(np.asarray(result.predictions), {**retrained.hyperparameters, **describe(result)}, result)
+
+
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -190,6 +225,7 @@ METHODS: Mapping[str, Method] = {
         Method("JMD", _jmd(JointDiffusion())),
         Method("JMD, only tuned", _jmd(JointDiffusion(learning=False))),
         Method("JMD, no labels", _jmd(JointDiffusion(), labelled=False)),
+        Method("JMD, no references", _without_references),
         Method("JMD, as published", _jmd(PUBLISHED)),
         Method("TPC, iterative", _tpc(("kl", "rank"), closed_form=False), COUPLED),
         Method("TPC, closed form", _tpc(("kl",), closed_form=True), COUPLED),
@@ -200,8 +236,12 @@ METHODS: Mapping[str, Method] = {
         Method("stacking, ridge", _stack_by_ridge, COUPLED),
         Method("impute and average", _mean, DECOUPLED),
         Method("impute and stack", _stack, DECOUPLED),
+        Method("forest and average", _forest, DECOUPLED),
         Method("self-smoothing", _smooth),
         Method("label spreading", _spread_labels),
-        Method("coupled oracle", _jmd(JointDiffusion(safeguarded=False), oracle=True), DECOUPLED),
+        Method("own labels", _own_labels),
+        Method("retrained", _retrain, knows_more=True),
+        Method("retrained, then refined", _retrain_and_refine, knows_more=True),
+        Method("coupled oracle", _jmd(JointDiffusion(safeguarded=False), oracle=True), DECOUPLED, knows_more=True),
     )
 }

@@ -69,6 +69,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         Experiment("hw", "HW", "hw", Protocol("decoupled")),
         Experiment("awa", "AWA", "awa", Protocol("coupled"), (_STRICT,)),
         Experiment(
+            "lipophilicity",
+            "Lipophilicity",
+            "lipophilicity",
+            Protocol("decoupled"),
+            ("Not in the paper: molecules with one measured, continuous truth.",),
+        ),
+        Experiment(
             "digits", "Digits", "digits", Protocol("decoupled"), ("Not in the paper: it comes with scikit-learn.",)
         ),
     )

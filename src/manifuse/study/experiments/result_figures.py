@@ -11,7 +11,7 @@ from manifuse.errors import require
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW, blank
 from manifuse.study.experiments.claims import MTL, TPC
 from manifuse.study.experiments.comparison import MEAN
-from manifuse.study.experiments.statistics import BASELINE, ORACLE, OURS, Summary
+from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, knows_more
 from manifuse.study.experiments.toy import Metrics, merit
 
 #: The methods of the paper's results figure with their colours, and the colours of the rivals beside them.
@@ -57,14 +57,14 @@ def rivals(summaries: Sequence[Summary]) -> list[str]:
     """Name the strongest methods besides the paper's: the best in the mean on most data sets, two at most.
 
     A method that is far below *Ind* on some data set is left out, because its bars would set the scale. Variants of
-    JMD and TPC are not rivals, nor is the oracle, which knows what no method may know.
+    JMD and TPC are not rivals, nor are methods that know more than the others.
     """
     first: list[str] = []
     for summary in summaries:
         means = {
             method: summary.spread(method, MEAN).mean
             for method in summary.methods
-            if method not in PAPER_BARS and method != ORACLE and not method.startswith(("JMD", "TPC"))
+            if method not in PAPER_BARS and not knows_more(method) and not method.startswith(("JMD", "TPC"))
         }
         known = {method: mean for method, mean in means.items() if np.isfinite(mean)}
         if known:

@@ -35,6 +35,7 @@ TOY = JointDiffusion(
     bridge=ImplicitEuler(1.0),
     standardised=True,
     anchored=False,
+    learning=False,
     smoothing=0.0,
     ignore_chance=False,
 )
@@ -54,7 +55,8 @@ def choose_surfaces(rows: Sequence[Row], requested: Sequence[str]) -> list[Row]:
         first.setdefault(f"{row.dataset}/{row.task}", row)
     if requested and not first:
         raise InputError(
-            f"--surface {requested[0]} came, but no row has a surface; run 'manifuse reproduce' with JMD first."
+            f"--surface {requested[0]} came, but no row has a surface; run 'manifuse reproduce' with the method "
+            "'JMD, as published' first."
         )
     default = [PAPER_SURFACE] if PAPER_SURFACE in first else list(first)[:1]
     return [look_up(name, first, kind="accuracy surface") for name in dict.fromkeys((*default, *requested))]
@@ -112,7 +114,9 @@ def results_page(
         tpc_time_note=TPC_TIME_NOTE,
         missing=tables.missing_grid(summaries),
         figures=list(figures.values()),
-        surfaces=[(_title(summaries, each), each.trial, roughness(values_of(each))) for each in surfaces],
+        surfaces=[
+            (f"{_title(summaries, each)}, {each.method}", each.trial, roughness(values_of(each))) for each in surfaces
+        ],
         toy={"tasks": TASKS, "seed": TOY_SEED},
     )
 

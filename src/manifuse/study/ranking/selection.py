@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.study.ranking.accuracy import ranking_accuracy
@@ -21,6 +22,9 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0)
 
 #: Weight decays of the deep ranker tried.
 DECAYS = (1.0, 3.0)
+
+#: Folds of the cross-validation of a ranker that is trained anew.
+FOLDS = 5
 
 Ranker = RankSVM | DeepRanker
 
@@ -69,6 +73,43 @@ def select_ranker(
     if deep:
         families["deep"] = [DeepRanker(decay=decay).fit(X, y, validation) for decay in DECAYS]
     return {name: _best(rankers, validation) for name, rankers in families.items()}
+
+
+def retrain(
+    families: Mapping[str, Candidate], X: FloatArray, y: FloatArray, seed: int
+) -> tuple[RankSVM, dict[str, object]]:
+    """Train a ranker anew on more rows.
+
+    Parameters
+    ----------
+    families : mapping of str to Candidate
+        From `select_ranker`; their kernels and widths are kept, and the deep ranker is left out.
+    X : (l, d) array
+        Features, standardised.
+    y : (l,) array
+        Graded labels.
+    seed : int
+        Draws the folds of the cross-validation that chooses the family and the penalty.
+
+    Returns
+    -------
+    ranker : RankSVM
+    hyperparameters : dict
+    """
+    diagonal = float(np.mean(np.sum(X**2, axis=1)))
+    tried = [
+        RankSVM(known.kernel, penalty=penalty * (diagonal if known.kernel == "linear" else 1.0), width=known.width_)
+        for known in (candidate.ranker for candidate in families.values())
+        if isinstance(known, RankSVM)
+        for penalty in PENALTIES
+    ]
+    accuracies = np.zeros(len(tried))
+    for train, held_out in KFold(FOLDS, shuffle=True, random_state=seed).split(X):
+        for index, ranker in enumerate(tried):
+            predicted = ranker.fit(X[train], y[train]).predict(X[held_out])
+            accuracies[index] += ranking_accuracy(y[held_out], predicted) / FOLDS
+    best = tried[int(np.argmax(accuracies))].fit(X, y)
+    return best, {"ranker": best.kernel, "penalty": best.penalty, "width": best.width_}
 
 
 def best_family(families: Mapping[str, Candidate]) -> str:
