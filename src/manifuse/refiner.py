@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.transport import Transport
 from manifuse.errors import InputError
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.rows import Rows
@@ -31,6 +34,25 @@ class Later:
 
     scores: FloatArray
     row_sums: FloatArray
+    errors: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Rows that came later, refined.
+
+    Attributes
+    ----------
+    predictions : array, series or tensor (q,)
+        In the library of the later rows.
+    support : (q,) array
+        As `Refinement.support`.
+    errors : (q,) array or None
+        Standard errors, as `Refinement.errors`.
+    """
+
+    predictions: Any
+    support: FloatArray
     errors: FloatArray | None
 
 
@@ -91,3 +113,20 @@ class Refiner(Saved):
         numbers = () if self.teaching is None else self.teaching.imputation.numbers
         if any(not 0 <= number < self.fit.bridges.count for number in numbers):
             raise ValueError("a reference takes part that there is not")
+
+
+def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
+    """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
+    if not len(weights):
+        return np.zeros(len(row_sums))
+    # If no reference took part, all count alike.
+    weights = weights if weights.sum() > 0 else np.ones(len(weights))
+    shares = row_sums / typical
+    np.clip(shares, 0.0, 1.0, out=shares)
+    return np.asarray(shares @ (weights / weights.sum()))
+
+
+def typical_row_sums(problem: Problem, transport: Transport) -> FloatArray:
+    """Row sum of every reference's bridge at a typical pair, shape (m,)."""
+    pairs = [reference.main_rows for reference in problem.references]
+    return np.array([np.median(transport.row_sums[rows, number]) for number, rows in enumerate(pairs)])
