@@ -336,7 +336,8 @@ def test_an_accepted_update_is_certain_and_reported():
     before, after = result.accuracy["before"]["accuracy"], result.accuracy["after"]["accuracy"]
     assert after - before == pytest.approx(result.gain.value)
     # Each labelled row is judged without its own label, so what it has in the end is a little better.
-    assert after == pytest.approx(ranking_accuracy(case.truth[-60:], result.predictions[-60:]), abs=0.01)
+    # The predictions saw the labels; what is reported did not.
+    assert after < ranking_accuracy(case.truth[-60:], result.predictions[-60:])
 
 
 @pytest.mark.parametrize("learning", [False, True])

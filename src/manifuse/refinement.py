@@ -61,13 +61,12 @@ class Refinement(Saved):
     accuracy : mapping or None
         With labels: each measure's value ``before`` and ``after``, on the labelled rows.
     gain : Gain or None
-        With labels: the gain on them and its standard error, accepted or not. Each labelled row is judged by what the
-        refinement would be without its own label. If labels only tune, they chose the parameters, and the gain on
-        other rows may be smaller.
+        With labels: the gain on them, accepted or not. Each labelled row is judged without its own label. If labels
+        only tune, they are judged by what they chose, and the gain on other rows may be smaller.
     worth : Gain or None
-        What is lost without any reference, beyond own features and labels; as `Relevance.worth`.
+        What is lost without any reference; as `Relevance.worth`.
     errors : (n,) array or None
-        Standard error of every refined score, in its units; None if no label taught.
+        Standard errors of the refined scores; None if no label taught.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
     method : JointDiffusion
@@ -212,8 +211,7 @@ class Refinement(Saved):
 
         Notes
         -----
-        A refinement keeps what every round mixed, but not what the rounds worked on. The first call repeats the
-        rounds, on this machine.
+        The first call repeats the rounds, on this machine.
         """
         return self.apply_in_full(new).predictions
 

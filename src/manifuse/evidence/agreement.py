@@ -102,8 +102,8 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     """
     count = known.shape[1]
     correlations = _correlations(np.column_stack([main, known]))
-    if not np.isfinite(correlations).all():
-        # Two references share too few pairs: all count alike.
+    if count == 0 or not np.isfinite(correlations).all():
+        # There is none, or two references share too few pairs: all count alike.
         loadings, residual, weights = np.full(count + 1, np.nan), np.nan, np.ones(count)
     else:
         loadings, residual = one_factor(correlations)

@@ -22,9 +22,9 @@ from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.setup import Setup
 from manifuse.errors import ManifuseWarning, MissingExtraError
 from manifuse.evidence.agreement import Agreement, ask
-from manifuse.evidence.imputation import Imputed
+from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.mixture import Mixture
-from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.score import Gain, Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.evidence.rows import Likeness, Rows, blocks_of_rows
+from manifuse.evidence.likeness import Likeness, Rows, blocks_of_rows
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.gaussian_process import (
     covariance_of,
@@ -61,7 +61,11 @@ class Lesson(Saved):
             raise ValueError("the arrays of a lesson do not fit together")
         if not all(np.isfinite(getattr(self, name)).all() for name in (*shapes, "variances")):
             raise ValueError("a lesson is not finite")
-        self.crossing(self.rows.take(slice(0, 1)), self.expected[:1])
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                self.predict_with_variance(self.rows, self.expected)
+        except FloatingPointError:
+            raise ValueError("a lesson is out of range") from None
 
     def crossing(self, rows: Rows, expected: FloatArray) -> FloatArray:
         """Covariances of rows (q) with those that taught, shape (q, l)."""

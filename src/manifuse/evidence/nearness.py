@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.evidence.rows import Likeness, Rows, squared_distances
+from manifuse.evidence.likeness import Likeness, Rows, squared_distances
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 #: Rows without a label whose distances are matched.

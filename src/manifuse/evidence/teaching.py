@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.imputation import Imputation, Imputed
+from manifuse.evidence.imputed import Imputation, Imputed
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.nearness import near_labels
-from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.score import Score
 from manifuse.evidence.standard import Standard
 from manifuse.kernels.arrays import FloatArray, IndexArray

@@ -42,9 +42,9 @@ class Rows(Saved):
 
     def take(self, rows: IndexArray | slice) -> Rows:
         """Return some of the rows."""
-        return Rows(
-            self.scores[rows], self.references[rows], np.ascontiguousarray(self.features[rows], dtype=np.float64)
-        )
+        # In one order of memory, so that sums over features are rounded alike whatever a table comes as.
+        features = np.ascontiguousarray(self.features[rows], dtype=np.float64)
+        return Rows(self.scores[rows], self.references[rows], features)
 
     def with_references(self, references: FloatArray) -> Rows:
         """Return the same rows with other reference scores (n, m)."""
@@ -79,8 +79,10 @@ class Likeness(Saved):
         scalings: list[Scaling] = []
         if rows.features.shape[1] and (drawn.features != drawn.features[0]).any():
             scalings = [Scaling.of(rows.features, standardised=flag, name=name) for flag in (True, False)]
-        widths = tuple(_median_distance(scaling.apply(drawn.features)) for scaling in scalings)
-        return cls(tuple(scalings), widths, _median_distance(drawn.references))
+        measured = [(scaling, _median_distance(scaling.apply(drawn.features))) for scaling in scalings]
+        used = [(scaling, width) for scaling, width in measured if width > 0]
+        widths = tuple(width for _, width in used)
+        return cls(tuple(scaling for scaling, _ in used), widths, _median_distance(drawn.references))
 
     def with_references(self, rows: Rows, rng: np.random.Generator) -> Likeness:
         """Return the same for rows that have references now; ``rng`` as in `of`."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.lesson import Lesson, learn
-from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.standard import Standard
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved
