@@ -100,8 +100,7 @@ def molecules(rng) -> dict[str, np.ndarray]:
     """Arrays of lipophilicity.npz."""
     rows = lipophilicity.ROWS
     views = {
-        f"X_{view}": rng.integers(0, 9, (rows, width)).astype(np.uint8)
-        for view, width in lipophilicity.WIDTHS.items()
+        f"X_{view}": rng.integers(0, 9, (rows, width)).astype(np.uint8) for view, width in lipophilicity.WIDTHS.items()
     }
     return {**views, "y": rng.uniform(-1.5, 4.5, rows).astype(np.float32)}
 

@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from tests.study.datasets.published import caltech, cells, molecules, nus_cells, write_matlab, write_mfeat, write_nus_text
+from tests.study.datasets.published import (
+    caltech,
+    cells,
+    molecules,
+    nus_cells,
+    write_matlab,
+    write_mfeat,
+    write_nus_text,
+)
 
 import manifuse as mf
 from manifuse.study.datasets import cal7 as cal7_module

@@ -123,7 +123,7 @@ def draw_payoffs(maps: Mapping[str, Mapping[tuple[int, int], Payoff]]) -> Any:
             image = axes.imshow(values, cmap="PuOr", vmin=-FULL, vmax=FULL, origin="lower", aspect="auto")
             for place in np.argwhere(np.isfinite(values)):
                 value = values[tuple(place)]
-                colour = "white" if abs(value) > 0.7 * FULL else "black"
+                colour = "white" if abs(value) > 0.5 * FULL else "black"
                 axes.text(place[1], place[0], f"{value:+.1f}", ha="center", va="center", fontsize=8, color=colour)
             axes.set_xticks(range(len(pairs)), map(str, pairs))
             axes.set_yticks(range(len(labels)), map(str, labels))
