@@ -13,17 +13,15 @@ from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.presmoothing_choice import NEIGHBOURS
 from tests.problems import draw
 
-METHOD = mf.JointDiffusion(standardised=True)
+METHOD = mf.JointDiffusion(standardised=True, learning=False)
 
 
 def predicted(case, method, *, labelled):
     problem = Problem.of(case.main, case.references)
-    presmoothed = labelled and case.main.has_graph
-    setup = Setup(problem, method, 0, mf.Host())
-    return predicted_bytes(setup, presmoothing_neighbours=max(NEIGHBOURS) if presmoothed else 0)
+    own_graph = method.learning and labelled and not problem.bridged and case.main.has_graph
+    return predicted_bytes(Setup(problem, method, 0, mf.Host()), own_graph=own_graph)
 
 
 def taken_and_predicted(case, labels, method):
@@ -98,7 +96,7 @@ def test_a_result_does_not_keep_what_its_rounds_worked_on(features):
     tracemalloc.start()
     result = mf.refine(case.main, case.references, method=METHOD, rng=0)
     kept = tracemalloc.get_traced_memory()[0]
-    result.fit.rounds  # noqa: B018
+    result.refiner.fit.rounds  # noqa: B018
     repeated = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     rounds = result.history[-1].round
@@ -126,10 +124,12 @@ def test_repeated_rounds_take_about_what_is_predicted(bridge):
     case, method = draw(0, rows=6000, pairs=200), replace(METHOD, bridge=bridge)
     result = mf.refine(case.main, case.references, method=method, rng=0)
     tracemalloc.start()
-    assert result.fit.rounds
+    assert result.refiner.fit.rounds
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    needed = footprint.bytes_to_replay(result.fit.bridges, len(case.main), len(result.fit.coefficients))
+    needed = footprint.bytes_to_replay(
+        result.refiner.fit.bridges, len(case.main), len(result.refiner.fit.coefficients)
+    )
     assert 0.15 * needed < taken < 1.2 * needed
 
 

@@ -12,11 +12,12 @@ from manifuse import persistence
 from tests.problems import draw, remade
 
 METHODS = {
-    "implicit": mf.JointDiffusion(),
+    "default": mf.JointDiffusion(),
+    "told": mf.JointDiffusion(same_target=True),
     "explicit, to choose from": mf.JointDiffusion(
         bridge=(mf.ExplicitEuler(keep=5), mf.ExplicitEuler(keep=10)), rounds=2, score_scale=(0.1, np.inf)
     ),
-    "plain": mf.JointDiffusion(presmoothed=False, anchored=False, smoothing=0.0, rounds=3),
+    "plain": mf.JointDiffusion(learning=False, anchored=False, smoothing=0.0, rounds=3),
 }
 
 
@@ -42,16 +43,19 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     result = mf.refine(case.main, case.references, case.labels() if labelled else None, METHODS[method], rng=3)
     mf.save(result, tmp_path / "model.npz")
     again = mf.load(tmp_path / "model.npz")
-    for name in ("accepted", "reason", "relevance", "history", "gain", "accuracy", "method", "seed"):
+    for name in ("accepted", "reason", "relevance", "history", "gain", "worth", "accuracy", "method", "seed"):
         # They are compared as text: there a score of NaN equals itself, and no digit is lost.
         assert repr(getattr(again, name)) == repr(getattr(result, name)), name
-    for name in ("predictions", "weights", "support"):
+    for name in ("predictions", "weights", "support", "errors"):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
+    if result.agreement is not None:
+        assert repr(again.agreement.to_record()) == repr(result.agreement.to_record())
     assert again.choice.setting == result.choice.setting
     assert again.choice.trials == result.choice.trials
     new = later(case)
     np.testing.assert_array_equal(again.apply(new), result.apply(new))
     np.testing.assert_array_equal(again.support_of(new), result.support_of(new))
+    np.testing.assert_array_equal(again.errors_of(new), result.errors_of(new))
     np.testing.assert_array_equal(again.apply(case.main), result.predictions)
 
 
@@ -64,7 +68,8 @@ def test_every_field_is_kept_but_the_container_of_the_predictions(saved):
 def test_a_file_has_no_names_of_private_classes(saved):
     with np.load(saved) as archive:
         words = " ".join([*archive.files, bytes(archive["plain"]).decode()])
-    private = {"Refinement", "Choice", "Setting", "Presmoothing", "Fit", "Lookup", "Anchor", "Graph", "Observations"}
+    private = {"Refinement", "Choice", "Setting", "Smoothing", "Fit", "Lookup", "Anchor", "Graph", "Observations"}
+    private |= {"Refiner", "Teaching", "Lesson", "Likeness", "Rows", "Standard", "Mixture", "Imputation", "Agreement"}
     assert not [name for name in private if name in words]
 
 
@@ -105,28 +110,34 @@ def test_another_format_is_refused(saved):
     [
         (lambda plain, arrays: plain.pop("seed"), "it should have"),
         (lambda plain, arrays: plain.update(value="Popen"), "it should have"),
-        (lambda plain, arrays: plain.update(fit=7), "is damaged"),
+        (lambda plain, arrays: plain.update(refiner=7), "is damaged"),
         (lambda plain, arrays: plain.update(seed={"eval": "1"}), "seed is not a"),
         (lambda plain, arrays: plain.update(accepted=1), "accepted is not a"),
         (lambda plain, arrays: plain.update(reason="SLEPT"), "SLEPT"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["method"].update(rounds=-1), "rounds=-1"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["method"].update(surprise=1), "it should have"),
+        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["method"].update(rounds=-1), "rounds=-1"),
+        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["method"].update(surprise=1), "it should have"),
         (lambda plain, arrays: plain["choice"].update(step_size="fast"), "step_size is not a"),
         (lambda plain, arrays: plain["choice"]["recall"].pop(), "what was chosen does not fit together"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["anchors"].pop("1"), "is damaged"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["anchors"].pop("0"), "are not numbered"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["setting"].update(neighbours=0), "neighbours=0"),
-        (lambda plain, arrays: plain["fit"]["bridges"]["setting"].update(bridge={"scheme": "eval"}), "eval"),
+        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["anchors"].pop("1"), "is damaged"),
+        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["anchors"].pop("0"), "are not numbered"),
+        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["setting"].update(neighbours=0), "neighbours=0"),
+        (
+            lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["setting"].update(bridge={"scheme": "eval"}),
+            "eval",
+        ),
         (lambda plain, arrays: arrays.pop("refinement/weights"), "refinement/weights"),
         (
             lambda plain, arrays: arrays.update({"refinement/weights": np.ones(3)}),
             r"weights is not finite and of shape \(2,\)",
         ),
         (lambda plain, arrays: arrays.update({"refinement/support": np.full(160, np.nan)}), "support is not finite"),
-        (lambda plain, arrays: arrays.update({"refinement/fit/coefficients": np.ones((2, 3))}), "mix other columns"),
+        (
+            lambda plain, arrays: arrays.update({"refinement/refiner/fit/coefficients": np.ones((2, 3))}),
+            "mix other columns",
+        ),
         (
             lambda plain, arrays: arrays.update(
-                {"refinement/fit/bridges/graph/scales": -arrays["refinement/fit/bridges/graph/scales"]}
+                {"refinement/refiner/fit/bridges/graph/scales": -arrays["refinement/refiner/fit/bridges/graph/scales"]}
             ),
             "local scales of a graph do not fit",
         ),
@@ -140,7 +151,7 @@ def test_what_does_not_fit_together_is_refused_in_one_sentence(saved, change, sa
 
 def test_a_broken_graph_is_refused(saved):
     def lengthen(plain, arrays):
-        arrays["refinement/fit/bridges/graph/weights/indices"] += 10_000
+        arrays["refinement/refiner/fit/bridges/graph/weights/indices"] += 10_000
 
     with pytest.raises(mf.InputError, match="is damaged"):
         mf.load(rewritten(saved, lengthen))

@@ -37,7 +37,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     references : sequence of Observations
         Others' predictions. They are a parameter and not an argument of ``fit``, because they have their own rows and
-        are the same in every fold.
+        are the same in every fold. With known truth there need be none.
     method : JointDiffusion, optional
         The hyperparameters. Each is also a parameter of the combiner, such as ``method__neighbours``.
     random_state : int, numpy.random.Generator or None

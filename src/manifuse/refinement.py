@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from manifuse.choice import Choice
 from manifuse.conclusion import Conclusion
@@ -19,34 +18,16 @@ from manifuse.diffusion.problem import locate
 from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.mixture import ordered_rightly
 from manifuse.evidence.relevance import Relevance, final_weights, relevance_of
 from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refiner import Refiner
+from manifuse.refiner import Applied, Refiner, support_of_rows, typical_row_sums
 
 #: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
 NOT_SAVED = ("predictions", "main", "method")
-
-
-@dataclass(frozen=True, eq=False)
-class Applied:
-    """Rows that came later, refined.
-
-    Attributes
-    ----------
-    predictions : array, series or tensor (q,)
-        In the library of the later rows.
-    support : (q,) array
-        As `Refinement.support`.
-    errors : (q,) array or None
-        Standard errors, as `Refinement.errors`.
-    """
-
-    predictions: Any
-    support: FloatArray
-    errors: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +124,7 @@ class Refinement(Saved):
         main, weights, transport = problem.main, final_weights(path), path.references
         accepted = found.verdict.accepted
         scores = found.refined if accepted else main.scores
-        typical = np.array(
-            [
-                np.median(transport.row_sums[reference.main_rows, number])
-                for number, reference in enumerate(problem.references)
-            ]
-        )
+        typical = typical_row_sums(problem, transport)
         accuracy = None
         if score is not None:
             honest = found.honest if accepted else main.scores
@@ -294,9 +270,7 @@ class Refinement(Saved):
                 )
             sides.append(rows)
         one, other = sides
-        spread = np.sqrt(self.errors[one] ** 2 + self.errors[other] ** 2)
-        difference = self.scores[one] - self.scores[other]
-        return np.asarray(ndtr(difference / np.where(spread > 0, spread, np.finfo(float).tiny)))
+        return ordered_rightly(self.scores[one] - self.scores[other], self.errors[one], self.errors[other])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
@@ -319,25 +293,16 @@ class Refinement(Saved):
         if self.accuracy is not None:
             before, after = self.accuracy["before"], self.accuracy["after"]
             lines += [f"{name} on the labels: {before[name]:.4f} before, {after[name]:.4f} after" for name in before]
-        lines += [
-            f"{entry.name}: weight {entry.weight:.2f}, alignment {entry.held_out_alignment:.2f} on {entry.pairs} "
-            f"pairs (chance {entry.chance_alignment:.2f}), fidelity {entry.fidelity:.2f}, {entry.reached:.0%} of the "
-            "rows reached"
-            for entry in self.relevance
-        ]
+        if self.gain is not None:
+            lines.append(f"gain of the refinement at held-out labels: {self.gain}")
+        lines += [entry.summary() for entry in self.relevance]
+        if self.worth is not None and self.gain is not None:
+            nothing = (
+                "; they add nothing that can be measured" if self.worth.value <= self.worth.standard_error else ""
+            )
+            lines.append(f"all references beyond your own features and labels: {self.worth}{nothing}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"
         return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {verdict}: {self.reason})"
-
-
-def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
-    """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
-    if not len(weights):
-        return np.zeros(len(row_sums))
-    # If no reference took part, all count alike.
-    weights = weights if weights.sum() > 0 else np.ones(len(weights))
-    shares = row_sums / typical
-    np.clip(shares, 0.0, 1.0, out=shares)
-    return np.asarray(shares @ (weights / weights.sum()))

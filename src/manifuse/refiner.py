@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.transport import Transport
 from manifuse.errors import InputError
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.rows import Rows
@@ -31,6 +34,25 @@ class Later:
 
     scores: FloatArray
     row_sums: FloatArray
+    errors: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Rows that came later, refined.
+
+    Attributes
+    ----------
+    predictions : array, series or tensor (q,)
+        In the library of the later rows.
+    support : (q,) array
+        As `Refinement.support`.
+    errors : (q,) array or None
+        Standard errors, as `Refinement.errors`.
+    """
+
+    predictions: Any
+    support: FloatArray
     errors: FloatArray | None
 
 
@@ -65,12 +87,10 @@ class Refiner(Saved):
             diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
             return Later(units.from_sphere(diffused), row_sums, None)
         rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
-        learned = self.teaching.learn(rows, expected)
+        learned, variances = self.teaching.learn(rows, expected)
         diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
         values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
-        lesson = self.teaching.lesson
-        errors = None if lesson is None else self.mixture.errors(lesson.variance(rows, expected))
-        return Later(self.mixture.in_units(values, units), row_sums, errors)
+        return Later(self.mixture.in_units(values, units), row_sums, self.mixture.errors(variances))
 
     def _rows(self, new: Observations) -> Rows:
         """What is known of later rows without references."""
@@ -93,3 +113,20 @@ class Refiner(Saved):
         numbers = () if self.teaching is None else self.teaching.imputation.numbers
         if any(not 0 <= number < self.fit.bridges.count for number in numbers):
             raise ValueError("a reference takes part that there is not")
+
+
+def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
+    """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
+    if not len(weights):
+        return np.zeros(len(row_sums))
+    # If no reference took part, all count alike.
+    weights = weights if weights.sum() > 0 else np.ones(len(weights))
+    shares = row_sums / typical
+    np.clip(shares, 0.0, 1.0, out=shares)
+    return np.asarray(shares @ (weights / weights.sum()))
+
+
+def typical_row_sums(problem: Problem, transport: Transport) -> FloatArray:
+    """Row sum of every reference's bridge at a typical pair, shape (m,)."""
+    pairs = [reference.main_rows for reference in problem.references]
+    return np.array([np.median(transport.row_sums[rows, number]) for number, rows in enumerate(pairs)])

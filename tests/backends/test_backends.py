@@ -11,7 +11,6 @@ import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.containers import device_of
-from manifuse.evidence import presmoothing_choice
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
 
@@ -33,11 +32,8 @@ def refined(case, backend=None, **options):
     return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, backend=backend)
 
 
-@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "presmoothed": False}])
+@pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "learning": False}])
 def test_reordering_blocks_and_threads_change_no_result(case, later, method, monkeypatch):
-    # Only a few settings, because every product of such a small table starts its threads again.
-    for name, values in {"NEIGHBOURS": (5,), "STEPS": (1.0, 3.0), "SCALES": (0.3,)}.items():
-        monkeypatch.setattr(presmoothing_choice, name, values)
     plain = refined(case, **method)
     monkeypatch.setattr(blocks, "ROWS", 17)
     monkeypatch.setattr(columns, "NUMBERS", 100)
@@ -51,7 +47,7 @@ def test_reordering_blocks_and_threads_change_no_result(case, later, method, mon
 def test_edges_in_single_precision_hardly_change_a_result(case, later):
     plain = refined(case)
     large = refined(case, mf.Host(single_precision_rows=10))
-    assert large.fit.bridges.graph.stored().weights.dtype == np.float32
+    assert large.refiner.fit.bridges.graph.stored().weights.dtype == np.float32
     assert (large.predictions != plain.predictions).any()
     spread = plain.predictions.std()
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
@@ -69,10 +65,10 @@ def test_references_one_by_one_give_the_result_of_all_at_once(case):
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
 def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     # Without labels there are several rounds.
-    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(**method), rng=0)
-    *rounds, end = result.fit.rounds
-    assert len(rounds) == len(result.fit.coefficients) > 2
-    np.testing.assert_array_equal(result.fit.units.from_sphere(end.start), result.scores)
+    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(learning=False, **method), rng=0)
+    *rounds, end = result.refiner.fit.rounds
+    assert len(rounds) == len(result.refiner.fit.coefficients) > 2
+    np.testing.assert_array_equal(result.refiner.fit.units.from_sphere(end.start), result.scores)
 
 
 def test_all_treatments_of_large_tables_together_change_no_result(case, later, tmp_path):
@@ -123,8 +119,10 @@ def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
         return with_neighbours(table, NearestNeighbors(n_neighbors=21).fit(features).kneighbors(features))
 
     main, references = given(case.main), [given(table) for table in case.references]
-    searched = mf.refine(case.main, case.references, method=mf.JointDiffusion(standardised=True), rng=0)
-    result = mf.refine(main, references, rng=0)
+    # Features also say how alike rows are that teach. Neighbours do not, so only the diffusion is compared.
+    method = mf.JointDiffusion(standardised=True, learning=False)
+    searched = mf.refine(case.main, case.references, method=method, rng=0)
+    result = mf.refine(main, references, method=method, rng=0)
     np.testing.assert_allclose(result.predictions, searched.predictions, atol=1e-9)
     assert repr(main).endswith("20 neighbours each)")
     with pytest.raises(mf.InputError, match="fit on features to apply"):

@@ -59,11 +59,13 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     summary = json.loads(said.out)
     assert (summary["rows"], summary["fitted"]) == (10, 2)
     out, refined = pl.read_csv("out.csv"), pl.read_csv("refined.csv")
-    assert out.columns == ["id", "score", "original", "support"]
+    assert out.columns == ["id", "score", "original", "support", "error"]
     np.testing.assert_allclose(out["score"][:2], refined["score"][:2], rtol=1e-12)
     table = pl.read_csv("new.csv")
     new = mf.Observations(table["score"], table.drop("id", "score"), ids=table["id"])
     np.testing.assert_allclose(out["score"], mf.load("model.npz").apply(new).to_numpy(), rtol=1e-12)
+    np.testing.assert_allclose(out["error"], mf.load("model.npz").errors_of(new), rtol=1e-12)
+    np.testing.assert_allclose(out["error"][:2], refined["error"][:2], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

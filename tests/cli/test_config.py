@@ -30,6 +30,7 @@ REFUSED = [
     ("seed = true", "but a whole number was expected"),
     ("seed = -1", "seed must be 0 or more"),
     ("[method]\nneighbors = 3", "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'"),
+    ("[method]\nstep_size = [0.1, 1.0]", "only labels choose among them, and only if 'learning' is false"),
     ("[method]\nrounds = 0", "rounds=0 came"),
     ('[method]\nrounds = "many"', "rounds='many' came"),
     ("[method]\nsteps = 100000000000000000000000000", "whole numbers of at most 1000000000 were expected"),
@@ -87,6 +88,7 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
     "method",
     [
         mf.JointDiffusion(),
+        mf.JointDiffusion(learning=False, same_target=True),
         mf.JointDiffusion.as_published(),
         mf.JointDiffusion(
             neighbours=(5, 10),
@@ -233,7 +235,7 @@ def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     assert not list(folder.glob("out.*"))
 
 
-@pytest.mark.parametrize("left_out", ["main.csv", "--reference theirs.csv", "--out out.csv"])
+@pytest.mark.parametrize("left_out", ["main.csv", "--out out.csv"])
 def test_what_neither_options_nor_config_give_is_named(left_out, folder, capsys, monkeypatch):
     arguments = "main.csv --reference theirs.csv --out out.csv".replace(left_out, "").split()
     done, said = run(capsys, monkeypatch, *arguments)

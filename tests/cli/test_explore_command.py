@@ -87,6 +87,8 @@ def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatc
     written = tomllib.loads(content.decode())
     assert not written.keys() & {"save", "report", "cache"}
     assert written["backend"] == "host"
+    # What the page shows is the diffusion, and labels that teach would change it.
+    assert written["method"]["learning"] is False
     (folder / "run.toml").write_bytes(content)
     before = {path.name for path in folder.iterdir()}
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0

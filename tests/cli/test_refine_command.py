@@ -65,7 +65,7 @@ def test_the_output_is_the_librarys(case, folder, run):
     done = run(*FILES, "--labels", "labels.csv", "--out", "out.csv", "--json")
     assert done.returncode == 0, done.stderr
     out = pl.read_csv(folder / "out.csv")
-    assert out.columns == ["id", "score", "original", "support"]
+    assert out.columns == ["id", "score", "original", "support", "error"]
     names = [
         mf.Observations(r.scores, r.table, ids=r.keys, name=f"reference{k}") for k, r in enumerate(case.references)
     ]
@@ -73,6 +73,7 @@ def test_the_output_is_the_librarys(case, folder, run):
     np.testing.assert_allclose(out["score"], result.predictions, atol=1e-9)
     np.testing.assert_allclose(out["original"], case.main.scores, atol=1e-12)
     np.testing.assert_allclose(out["support"], result.support, atol=1e-9)
+    np.testing.assert_allclose(out["error"], result.errors, atol=1e-9)
     summary = json.loads(done.stdout)
     assert summary["accepted"] is result.accepted
     assert summary["accuracy"]["after"] == pytest.approx(result.accuracy["after"])
@@ -80,6 +81,40 @@ def test_the_output_is_the_librarys(case, folder, run):
     keys = {"name", "alignment", "held_out_alignment", "chance_alignment", "weight", "reached"}
     assert keys <= set(summary["references"][0])
     assert {"reason", "hyperparameters", "rows", "seconds", "version", "seed"} <= set(summary)
+    assert summary["worth"] == pytest.approx(vars(result.worth))
+    for entry, found in zip(summary["references"], result.relevance, strict=True):
+        assert entry["worth"] == pytest.approx(vars(found.worth))
+    assert summary["agreement"]["answer"] == result.agreement.answer.name
+    assert summary["agreement"]["loadings"] == pytest.approx(result.agreement.loadings)
+
+
+def test_without_references_labels_are_enough(case, folder, run):
+    done = run("main.csv", "--labels", "labels.csv", "--out", "out.csv", "--json", "--save", "model.npz")
+    assert done.returncode == 0, done.stderr
+    result = mf.refine(case.main, [], case.labels(), rng=0)
+    assert result.accepted
+    np.testing.assert_allclose(pl.read_csv("out.csv")["score"], result.predictions, atol=1e-9)
+    summary = json.loads(done.stdout)
+    assert summary["references"] == []
+    assert summary["worth"] is None
+    # Without references there is nothing to compare, and JSON has no NaN.
+    assert summary["agreement"]["gain"] == "nan"
+    np.testing.assert_allclose(mf.load("model.npz").apply(case.main), result.predictions, atol=1e-9)
+
+
+def test_with_neither_references_nor_labels_it_is_refused(folder, run):
+    done = run("main.csv", "--out", "out.csv")
+    assert done.returncode == 2
+    assert done.stderr.startswith("manifuse: Neither references nor labels came; give --reference or --labels")
+    assert not list(folder.glob("out.*"))
+
+
+def test_references_that_predict_something_else_are_used_if_the_user_says_so(case, folder, run):
+    done = run(*FILES, "--out", "out.csv", "--json")
+    asked = json.loads(done.stdout)["agreement"]["answer"]
+    done = run(*FILES, "--same-target", "--out", "out.csv", "--json")
+    assert (asked, json.loads(done.stdout)["agreement"]["answer"]) == ("NOT_MEASURED", "TOLD")
+    assert "error" not in pl.read_csv("out.csv").columns
 
 
 def test_without_json_standard_output_stays_clean(folder, run):

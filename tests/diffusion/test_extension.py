@@ -1,5 +1,7 @@
 """Later rows, which were not in the fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.study.ranking.accuracy import ranking_accuracy
+
+TUNED = mf.JointDiffusion(learning=False)
 
 
 def parted(case, rows):
@@ -30,14 +34,19 @@ def unpaired(case, count=40):
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-def test_rows_of_the_fit_get_their_fitted_predictions(labelled):
+@pytest.mark.parametrize("method", [mf.JointDiffusion(), TUNED], ids=["default", "tuned"])
+def test_rows_of_the_fit_get_their_fitted_predictions(method, labelled):
     case = draw(0)
-    result = mf.refine(case.main, case.references, case.labels() if labelled else None, rng=0)
+    result = mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0)
+    assert result.accepted
     np.testing.assert_array_equal(result.apply(case.main), result.predictions)
     np.testing.assert_array_equal(result.support_of(case.main), result.support)
+    np.testing.assert_array_equal(result.errors_of(case.main), result.errors)
 
 
-@pytest.mark.parametrize("method", [mf.JointDiffusion(), mf.JointDiffusion(anchored=False, smoothing=0.0)])
+@pytest.mark.parametrize(
+    "method", [mf.JointDiffusion(same_target=True), TUNED, replace(TUNED, anchored=False, smoothing=0.0)]
+)
 def test_new_rows_come_out_nearly_as_if_they_had_been_there(method):
     losses = []
     for seed in range(6):
@@ -52,13 +61,14 @@ def test_new_rows_come_out_nearly_as_if_they_had_been_there(method):
     assert np.mean(losses) < 0.02
 
 
-def test_with_all_ids_common_new_rows_are_looked_up_in_the_references():
+@pytest.mark.parametrize("method", [mf.JointDiffusion(same_target=True), TUNED])
+def test_with_all_ids_common_new_rows_are_looked_up_in_the_references(method):
     case = draw(6, features=False, rows=200)
     rows = np.arange(150, 200)
     fitted, new = parted(case, rows)
-    result = mf.refine(fitted, case.references, rng=0)
+    result = mf.refine(fitted, case.references, method=method, rng=0)
     applied = result.apply(new)
-    refitted = mf.refine(case.main, case.references, rng=0).predictions[rows]
+    refitted = mf.refine(case.main, case.references, method=method, rng=0).predictions[rows]
     assert np.corrcoef(applied, refitted)[0, 1] > 0.995
     np.testing.assert_array_equal(result.support_of(new), 1.0)
     strangers = remade(new, ids=[f"stranger {row}" for row in range(50)])
@@ -106,9 +116,10 @@ def test_other_features_than_those_of_the_fit_are_refused(width):
 def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     """One round by hand: affinity, transport and smoothing of a new row from dense matrices."""
     case = draw(0, references=1)
-    method = mf.JointDiffusion(rounds=1, settled=0.0, standardised=False, neighbours=6)
+    method = replace(TUNED, rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    fit, first_round = result.fit, result.fit.rounds[0]
+    fit = result.refiner.fit
+    first_round = fit.rounds[0]
     references, smoothed_fit = first_round.arrival.references, first_round.arrival.smoothed
     graph, start, n = fit.bridges.graph, first_round.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3

@@ -31,7 +31,7 @@ def build(problem, setting, method):
     """Build bridges over tables that are all standardised."""
     setup = Setup(problem, method, 0, mf.Host())
     flags = (True,) * (1 + len(problem.references))
-    tables = NeighbourTables.search(setup, flags, None, np.random.default_rng(0))
+    tables = NeighbourTables.search(setup, flags, np.random.default_rng(0))
     return Bridges.build(setup, [setting], tables)[0]
 
 

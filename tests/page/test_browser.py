@@ -148,7 +148,7 @@ def test_it_opens_with_what_the_library_would_choose(exploration, page):
         exploration.main,
         exploration.references,
         exploration.labels,
-        replace(exploration.method, rounds=1),
+        replace(exploration.method, rounds=1, learning=False),
         rng=exploration.seed,
     ).choice
     assert (seen["delta"], seen["scale"]) == (chosen.step_size, chosen.weight_scale)

@@ -76,7 +76,7 @@ def test_the_columns_give_what_refine_gives_of_the_method_that_is_exported(kind,
     method = {
         "decoupled": mf.JointDiffusion(neighbours=6),
         "coupled": mf.JointDiffusion(),
-        "plain": mf.JointDiffusion(neighbours=(5, 8), anchored=False, smoothing=0.0, presmoothed=False),
+        "plain": mf.JointDiffusion(neighbours=(5, 8), anchored=False, smoothing=0.0),
         "explicit": mf.JointDiffusion(neighbours=6, bridge=mf.ExplicitEuler(step=0.3, steps=3), standardised=True),
     }[kind]
     exploration = explored(draw(1, features=kind != "coupled"), labels=labels, method=method)

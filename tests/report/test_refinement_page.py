@@ -77,8 +77,9 @@ def noisy(case):
 
 def runs():
     """Every kind of run: the case, its labels, its method, what the page says, how many pictures it has."""
-    plain, coupled, smoothed = draw(0), draw(0, features=False), draw(0, references=3)
+    plain, coupled, strong = draw(0), draw(0, features=False), draw(0, features=False, references=3, noise=0.4)
     small = draw(0, rows=60, pairs=20, references=1)
+    tuned = {"learning": False}
     search = {"neighbours": (5, 10), "score_scale": (0.1, np.inf), "step_size": 1.0, "weight_scale": 0.3}
     return {
         "labels": (
@@ -86,10 +87,60 @@ def runs():
             plain.references,
             plain.labels(),
             {},
-            ["right order goes from 73.1%", "chose the settings"],
+            ["right order goes from 73.1%", "without its own label", "references together are worth", "loading"],
             6,
         ),
-        "no labels": (plain, plain.references, None, {}, ["was not measured", "2 of 2 references agree"], 5),
+        "labels that only tune": (
+            plain,
+            plain.references,
+            plain.labels(),
+            tuned,
+            ["right order goes from 73.1%", "The same labels chose the settings"],
+            6,
+        ),
+        "no references": (
+            plain,
+            [],
+            plain.labels(),
+            {},
+            [
+                "No reference took part: the scores were refined by your own features and labels alone.",
+                "no reference came",
+            ],
+            2,
+        ),
+        "not measured": (
+            plain,
+            plain.references,
+            None,
+            {},
+            ["accepted, not measured", "the refinement goes half of the way", "2 of 2 references agree"],
+            5,
+        ),
+        "taken at their word": (
+            plain,
+            plain.references,
+            None,
+            tuned,
+            ["accepted, not measured", "2 of 2 references agree"],
+            5,
+        ),
+        "asked": (
+            strong,
+            strong.references,
+            None,
+            {},
+            ["accepted", "predict the same thing", "predict each other better than “main” predicts them"],
+            5,
+        ),
+        "unlike": (
+            coupled,
+            coupled.references,
+            None,
+            {},
+            ["stay as they were", "which is either weak or predicts something else", "in correlation"],
+            3,
+        ),
         "coupled": (coupled, coupled.references, coupled.labels(), {}, ["known on all main rows", "needs none"], 6),
         "regression": (
             coupled,
@@ -112,7 +163,7 @@ def runs():
             plain,
             noisy(plain),
             None,
-            {"ignore_chance": False},
+            {"ignore_chance": False, "same_target": True},
             ["were refined", "Nothing speaks for them"],
             5,
         ),
@@ -121,6 +172,14 @@ def runs():
             plain.references,
             few_labels(plain),
             {},
+            ["That could be chance. The refinement was accepted because of the references."],
+            None,
+        ),
+        "too few labels that only tune": (
+            plain,
+            plain.references,
+            few_labels(plain),
+            tuned,
             ["would have gained", "not accepted"],
             None,
         ),
@@ -132,21 +191,13 @@ def runs():
             ["the safeguard was switched off"],
             None,
         ),
-        "smoothing alone": (
-            smoothed,
-            smoothed.references,
-            smoothed.labels(),
-            {},
-            ["No reference took part", "No step of the diffusion was taken"],
-            3,
-        ),
         "searched": (
             plain,
             plain.references,
             plain.labels(),
             search,
             ["settings tried", "chosen by pairs held out"],
-            5,
+            6,
         ),
         "one of one": (plain, plain.references[:1], None, {}, ["Only “reference 1” (weight"], 5),
         "as published": (small, small.references, None, None, ["ExplicitEuler"], 5),
@@ -225,6 +276,41 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
             ranks = [f"{numbers[row]:.0f}" for numbers in shift.ranks]
             assert moved[shift.keys[row]][1:4] == [f"{shift.rises[row]:+.0f}", *ranks]
             assert moved[shift.keys[row]][-1] == f"{shift.support[row]:.2f}"
+            if result.errors is not None:
+                assert moved[shift.keys[row]][-2] == f"{result.errors[row]:.3g}"
+
+
+@pytest.mark.parametrize("name", ["labels", "asked", "unlike"])
+def test_what_the_references_say_reads_back_as_the_result(name):
+    result, markup = run(name)
+    read, asked = Reader(markup), result.agreement
+    said = read.table("predictor")
+    assert list(said) == ["main", *(entry.name for entry in result.relevance)]
+    assert [float(line["loading"]) for line in said.values()] == pytest.approx(asked.loadings, abs=6e-3)
+    weights = [float(line["weight in the consensus"]) for line in list(said.values())[1:]]
+    assert weights == pytest.approx(asked.weights, abs=6e-3)
+    answers = {line: cells["answer"] for line, cells in read.table("question").items()}
+    assert float(answers["gain at held-out pairs, in correlation"]) == pytest.approx(asked.gain, abs=6e-4)
+    assert float(answers["its standard error"]) == pytest.approx(asked.standard_error, abs=6e-4)
+    several = len(asked.weights) > 2
+    left = answers["correlation that one common factor leaves"]
+    assert float(left) == pytest.approx(asked.residual, abs=6e-4) if several else left == "—"
+    for entry in result.relevance:
+        shown = read.table("reference")[entry.name]["worth"]
+        if entry.worth is None:
+            assert shown == "—"
+        else:
+            unit = 100 if result.gain else 1
+            assert float(shown.split()[0]) == pytest.approx(
+                unit * entry.worth.value, abs=0.06 if result.gain else 6e-4
+            )
+
+
+def test_what_is_not_measured_is_amber():
+    colours = {name: re.search(r'class="verdict (\w+)">([^<]*)<', run(name)[1]).groups() for name in RUNS}
+    assert colours["labels"] == colours["asked"] == ("good", "accepted")
+    assert colours["not measured"] == colours["taken at their word"] == ("half", "accepted, not measured")
+    assert colours["unlike"] == ("half", "not accepted")
 
 
 def test_sizes_of_references_are_said_where_they_are_given():
@@ -363,7 +449,7 @@ def test_what_cannot_be_written_is_refused_first(path, says, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(page, "page_of", None)
     with pytest.raises(mf.InputError, match=says):
-        mf.write_report(run("no labels")[0], path)
+        mf.write_report(run("not measured")[0], path)
     assert not list(tmp_path.iterdir())
 
 
@@ -371,7 +457,7 @@ def test_only_refinements_are_reported(tmp_path):
     with pytest.raises(mf.InputError, match="Refinement was expected"):
         mf.write_report("result", tmp_path / "page.html")
     with pytest.raises(mf.InputError, match="Observations was expected"):
-        mf.write_report(run("no labels")[0], tmp_path / "page.html", references=["other"])
+        mf.write_report(run("not measured")[0], tmp_path / "page.html", references=["other"])
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -385,14 +471,14 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(mf.InputError, match="No space left on device"):
-        mf.write_report(run("no labels")[0], path)
+        mf.write_report(run("not measured")[0], path)
     assert path.read_text() == "precious"
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
 
 
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
 def test_without_the_extra_it_says_how_to_get_it(module, tmp_path, monkeypatch):
-    result, _ = run("no labels")
+    result, _ = run("not measured")
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(mf.MissingExtraError, match=r"pip install 'manifuse\[report\]'"):
         mf.write_report(result, tmp_path / "page.html")

@@ -1,13 +1,25 @@
 """What a report says in numbers, computed a second time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.report.refinement_figures import draw_course
-from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, metric_of, standings
+from manifuse.evidence.score import Gain
+from manifuse.report.refinement_figures import draw_course, draw_errors
+from manifuse.report.refinement_statistics import (
+    LITTLE,
+    Shift,
+    Standing,
+    amount,
+    by_weight,
+    is_unmeasured,
+    metric_of,
+    standings,
+)
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import lead
 
@@ -19,14 +31,14 @@ def case():
 
 @pytest.fixture(scope="module")
 def result(case):
-    return mf.refine(case.main, case.references, rng=0)
+    return mf.refine(case.main, case.references, method=mf.JointDiffusion(learning=False), rng=0)
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    """A run with labels whose references raise the score."""
+    """A run that labels tune, and whose references raise the score."""
     case = draw(0, features=False)
-    return mf.refine(case.main, case.references, case.labels(), rng=0)
+    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(learning=False), rng=0)
 
 
 def shift_of(before, after, support=None):
@@ -37,7 +49,7 @@ def shift_of(before, after, support=None):
 
 def test_the_metric_is_the_correlation_of_the_columns(result):
     names, values = metric_of(result, range(2))
-    carried = result.fit.rounds[-2].arrival.references.values.T
+    carried = result.refiner.fit.rounds[-2].arrival.references.values.T
     expected = np.corrcoef([result.main.scores, result.predictions, *carried])
     assert names == ["main", "refined", "reference 1", "reference 2"]
     np.testing.assert_allclose(values, expected, atol=1e-12)
@@ -190,9 +202,62 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
     assert "Ignored" not in said
 
 
-def test_references_are_unused_where_smoothing_alone_was_best():
-    case = draw(0, references=3)
-    result = mf.refine(case.main, case.references, case.labels(), rng=0)
-    assert result.reason.name == "SMOOTHED_ONLY"
-    assert standings(result) == (Standing.UNUSED,) * 3
+def test_references_are_unused_where_no_step_raised_the_score():
+    case = draw(0, features=False)
+    # The main predictor is right already.
+    main = remade(case.main, predictions=case.truth)
+    method = mf.JointDiffusion(learning=False)
+    result = mf.refine(main, case.references, case.labels(), method, rng=0)
+    assert result.reason.name == "NOTHING_BETTER"
+    assert standings(result) == (Standing.UNUSED,) * 2
     assert not any(step.step > 0 for step in result.history)
+
+
+def said_of(result):
+    return " ".join(lead(result, Shift.of(result)))
+
+
+def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.accepted
+    expected = {
+        (0.012, 0.004, 60): "All references together are worth 1.2 ± 0.4 points beyond your own features and labels.",
+        (0.002, 0.004, 60): "The references added nothing that can be measured beyond your own features and labels",
+        (-0.002, 0.004, 60): "The references added nothing that can be measured",
+        (-0.012, 0.004, 60): "Leave the references out: they are worth less than nothing",
+        (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
+    }
+    for (value, error, rows), sentence in expected.items():
+        assert sentence in said_of(replace(result, worth=Gain(value, error, rows)))
+    assert "worth" not in said_of(replace(result, worth=None))
+    assert "worth" not in said_of(replace(result, accepted=False, worth=Gain(0.012, 0.004, 60)))
+
+
+def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
+    gain = Gain(0.012, 0.004, 60)
+    regression = mf.JointDiffusion(task="regression")
+    labelled = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert amount(labelled, gain) == "1.2 ± 0.4 points"
+    assert amount(labelled, gain, signed=True) == "+1.2 ± 0.4 points"
+    assert amount(replace(labelled, method=regression), gain) == "0.012 ± 0.004"
+    assert amount(mf.refine(case.main, case.references, rng=0), gain) == "0.012 ± 0.004 in correlation"
+
+
+def test_what_was_taken_without_any_evidence_is_unmeasured(case):
+    plain = mf.JointDiffusion(learning=False)
+    labels = case.labels()
+    assert is_unmeasured(mf.refine(case.main, case.references[:1], rng=0))
+    assert is_unmeasured(mf.refine(case.main, case.references, method=plain, rng=0))
+    assert not is_unmeasured(mf.refine(case.main, case.references, method=mf.JointDiffusion(same_target=True), rng=0))
+    assert not is_unmeasured(mf.refine(case.main, case.references[:1], labels, rng=0))
+    assert not is_unmeasured(mf.refine(case.main, case.references, labels, plain, rng=0))
+
+
+def test_intervals_are_those_of_the_standard_errors(case):
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    shift = Shift.of(result)
+    rows = shift.sample(20, after=True)
+    assert (np.diff(result.scores[rows]) >= 0).all()
+    ((low, high),) = draw_errors(shift, rows).axes[0].collections[0].get_segments()[3:4]
+    np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.errors[rows[3]])
+    np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.errors[rows[3]])

@@ -61,8 +61,9 @@ def version_option(
 @app.command("refine")
 @takes(RefineOptions)
 def refine_command(given: Given, as_json: AsJson = False) -> None:
-    """Refine the scores of MAIN by the references, and write id, score, original and support.
+    """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
+    If labels teach, it also writes error, the standard error of each score.
     Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad.
     Rows with equal ids are the same thing.
     A config may also set hyperparameters, in a table [method].
@@ -93,7 +94,7 @@ def apply_command(
     out: Annotated[Path, Option(help="The file to write the refined table to.")],
     as_json: AsJson = False,
 ) -> None:
-    """Refine rows that came later, and write id, score, original and support.
+    """Refine rows that came later, and write id, score, original and support, and error if labels taught.
 
     Rows that were in the fit get their fitted scores.
     """

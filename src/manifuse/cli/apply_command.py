@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manifuse import __version__
-from manifuse.cli.output import check_output, write_table
+from manifuse.cli.output import check_output, refined_columns, write_table
 from manifuse.cli.paths import check_paths
 from manifuse.cli.score_tables import observe, read_table
 from manifuse.persistence import load
@@ -31,15 +31,8 @@ def run_apply(
     rows = read_table(table, features=features)
     new = observe(rows, drop=drop_invalid)
     applied = result.apply_in_full(new)
-    columns = {
-        "id": rows.ids[new.rows],
-        "score": applied.predictions,
-        "original": new.scores,
-        "support": applied.support,
-    }
-    if applied.errors is not None:
-        columns["error"] = applied.errors
-    write_table(out, columns)
+    ids = rows.ids[new.rows]
+    write_table(out, refined_columns(ids, new.scores, applied.predictions, applied.support, applied.errors))
     return {
         "accepted": result.accepted,
         "reason": str(result.reason),

@@ -53,6 +53,8 @@ def open_page(given: Given, dataset: str | None, view: str | None, data: Path | 
 def explore_files(given: Given) -> Page:
     """Read the problem that options name, and make its page."""
     options = read_options(RefineOptions, given, out=Path())
+    if not options.reference:
+        raise InputError("--reference is missing; the page shows what references do, so give at least one.")
     if options.out == Path():
         options = replace(options, out=_name_of_output(options))
     _, main, references, labels = read_problem(options)

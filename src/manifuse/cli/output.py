@@ -28,6 +28,14 @@ def check_output(path: Path) -> None:
         )
 
 
+def refined_columns(
+    ids: NDArray[Any], original: NDArray[Any], refined: Any, support: NDArray[Any], errors: NDArray[Any] | None
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of a refined table; there is no column of standard errors if no label taught."""
+    columns = {"id": ids, "score": refined, "original": original, "support": support}
+    return columns if errors is None else {**columns, "error": errors}
+
+
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, str] | None = None) -> None:
     """Write a table, and texts beside it; either all of these files are written, or none."""
     texts = {other: partial(Path.write_bytes, data=text.encode()) for other, text in (beside or {}).items()}

@@ -18,7 +18,7 @@ from manifuse.backends.torch import Torch
 from manifuse.cli.column_checks import demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.formats import read_columns
-from manifuse.cli.output import check_output, write_table
+from manifuse.cli.output import check_output, refined_columns, write_table
 from manifuse.cli.paths import check_paths
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.cli.score_tables import Table, observe, read_table
@@ -46,6 +46,11 @@ def run_refine(options: RefineOptions) -> Refinement:
         If a file cannot be read or written, or its content cannot be used.
     """
     start = time.perf_counter()
+    if not options.reference and options.labels is None:
+        raise InputError(
+            "Neither references nor labels came; give --reference or --labels, or set reference or labels in a "
+            "--config file."
+        )
     method = method_of(options)
     _check_files(options)
     ids, main, references, labels = read_problem(options)
@@ -58,7 +63,7 @@ def run_refine(options: RefineOptions) -> Refinement:
         save(result, options.save)
     if options.report is not None:
         write_page(options.report, page)
-    columns = {"id": ids, "score": result.predictions, "original": main.scores, "support": result.support}
+    columns = refined_columns(ids, main.scores, result.predictions, result.support, result.errors)
     record = {} if options.record is None else {options.record: config_text(options, method)}
     write_table(options.out, columns, record)
     return result

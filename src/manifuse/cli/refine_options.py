@@ -32,7 +32,9 @@ class RefineOptions:
     """
 
     main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
-    reference: Annotated[list[str], Option(help="The table of another predictor; may be repeated.")]
+    reference: Annotated[list[str], Option(help="The table of another predictor; may be repeated.")] = field(
+        default_factory=list
+    )
     out: Annotated[Path, Option(help="The file to write the refined table to.")]
     labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
@@ -46,6 +48,10 @@ class RefineOptions:
     drop_invalid: Annotated[
         bool, Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
     ] = False
+    same_target: Annotated[
+        bool | None,
+        Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them (default)."),
+    ] = None
     safeguarded: Annotated[
         bool | None, Option("--safeguard/--no-safeguard", help="Change scores only if the gain is certain (default).")
     ] = None

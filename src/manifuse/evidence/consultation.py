@@ -15,6 +15,7 @@ import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
@@ -25,10 +26,13 @@ from manifuse.evidence.imputation import Imputed
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.rows import Likeness, Rows
 from manifuse.evidence.score import Gain, Score
-from manifuse.evidence.teaching import Taught
+from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.sphere import standardise
+
+#: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
+MOST_WORK = 5e10
 
 #: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
 STEP, SCALE = 10.0, 0.1
@@ -66,6 +70,7 @@ class Consultation:
     ----------
     imputed : Imputed
     likeness : Likeness
+    labels : Labels or None
     agreement : Agreement
     taught : Taught
     path : Path
@@ -81,6 +86,7 @@ class Consultation:
 
     imputed: Imputed
     likeness: Likeness
+    labels: Labels | None
     agreement: Agreement
     taught: Taught
     path: Path
@@ -97,8 +103,7 @@ def smooth_own(setup: Setup, bridges: Bridges, *, labelled: bool) -> Smoothing |
     """
     main, graph = setup.problem.main, bridges.graph
     if graph.neighbours == 0:
-        varies = main.table is None or bool(means_and_deviations(main.table)[1].any())
-        if not (labelled and main.has_graph and varies):
+        if not (labelled and main.has_graph and _is_worth_searching(main)):
             return None
         try:
             found = setup.search(main, standardised=True, rng=generator(setup.seed, Stream.RECALL))
@@ -108,6 +113,14 @@ def smooth_own(setup: Setup, bridges: Bridges, *, labelled: bool) -> Smoothing |
             return None
         graph = setup.backend.graph(found, bridges.setting.neighbours)
     return Smoothing(main, graph, SmoothingSetting(graph.neighbours, graph.standardised, STEP, SCALE, 1))
+
+
+def _is_worth_searching(main: Observations) -> bool:
+    """Whether features vary and their neighbours are found quickly; given neighbours need no search."""
+    if main.table is None:
+        return True
+    rows, columns = main.table.shape
+    return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
 
 def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
@@ -134,7 +147,8 @@ def consult(case: Case, numbers: Sequence[int]) -> Consultation:
     complete = rows.with_references(imputed.values)
     likeness = plain.with_references(complete, generator(case.seed, Stream.DISTANCES))
     agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=case.same_target)
-    taught = Taught.of(complete, likeness, imputed, agreement, case.score, case.seed)
+    labels = None if case.score is None else Labels.of(case.score, complete, likeness, case.seed)
+    taught = Taught.of(complete, likeness, imputed, agreement, labels)
     path, diffused = _diffused(case, taught, numbers)
     mixture, honest = Mixture.of(
         taught.learned,
@@ -146,9 +160,8 @@ def consult(case: Case, numbers: Sequence[int]) -> Consultation:
         units=problem.units,
     )
     scores = mixture.in_units(mixture.mix(taught.learned, diffused), problem.units)
-    return Consultation(
-        imputed, likeness, agreement, taught, path, mixture, scores, honest, mixture.errors(taught.variances)
-    )
+    errors = mixture.errors(taught.variances)
+    return Consultation(imputed, likeness, labels, agreement, taught, path, mixture, scores, honest, errors)
 
 
 def known_scores(problem: Problem, numbers: Sequence[int]) -> FloatArray:
@@ -168,7 +181,7 @@ def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dic
 
     def loss(kept: Sequence[int]) -> Gain:
         honest = _honest_without(case, found, numbers, kept)
-        return score.gain(honest[score.rows], found.honest[score.rows])
+        return score.gain(honest, found.honest[score.rows])
 
     alone = loss(())
     if len(numbers) == 1:
@@ -177,30 +190,38 @@ def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dic
 
 
 def _honest_without(case: Case, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
-    """What the refined scores (n,) would be by the references ``kept`` alone, each labelled row without its label.
+    """What the refined scores would be at the labelled rows (l,) by the references ``kept``, without their own labels.
 
     The trust and the shares stay. Without any reference the variances of the lesson are found anew.
     """
-    lesson, share = found.taught.teaching.lesson, found.mixture.share if kept else 0.0
+    labels, score = found.labels, case.score
+    assert labels is not None, "worths were asked for without labels"
+    assert score is not None, "worths were asked for without labels"
+    share = found.mixture.share if kept else 0.0
     imputed = found.imputed.only([numbers.index(number) for number in kept])
     known = known_scores(case.problem, kept)
     agreement = ask(case.rows.scores[:, 0], known, imputed.held_out, same_target=case.same_target)
     agreement = replace(agreement, trust=found.agreement.trust if kept else 0.0)
-    rows = case.rows.with_references(imputed.values)
+    rows, measured = case.rows.with_references(imputed.values), score.rows
     likeness = found.likeness.with_references(rows, generator(case.seed, Stream.DISTANCES))
-    variances = None if lesson is None or not kept else lesson.variances
-    taught = Taught.of(rows, likeness, imputed, agreement, case.score, case.seed, variances)
+    if share == 0 and len(labels.rows) == len(score.rows):
+        # Without diffusion the other rows say nothing of the labelled ones.
+        rows, imputed, labels = rows.take(labels.rows), imputed.take(labels.rows), labels.alone()
+        measured = np.arange(len(labels.rows))
+    lesson = found.taught.teaching.lesson
+    taught = Taught.of(rows, likeness, imputed, agreement, labels, lesson.variances if lesson and kept else None)
     diffused = taught.held_out if share == 0 else _diffused(case, taught, kept)[1]
-    return Mixture.of(
+    honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         None,
         trust=agreement.trust,
-        score=case.score,
+        score=score.at(measured),
         units=case.problem.units,
         share=share,
     )[1]
+    return np.asarray(honest[measured])
 
 
 def _diffused(case: Case, taught: Taught, numbers: Sequence[int]) -> tuple[Path, FloatArray]:

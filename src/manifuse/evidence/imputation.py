@@ -14,7 +14,7 @@ from manifuse.diffusion.problem import Problem
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.rows import Likeness, Rows
 from manifuse.evidence.standard import Standard
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved
 
 
@@ -93,6 +93,10 @@ class Imputed:
         """Return some of the columns; how they are imputed stays that of all."""
         chosen = list(columns)
         return replace(self, values=self.values[:, chosen], held_out=self.held_out[:, chosen])
+
+    def take(self, rows: IndexArray) -> Self:
+        """Return some of the rows."""
+        return replace(self, values=self.values[rows], held_out=self.held_out[rows])
 
     @classmethod
     def of(

@@ -75,15 +75,16 @@ class Lesson(Saved):
             predicted[block] = self.crossing(rows.take(block), expected[block]) @ self.weights
         return predicted
 
-    def variance(self, rows: Rows, expected: FloatArray) -> FloatArray:
-        """Variance of a value at rows (q), the noise left out, shape (q,)."""
-        found = np.empty(len(rows))
+    def predict_with_variance(self, rows: Rows, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values of the functions at rows (q), shape (q, t), and the variance of a value without the noise, (q,)."""
+        predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))
         for block in blocks_of_rows(len(rows), len(self.rows)):
             taken = rows.take(block)
             crossing = self.crossing(taken, expected[block])
             own = self.variances[:-1] @ self.likeness.own(taken) + FLAT * (1.0 + expected[block] ** 2)
+            predicted[block] = crossing @ self.weights
             found[block] = own - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
-        return np.maximum(found, 0.0)
+        return predicted, np.maximum(found, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,5 +153,5 @@ def learn(
     if contrasts is None:
         spread = variances_left_out(inverse, unseen, float(variances[-1]))
     else:
-        spread = lesson.variance(rows, expected)
+        spread = lesson.predict_with_variance(rows, expected)[1]
     return Learned(lesson, held_out, spread)

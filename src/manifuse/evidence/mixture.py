@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from manifuse.diffusion.units import Units
 from manifuse.evidence.score import Gain, Score, SquaredError
@@ -116,6 +116,12 @@ class Mixture(Saved):
             line, honest = _line(unseen, score)
         scale = None if variances is None else _error_scale(honest[score.rows], variances[score.rows], score)
         return cls(share, level, line, scale), honest
+
+
+def ordered_rightly(differences: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+    """Probability that the first of two rows is above the second, from scores and standard errors, each (p,)."""
+    spread = np.sqrt(one**2 + other**2)
+    return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
 
 def mixed(share: float, learned: FloatArray, diffused: FloatArray) -> FloatArray:

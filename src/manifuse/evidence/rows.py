@@ -42,7 +42,9 @@ class Rows(Saved):
 
     def take(self, rows: IndexArray | slice) -> Rows:
         """Return some of the rows."""
-        return Rows(self.scores[rows], self.references[rows], np.asarray(self.features[rows], dtype=np.float64))
+        return Rows(
+            self.scores[rows], self.references[rows], np.ascontiguousarray(self.features[rows], dtype=np.float64)
+        )
 
     def with_references(self, references: FloatArray) -> Rows:
         """Return the same rows with other reference scores (n, m)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -45,6 +46,9 @@ class Gain(Saved):
         """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
         return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
+    def __str__(self) -> str:
+        return f"{self.value:+.4f} ± {self.standard_error:.4f}"
+
 
 class Score(ABC):
     """A measure on labelled rows; larger is better.
@@ -64,6 +68,10 @@ class Score(ABC):
     @abstractmethod
     def gain(self, before: FloatArray, after: FloatArray) -> Gain:
         """Compare two predictions (l,) at ``rows``, paired over the rows."""
+
+    def at(self, rows: IndexArray) -> Score:
+        """Return the same measure of other rows (l,) that have the same truth."""
+        return cast(Score, replace(cast(Any, self), rows=rows))
 
     @abstractmethod
     def observations(self) -> FloatArray:

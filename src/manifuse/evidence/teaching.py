@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +65,12 @@ class Teaching(Saved):
         consensus = self.consensus.apply(rows.references @ self.weights)
         return self.expected.apply((1.0 - self.trust / 2.0) * rows.scores[:, 0] + self.trust / 2.0 * consensus)
 
-    def learn(self, rows: Rows, expected: FloatArray) -> FloatArray:
-        """What is learned of rows (q), standardised by the fitted rows."""
+    def learn(self, rows: Rows, expected: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """What is learned of rows (q), standardised by the fitted rows, and the variance of the lesson."""
         if self.lesson is None:
-            return expected
-        taught = self.taught.apply(self.lesson.predict(rows, expected)[:, 0])
-        return self.learned.apply(self.mix(expected, taught))
+            return expected, None
+        values, variances = self.lesson.predict_with_variance(rows, expected)
+        return self.learned.apply(self.mix(expected, self.taught.apply(values[:, 0]))), variances
 
     def mix(self, expected: FloatArray, taught: FloatArray) -> FloatArray:
         """Add what was expected and the lesson by their shares."""
@@ -88,6 +89,44 @@ class Teaching(Saved):
             raise ValueError("a share is out of range")
         if self.lesson is not None and self.lesson.weights.shape[1:] != (1,):
             raise ValueError("the labels taught more than one function")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What labels tell, as a lesson takes it.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+        The labelled rows.
+    targets : (p,) array
+        Observations, of about variance 1.
+    contrasts : (p, l) array or None
+        The sum of rows' values that each observation is of; None if it is the value of its row.
+    near : sequence of l arrays of int
+        The labels that a labelled row must not see when it is held out; its own comes first.
+    """
+
+    rows: IndexArray
+    targets: FloatArray
+    contrasts: FloatArray | None
+    near: Sequence[IndexArray]
+
+    @classmethod
+    def of(cls, score: Score, rows: Rows, likeness: Likeness, seed: int) -> Self:
+        """Read the labels of a score; if there are too many, a sample of them."""
+        labelled, targets, contrasts = score.rows, score.observations(), score.contrasts()
+        if len(targets) > MOST_TAUGHT:
+            drawn = np.sort(generator(seed, Stream.TEACHING).choice(len(targets), MOST_TAUGHT, replace=False))
+            kept = drawn if contrasts is None else np.flatnonzero(contrasts[drawn].any(axis=0))
+            labelled, targets = labelled[kept], targets[drawn]
+            contrasts = None if contrasts is None else contrasts[np.ix_(drawn, kept)]
+        near = near_labels(likeness, rows, labelled, generator(seed, Stream.DISTANCES))
+        return cls(labelled, targets, contrasts, near)
+
+    def alone(self) -> Labels:
+        """Return the same labels for a table of the labelled rows alone."""
+        return replace(self, rows=np.arange(len(self.rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +158,7 @@ class Taught:
         likeness: Likeness,
         imputed: Imputed,
         agreement: Agreement,
-        score: Score | None,
-        seed: int,
+        labels: Labels | None,
         variances: FloatArray | None = None,
     ) -> Taught:
         """Teach.
@@ -133,9 +171,7 @@ class Taught:
             Of ``rows``.
         imputed : Imputed
         agreement : Agreement
-        score : Score or None
-            The labels.
-        seed : int
+        labels : Labels or None
         variances : array, optional
             Of the parts of the lesson and of the noise, if they are known.
         """
@@ -151,22 +187,24 @@ class Taught:
             imputed.imputation, agreement.weights, agreement.trust, None, 0.0, level, expecting, plain, plain
         )
         before = cls(teaching, expected, held_out, None)
-        return before if score is None else before.by_labels(rows, likeness, score, seed, variances)
+        return before if labels is None else before.by_labels(rows, likeness, labels, variances)
 
-    def by_labels(
-        self, rows: Rows, likeness: Likeness, score: Score, seed: int, variances: FloatArray | None
-    ) -> Taught:
+    def by_labels(self, rows: Rows, likeness: Likeness, labels: Labels, variances: FloatArray | None) -> Taught:
         """Add what labels teach to what was expected without them; parameters as in `of`."""
-        expected = self.learned
-        labelled, targets, contrasts = observations(score, seed)
-        near = near_labels(likeness, rows, labelled, generator(seed, Stream.DISTANCES))
+        expected, labelled, targets = self.learned, labels.rows, labels.targets
         found = learn(
-            likeness, rows.take(labelled), expected[labelled], targets[:, None], near, contrasts, variances=variances
+            likeness,
+            rows.take(labelled),
+            expected[labelled],
+            targets[:, None],
+            labels.near,
+            labels.contrasts,
+            variances=variances,
         )
-        raw, spread = found.lesson.predict(rows, expected)[:, 0], found.lesson.variance(rows, expected)
-        taught = Standard.of(raw)
+        values, spread = found.lesson.predict_with_variance(rows, expected)
+        raw, taught = values[:, 0], Standard.of(values[:, 0])
         amount = _amount(len(labelled), len(targets))
-        if contrasts is None:
+        if labels.contrasts is None:
             amount = _confirmed(amount, expected[labelled], taught.apply(found.held_out[:, 0]), targets)
         teaching = replace(self.teaching, lesson=found.lesson, amount=amount, taught=taught)
         mixed = teaching.mix(expected, taught.apply(raw))
@@ -201,15 +239,3 @@ def _confirmed(amount: float, expected: FloatArray, held_out: FloatArray, target
     variance = noise * float(gradient @ inverse @ gradient)
     trusted = PRIOR_DEVIATION**2 / (PRIOR_DEVIATION**2 + variance)
     return float(np.clip(amount + trusted * (share - amount), 0.0, 1.0))
-
-
-def observations(score: Score, seed: int) -> tuple[IndexArray, FloatArray, FloatArray | None]:
-    """The rows that teach, their observations, and the contrasts these are of; a sample if there are too many."""
-    targets, contrasts = score.observations(), score.contrasts()
-    if len(targets) <= MOST_TAUGHT:
-        return score.rows, targets, contrasts
-    drawn = np.sort(generator(seed, Stream.TEACHING).choice(len(targets), MOST_TAUGHT, replace=False))
-    if contrasts is None:
-        return score.rows[drawn], targets[drawn], None
-    used = np.flatnonzero(contrasts[drawn].any(axis=0))
-    return score.rows[used], targets[drawn], contrasts[np.ix_(drawn, used)]

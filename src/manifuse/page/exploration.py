@@ -32,6 +32,8 @@ MOST_STEPS = 20
 class Exploration:
     """A problem, and the method with which the page opens.
 
+    The page shows the diffusion alone. Labels choose its step size and weight scale there, and teach nothing.
+
     Attributes
     ----------
     title : str
@@ -95,6 +97,7 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
         pairs say about each reference.
     """
     tell("Pairing the tables")
+    method = replace(method, learning=False)
     problem, score = Problem.of(exploration.main, exploration.references), exploration.score(exploration.labels)
     prepared = prepare(problem, method, score, exploration.seed, Host(), tell)
     problem, bridges = prepared.problem, prepared.bridges
@@ -160,8 +163,8 @@ def set_as_shown(
     """Return the method that computes what the page shows.
 
     It does one joint round of ``steps`` steps in one cell of the grid, over the bridges of ``method``.
-    The switches alone decide which references take part. The page shows the refined scores even where the safeguard
-    would keep the main predictor.
+    The switches alone decide which references take part. Labels teach nothing. The page shows the refined scores even
+    where the safeguard would keep the main predictor.
     """
     return replace(
         method,
@@ -169,6 +172,7 @@ def set_as_shown(
         weight_scale=float(weight_scale),
         rounds=1,
         steps=steps,
+        learning=False,
         ignored=ignored,
         ignore_chance=False,
         safeguarded=False,

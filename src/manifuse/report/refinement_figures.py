@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.evidence.mixture import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
@@ -55,7 +56,7 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
 
 
 def draw_course(result: Refinement, order: Sequence[int]) -> Any:
-    """Draw the alignments and, with labels, the scores on them over the steps.
+    """Draw the alignments and, if labels only tuned, the scores on them over the steps.
 
     Parameters
     ----------
@@ -65,9 +66,10 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     """
     history = result.history
     taken = np.cumsum([step.step > 0 for step in history])
-    figure, axes = blank(6.4, 3.4) if result.accuracy is None else blank(8.4, 3.4, columns=2)
+    tuned = bool(np.isfinite(history[0].score))
+    figure, axes = blank(8.4, 3.4, columns=2) if tuned else blank(6.4, 3.4)
     panels = np.atleast_1d(axes)
-    if result.accuracy is not None:
+    if tuned and result.accuracy is not None:
         known = result.accuracy["before"]
         before = -known["rmse"] if result.method.is_regression else known["accuracy"]
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
@@ -117,6 +119,18 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     axes.set_xlabel("score before")
     axes.set_ylabel("score after")
     figure.colorbar(dots, ax=axes, fraction=0.046, label="support")
+    return figure
+
+
+def draw_errors(shift: Shift, rows: IndexArray) -> Any:
+    """Draw the refined scores of some rows, which are in this order, with intervals by their standard errors."""
+    figure, axes = blank(5.0, 4.2)
+    assert shift.errors is not None, "the caller asks whether there are standard errors"
+    places, look = np.arange(len(rows)), {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
+    axes.errorbar(places, shift.after[rows], NINETY * shift.errors[rows], fmt="o", **look)
+    axes.set_xticks([])
+    axes.set_xlabel("rows, in the order of their refined scores")
+    axes.set_ylabel("score after")
     return figure
 
 

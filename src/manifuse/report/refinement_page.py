@@ -12,15 +12,22 @@ from manifuse.refinement import Refinement
 from manifuse.report import refinement_tables as tables
 from manifuse.report.drawing import draw_alignments, draw_surface
 from manifuse.report.markup import check_page, render, write_page
-from manifuse.report.refinement_figures import draw_course, draw_relevance, draw_shift, draw_support, measure_of
-from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
+from manifuse.report.refinement_figures import (
+    draw_course,
+    draw_errors,
+    draw_relevance,
+    draw_shift,
+    draw_support,
+    measure_of,
+)
+from manifuse.report.refinement_statistics import Shift, by_weight, is_unmeasured, metric_of
 from manifuse.report.sentences import lead
 
 #: Rows in each list of rows that moved.
 LISTED = 10
 
-#: The most rows that a figure of scores has dots for, and the most references that a figure has room for.
-DOTS, MOST_DRAWN = 1000, 24
+#: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
+DOTS, INTERVALS, MOST_DRAWN = 1000, 40, 24
 
 
 def write_report(
@@ -83,10 +90,14 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         name=result.main.name,
         lead=lead(result, shift),
         accepted=result.accepted,
+        unmeasured=is_unmeasured(result),
         reason=str(result.reason),
         given=tables.given_grid(result, references),
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),
+        agreement=tables.agreement_grid(result),
+        answers=tables.answers_grid(result),
+        answer="" if result.agreement is None else str(result.agreement.answer),
         metric=tables.metric_grid(result),
         risen=tables.moves_grid(shift, shift.risen(LISTED)),
         fallen=tables.moves_grid(shift, shift.fallen(LISTED)),
@@ -95,7 +106,9 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         method=tables.method_grid(result.method),
         figures=_draw_figures(result, shift),
         labelled=result.accuracy is not None,
+        learning=result.method.learning,
         most_dots=DOTS,
+        intervals=INTERVALS,
         most_drawn=MOST_DRAWN,
         rows=len(result.main),
         seed=result.seed,
@@ -106,16 +119,18 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
 def _draw_figures(result: Refinement, shift: Shift) -> dict[str, Any]:
     order = by_weight(result)[:MOST_DRAWN]
     names, alignments = metric_of(result, order)
-    figures = {
-        "relevance": draw_relevance([result.relevance[index] for index in order]),
-        "metric": draw_alignments(alignments, names, measure="|alignment| on the main rows"),
-    }
+    figures = {}
+    if order:
+        figures["relevance"] = draw_relevance([result.relevance[index] for index in order])
+        figures["metric"] = draw_alignments(alignments, names, measure="|alignment| on the main rows")
     if result.accepted:
         figures["shift"] = draw_shift(shift, shift.sample(DOTS))
+    if shift.errors is not None:
+        figures["errors"] = draw_errors(shift, shift.sample(INTERVALS, after=True))
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
         figures["support"] = draw_support(shift)
-    choice, moved = result.choice, any(step.step > 0 for step in result.history)
+    choice, moved = result.choice, bool(order) and any(step.step > 0 for step in result.history)
     if moved:
         figures["course"] = draw_course(result, order)
     if moved and choice.surface is not None and choice.surface.size > 1:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.diffusion.problem import REPEATED
+from manifuse.diffusion.reason import Reason
+from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.refinement import Refinement
@@ -41,17 +43,20 @@ class Shift:
     before, after : (n,) array
         Scores.
     support : (n,) array
+    errors : (n,) array or None
+        Standard errors of the scores after; None if no label taught.
     """
 
     keys: NDArray[np.str_]
     before: FloatArray
     after: FloatArray
     support: FloatArray
+    errors: FloatArray | None = None
 
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
-        return cls(result.main.keys, result.main.scores, result.scores, result.support)
+        return cls(result.main.keys, result.main.scores, result.scores, result.support, result.errors)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:
@@ -93,10 +98,10 @@ class Shift:
         """Return the ``count`` rows that fell most, or as many as fell, the largest fall first."""
         return np.argsort(self.rises, kind="stable")[: min(count, np.sum(self.rises < 0))]
 
-    def sample(self, count: int) -> IndexArray:
-        """Return ``count`` rows, or all if there are fewer, evenly spaced in the order of the scores before."""
+    def sample(self, count: int, *, after: bool = False) -> IndexArray:
+        """Return ``count`` rows, or all if there are fewer, evenly spaced in the order of their scores."""
         positions = np.linspace(0, len(self.before) - 1, min(count, len(self.before))).round().astype(np.intp)
-        return np.argsort(self.before, kind="stable")[positions]
+        return np.argsort(self.after if after else self.before, kind="stable")[positions]
 
 
 def metric_of(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:
@@ -125,8 +130,24 @@ def standings(result: Refinement) -> tuple[Standing, ...]:
     return tuple(_standing(result, index) for index in range(len(result.relevance)))
 
 
+def is_unmeasured(result: Refinement) -> bool:
+    """Whether the refinement was taken, although neither labels nor references could speak for it."""
+    asked = result.agreement is not None
+    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and not asked))
+
+
+def amount(result: Refinement, gain: Gain, *, signed: bool = False) -> str:
+    """Return a gain and its standard error as text: in points, in the units of the labels, or as a correlation."""
+    sign = "+" if signed else ""
+    if result.gain is None:
+        return f"{gain.value:{sign}.3f} ± {gain.standard_error:.3f} in correlation"
+    if result.method.is_regression:
+        return f"{gain.value:{sign}.3g} ± {gain.standard_error:.3g}"
+    return f"{100 * gain.value:{sign}.1f} ± {100 * gain.standard_error:.1f} points"
+
+
 def is_coupled(result: Refinement, index: int | None = None) -> bool:
-    """Whether this reference, or every one, is known on all main rows, so that it needs no bridge."""
+    """Whether this reference, or every one that there is, is known on all main rows, so that it needs no bridge."""
     bridges = result.refiner.fit.bridges
     return not bridges.anchors if index is None else index in bridges.lookups
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
+import numpy as np
+
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
+from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.grid import ABSENT, Grid, Strong, strong_if
@@ -15,6 +18,7 @@ from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
     Standing,
+    amount,
     by_weight,
     is_coupled,
     metric_of,
@@ -54,6 +58,8 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         points = f"{100 * value:+.2f} ± {100 * error:.2f} points"
         facts[what] = f"{value:+.4g} ± {error:.4g}" if result.method.is_regression else points
         facts["labelled rows"] = f"{result.gain.rows:,}"
+    if result.worth is not None:
+        facts["worth of all references together"] = amount(result, result.worth, signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
     if result.accepted:
         facts["rank correlation of scores before and after"] = f"{shift.correlation:.3f}"
@@ -61,6 +67,9 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         facts["share of the highest tenth that stays there"] = f"{shift.top_kept:.1%}"
         if result.weights.any():
             facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{shift.little_support:,}"
+    if shift.errors is not None:
+        middle, least, most = np.median(shift.errors), shift.errors.min(), shift.errors.max()
+        facts["standard error of a refined score, median"] = f"{middle:.3g} (from {least:.3g} to {most:.3g})"
     return Grid(("result", "value"), tuple(facts.items()))
 
 
@@ -79,10 +88,38 @@ def relevance_grid(result: Refinement) -> Grid:
             "fidelity of the bridge": "needs none" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
             "rows reached": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
+            "worth": ABSENT if entry.worth is None else amount(result, entry.worth, signed=True),
             "part": part,
         }
 
     return Grid.of(map(record, by_weight(result)))
+
+
+def agreement_grid(result: Refinement) -> Grid:
+    """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
+    asked, teaching = result.agreement, result.refiner.teaching
+    if asked is None or teaching is None or not len(asked.weights):
+        return Grid((), ())
+    names = [result.main.name, *(result.relevance[number].name for number in teaching.imputation.numbers)]
+    weights = [ABSENT, *(_known(weight, "{:.2f}") for weight in asked.weights.tolist())]
+    loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
+    return Grid(("predictor", "loading", "weight in the consensus"), tuple(zip(names, loadings, weights, strict=True)))
+
+
+def answers_grid(result: Refinement) -> Grid:
+    """What was asked of the references, and what they answered; no lines if none was asked."""
+    asked = result.agreement
+    if asked is None or not len(asked.weights):
+        return Grid((), ())
+    several = len(asked.weights) >= FEWEST_REFERENCES
+    facts = {
+        "correlation that one common factor leaves": _known(asked.residual, "{:.3f}") if several else ABSENT,
+        "of which is allowed": f"{MOST_RESIDUAL:g}",
+        "gain at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
+        "its standard error": _known(asked.standard_error, "{:.3f}"),
+        "how far the references are followed without labels": f"{asked.trust:.0%}",
+    }
+    return Grid(("question", "answer"), tuple(facts.items()))
 
 
 def metric_grid(result: Refinement) -> Grid:
@@ -103,6 +140,7 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
             "rank after": f"{after[row]:,.0f}",
             "score before": f"{shift.before[row]:.4g}",
             "score after": f"{shift.after[row]:.4g}",
+            **({} if shift.errors is None else {"standard error": f"{shift.errors[row]:.3g}"}),
             "support": f"{shift.support[row]:.2f}",
         }
         for row in rows
@@ -137,6 +175,10 @@ def method_grid(method: JointDiffusion) -> Grid:
     )
 
 
+def _known(value: float, form: str) -> str:
+    return form.format(value) if np.isfinite(value) else ABSENT
+
+
 def _sizes(table: Observations) -> tuple[str, str]:
     return f"{len(table):,}", f"{0 if table.table is None else table.table.shape[1]:,}"
 
@@ -148,7 +190,8 @@ def _weight(weight: float) -> str:
 
 def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
     if is_coupled(result):
-        return [("graphs and bridges", ABSENT, "every reference is known on all main rows")]
+        why = "every reference is known on all main rows" if result.relevance else "no reference came"
+        return [("bridges", ABSENT, why)]
     method, setting = result.method, result.choice.setting
     rule = "by pairs held out" if method.selection == "held-out" else "by alignment"
     own, *others = result.choice.standardised
@@ -172,15 +215,26 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
             return ABSENT, "no step was taken"
         if len(axis) > 1:
             return f"{value:.4g}", f"chosen by the labels from {len(axis)}, in every round; this is the first"
-        return f"{value:.4g}", "default without labels" if given is None else "given"
+        return f"{value:.4g}", "default" if given is None else "given"
 
     rounds = f"{len({step.round for step in taken}):,}", f"of at most {method.rounds:,}, with {len(taken):,} steps"
     weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
     return [
         ("step size of the diffusion (δ)", *chosen(choice.step_size, choice.step_sizes, method.step_size)),
         ("weight scale of the diffusion (σ²)", *weight_scale),
-        ("share of the diffused scores", f"{choice.share:.3g}", "the rest was learned from labels and references"),
         ("rounds", *rounds),
+        *_of_learning(result),
+    ]
+
+
+def _of_learning(result: Refinement) -> list[tuple[str, str, str]]:
+    teaching = result.refiner.teaching
+    if teaching is None:
+        return []
+    lesson = "by the number of labels; the rest is what own scores and references say" if teaching.lesson else ABSENT
+    return [
+        ("share of what labels taught", f"{teaching.amount:.0%}", lesson),
+        ("share of the diffused scores", f"{result.choice.share:.0%}", "the rest is what the diffusion started from"),
     ]
 
 
@@ -198,7 +252,7 @@ def _text(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(_text(entry) for entry in value)
     if value is None:
-        return "chosen by the labels, if there are any"
+        return "default, or chosen by labels that only tune"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.diffusion.reason import Reason
+from manifuse.evidence.agreement import YES
+from manifuse.evidence.score import FEWEST_ROWS, Gain
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
+from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, amount, by_weight, standings
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -18,8 +20,8 @@ SLIGHT = 0.1
 
 
 def lead(result: Refinement, shift: Shift) -> list[str]:
-    """Say why it was accepted or not, what was gained, which references mattered, and how the rows moved."""
-    sentences = [*_gained(result), *_mattered(result), *_kept_out(result)]
+    """Say why it was accepted or not, what was gained, what references are worth, and how the rows moved."""
+    sentences = [*_gained(result), *_worth(result), *_mattered(result), *_kept_out(result)]
     if result.accepted:
         sentences.append(_moved(shift))
     # Without a reference that took part, there is no evidence from references to speak of.
@@ -45,12 +47,18 @@ def _gained(result: Refinement) -> list[str]:
         if points
         else f"the root mean squared error goes from {before['rmse']:.4g} to {after['rmse']:.4g}"
     )
-    remark = (
-        "The same labels chose the settings, so the gain on other rows may be somewhat smaller."
-        if gain.is_certain
-        else "That could be chance. The refinement was accepted because the safeguard was switched off."
-    )
-    return [f"{rows}, {change}: a gain of {value}, with a standard error of {error}.", remark]
+    return [f"{rows}, {change}: a gain of {value}, with a standard error of {error}.", _remark(result, gain)]
+
+
+def _remark(result: Refinement, gain: Gain) -> str:
+    """Say how far the gain on the labels can be trusted."""
+    if not gain.is_certain and result.reason in YES:
+        return f"That could be chance. The refinement was accepted because of the references. {result.reason}"
+    if not gain.is_certain:
+        return "That could be chance. The refinement was accepted because the safeguard was switched off."
+    if result.method.learning:
+        return "Each of these rows was judged by what the refinement would be without its own label."
+    return "The same labels chose the settings, so the gain on other rows may be somewhat smaller."
 
 
 def _gained_unmeasured(result: Refinement) -> list[str]:
@@ -59,13 +67,36 @@ def _gained_unmeasured(result: Refinement) -> list[str]:
     sure = sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in result.relevance)
     name, count = result.main.name, len(result.relevance)
     unmeasured = "No labels came, so whether the new scores are better was not measured."
+    asked = [] if result.agreement is None else [str(result.reason)]
     if not sure:
-        return [unmeasured, f"Nothing speaks for them: no reference agrees with “{name}” more than by chance."]
+        return [unmeasured, *asked, f"Nothing speaks for them: no reference agrees with “{name}” more than by chance."]
     return [
         unmeasured,
+        *asked,
         f"What speaks for them: on the rows that both know, {sure} of {_many(count, 'reference')} "
         f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance.",
     ]
+
+
+def _worth(result: Refinement) -> list[str]:
+    """Say what all references together are worth, if that was measured."""
+    worth = result.worth
+    if worth is None or not result.accepted:
+        return []
+    if result.gain is None:
+        better = "better" if worth.is_certain else "not measurably better"
+        return [
+            f"At held-out pairs the references predict each other {better} than “{result.main.name}” predicts them: "
+            f"by {amount(result, worth)}."
+        ]
+    if worth.rows < FEWEST_ROWS:
+        return [f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth."]
+    beyond = f"beyond your own features and labels ({amount(result, worth)})"
+    if worth.value < -worth.standard_error:
+        return [f"Leave the references out: they are worth less than nothing {beyond}."]
+    if not worth.is_certain:
+        return [f"The references added nothing that can be measured {beyond}."]
+    return [f"All references together are worth {amount(result, worth)} beyond your own features and labels."]
 
 
 def _mattered(result: Refinement) -> list[str]:
@@ -75,7 +106,7 @@ def _mattered(result: Refinement) -> list[str]:
     if not result.accepted:
         return []
     if not taken:
-        return ["No reference took part: the main predictor was smoothed by its own features alone."]
+        return ["No reference took part: the scores were refined by your own features and labels alone."]
     heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
     named = [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy[:NAMED]]
     rest = f", and {len(taken) - len(named)} more with less" if len(taken) > len(named) else ""

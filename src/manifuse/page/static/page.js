@@ -234,15 +234,12 @@ function showOutcome() {
 function verdict() {
   const { labels, run, any } = shown;
   if (!any) return "No reference takes part, so the scores stay as they came.";
-  const begin = space.presmoothed
-    ? `The diffusion began with the scores smoothed over their own graph (${measured(problem.score.measures[0], Math.abs(run.scores[0]))} on the labels). `
-    : "";
   if (labels === null) return "Without labels this page cannot tell whether the scores are better. Look at the alignments and at the pairs in the table.";
   const ending = run.stopped ? "The score on the labels stopped rising. " : "";
-  if (labels.rows < FEWEST_ROWS) return `${begin}${ending}With fewer than ${FEWEST_ROWS} labelled rows no gain is certain.`;
+  if (labels.rows < FEWEST_ROWS) return `${ending}With fewer than ${FEWEST_ROWS} labelled rows no gain is certain.`;
   return labels.gain.value > labels.gain.error
-    ? `${begin}${ending}The gain exceeds its standard error, so the safeguard would take the refined scores.`
-    : `${begin}${ending}The gain does not exceed its standard error, so the safeguard would keep the scores as they came.`;
+    ? `${ending}The gain exceeds its standard error, so the safeguard would take the refined scores.`
+    : `${ending}The gain does not exceed its standard error, so the safeguard would keep the scores as they came.`;
 }
 
 function tile(before, after, caption) {
