@@ -11,6 +11,7 @@ from manifuse.errors import require
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW, blank
 from manifuse.study.experiments.claims import MTL, TPC
 from manifuse.study.experiments.comparison import MEAN
+from manifuse.study.experiments.payoff import Payoff
 from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, knows_more
 from manifuse.study.experiments.toy import Metrics, merit
 
@@ -20,6 +21,9 @@ RIVAL_COLOURS = (GREEN, YELLOW)
 
 #: A rival this far below *Ind* is not drawn, because its bars would hide the differences between all others.
 FAR_BELOW = 0.1
+
+#: Gains of this many points have the full colour of a map.
+FULL = 4.0
 
 #: The most groups of bars that are legible side by side.
 GROUPS_PER_LINE = 15
@@ -96,6 +100,38 @@ def draw_toy(metrics: Metrics) -> Any:
         axes.set_xticks(range(0, 12, 4), ["1", "5", "9"])
         axes.set_yticks(range(0, 12, 4), ["1", "5", "9"])
     figure.colorbar(image, ax=panels, fraction=0.02, label="|alignment|")
+    return figure
+
+
+def draw_payoffs(maps: Mapping[str, Mapping[tuple[int, int], Payoff]]) -> Any:
+    """Draw a map for each data set and each of the three numbers, labels upwards by pairs, in one scale of points.
+
+    Parameters
+    ----------
+    maps : mapping of title to mapping of (labels, pairs) to Payoff
+    """
+    lines = {"over_alone": "over alone", "over_rival": "over the best rival", "worth": "worth of references"}
+    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
+    figure = pyplot.Figure(figsize=(2.6 * len(maps) + 1.2, 8.0), layout="constrained")
+    panels = figure.subplots(len(lines), len(maps), squeeze=False)
+    for column, (title, found) in enumerate(maps.items()):
+        labels, pairs = (sorted({cell[axis] for cell in found}) for axis in (0, 1))
+        for axes, (number, name) in zip(panels[:, column], lines.items(), strict=True):
+            values = np.full((len(labels), len(pairs)), np.nan)
+            for (count, pair), payoff in found.items():
+                values[labels.index(count), pairs.index(pair)] = getattr(payoff, number)
+            image = axes.imshow(values, cmap="PuOr", vmin=-FULL, vmax=FULL, origin="lower", aspect="auto")
+            for place in np.argwhere(np.isfinite(values)):
+                value = values[tuple(place)]
+                colour = "white" if abs(value) > 0.5 * FULL else "black"
+                axes.text(place[1], place[0], f"{value:+.1f}", ha="center", va="center", fontsize=8, color=colour)
+            axes.set_xticks(range(len(pairs)), map(str, pairs))
+            axes.set_yticks(range(len(labels)), map(str, labels))
+            axes.set_title(f"{title}\n{name}", loc="left", fontsize=9.5)
+        panels[-1, column].set_xlabel("pairs")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("labels")
+    figure.colorbar(image, ax=panels, fraction=0.02, label="points", extend="both")
     return figure
 
 

@@ -152,6 +152,12 @@ class Case:
         labels = self.trial.dataset.tasks[self.task].labels[test]
         return ranking_accuracy(labels, predictions[self._positions(test)])
 
+    def test_error(self, predictions: FloatArray) -> float:
+        """Root mean squared error on the test rows of predictions (n,) for the main rows; no method calls this."""
+        test = self.trial.roles.test
+        errors = predictions[self._positions(test)] - self.trial.dataset.tasks[self.task].labels[test]
+        return float(np.sqrt(np.mean(errors**2)))
+
     def _positions(self, rows: IndexArray) -> IndexArray:
         """Positions of rows of the dataset among the main rows, which contain them all."""
         main_rows = self.trial.roles.main_rows
