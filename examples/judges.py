@@ -46,9 +46,16 @@ panel = [
 # %%
 # Refine the cheap judge
 # ----------------------
-# No label is used. A judge that aligns no better than chance on the common answers gets weight 0.
+# No label is used. A judge that aligns no better than chance on the common answers gets weight 0. The others agree
+# with each other more than with the cheap judge. From the ratings alone, nobody can tell whether it is weak or rates
+# something else, so its ratings come back unchanged.
 
-result = mf.refine(cheap, panel, rng=0)
+print(mf.refine(cheap, panel, rng=0).reason)
+
+# %%
+# We know more: every judge was asked for quality. ``same_target=True`` says so.
+
+result = mf.refine(cheap, panel, method=mf.JointDiffusion(same_target=True), rng=0)
 for entry in result.relevance:
     print(
         f"{entry.name:8s} alignment on the common answers {entry.held_out_alignment:5.2f}, "

@@ -55,7 +55,7 @@ def test_the_pages_python_runs_from_top_to_bottom(tmp_path, monkeypatch):
             exec(compile(block, page.name, "exec"), names)
             ran[page.name] = names
     quickstart = ran["quickstart.md"]
-    assert np.corrcoef(quickstart["refined"]["score"], case.truth)[0, 1] > 0.9
+    assert np.corrcoef(quickstart["refined"]["score"], case.truth)[0, 1] > 0.8
     assert len(quickstart["later"]) == len(case.main)
 
 

@@ -38,7 +38,12 @@ def draw_all(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sources = [Path(__file__), *Path(mf.__file__).parent.rglob("*.py")]
     latest = max(source.stat().st_mtime for source in sources)
-    drawings: dict[str, Callable[[], Figure]] = {"sphere": sphere, "bridge": bridge, "rounds": rounds}
+    drawings: dict[str, Callable[[], Figure]] = {
+        "sphere": sphere,
+        "bridge": bridge,
+        "rounds": rounds,
+        "lesson": lesson,
+    }
     for name, draw in drawings.items():
         path = folder / f"{name}.svg"
         if not path.is_file() or path.stat().st_mtime < latest:
@@ -106,6 +111,7 @@ def sphere() -> Figure:
                 weight_scale=0.4,
                 settled=0.0,
                 anchored=False,
+                learning=False,
                 smoothing=0.0,
                 ignore_chance=False,
             )
@@ -152,7 +158,7 @@ def bridge() -> Figure:
         ids=[*range(pairs), *range(1000, 1000 + own)],
         name="theirs",
     )
-    result = mf.refine(main, [reference], rng=0)
+    result = mf.refine(main, [reference], method=mf.JointDiffusion(learning=False), rng=0)
     panels = (
         ("our rows, our scores", ours, main.scores, "viridis"),
         ("their rows, their scores", theirs, reference.scores, "viridis"),
@@ -183,7 +189,7 @@ def rounds() -> Figure:
     main = observed("fourier", np.concatenate([common, ours]))
     references = [observed(view, np.concatenate([common, theirs])) for view in ("profile", "zernike", "gradient")]
     labels = mf.RankLabels(ours[:200], archive.tasks["fourier"].labels[ours[:200]])
-    result = mf.refine(main, references, labels, mf.JointDiffusion(presmoothed=False), rng=0)
+    result = mf.refine(main, references, labels, mf.JointDiffusion(learning=False), rng=0)
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     surface, course = figure.subplots(1, 2)
     choice = result.choice
@@ -205,6 +211,57 @@ def rounds() -> Figure:
     course.set(xlabel="step", ylim=(0.6, 1.0))
     course.set_title("over all rounds", loc="left", fontsize=11)
     course.legend(frameon=False, fontsize=9, loc="lower right")
+    return figure
+
+
+def lesson() -> Figure:
+    """Rows with one feature whose scores are wrong in one region: what labels teach there, and how a run goes on."""
+    rng = np.random.default_rng(5)
+    feature = np.sort(rng.uniform(0, 1, 300))
+    truth = np.sin(5 * feature)
+    own = truth + 0.25 * rng.standard_normal(300) - 1.2 * np.exp(-(((feature - 0.3) / 0.1) ** 2))
+    main = mf.Observations(own, feature[:, None], ids=range(300), name="own")
+    labelled = np.sort(rng.choice(300, 40, replace=False))
+    labels = mf.RankLabels(main.keys[labelled], truth[labelled] + 0.1 * rng.standard_normal(len(labelled)))
+    result = mf.refine(main, [], labels, mf.JointDiffusion(task="regression"), rng=0)
+    figure = Figure(figsize=(8.8, 3.7), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    left.plot(feature, own, ".", color=GREY, ms=4, alpha=0.6, label="own scores")
+    left.plot(feature, truth, color="black", lw=1, ls="--", label="truth")
+    left.plot(feature[labelled], labels.grades, "o", mfc="none", mec=ORANGE, ms=6, label="labels")
+    ends = [result.scores + sign * 1.645 * result.errors for sign in (-1, 1)]
+    left.fill_between(feature, *ends, color=BLUE, alpha=0.18, lw=0)
+    left.plot(feature, result.scores, ".", color=BLUE, ms=4, label="refined, with 90 % intervals")
+    left.set(xlabel="a feature", ylabel="score", xlim=(0, 1))
+    left.legend(frameon=False, fontsize=8, loc="lower left")
+    boxes = {
+        "own scores": (0.22, 0.95),
+        "consensus of\nthe references": (0.82, 0.95),
+        "expected": (0.5, 0.72),
+        "labels": (0.02, 0.48),
+        "lesson: what is\nnot as expected": (0.5, 0.48),
+        "diffusion, started\nwith held-out values": (0.84, 0.24),
+        "refined": (0.4, 0.02),
+    }
+    look = {"boxstyle": "round,pad=0.35", "fc": "white", "ec": BLUE}
+    own_scores, consensus, expected, given, learned, diffusion, refined = (
+        right.text(*place, name, ha="center", va="center", fontsize=8.5, bbox=look) for name, place in boxes.items()
+    )
+    arrows = (
+        (own_scores, expected),
+        (consensus, expected),
+        (expected, learned),
+        (given, learned),
+        (learned, diffusion),
+        (learned, refined),
+        (diffusion, refined),
+    )
+    for start, end in arrows:
+        ends = {"patchA": start.get_bbox_patch(), "patchB": end.get_bbox_patch()}
+        shape = {"arrowstyle": "->", "color": GREY, "lw": 1.3, **ends}
+        right.annotate("", end.get_position(), start.get_position(), arrowprops=shape)
+    right.set(xlim=(-0.1, 1.1), ylim=(-0.05, 1.03))
+    right.set_axis_off()
     return figure
 
 
