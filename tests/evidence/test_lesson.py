@@ -42,7 +42,7 @@ def test_values_and_variances_are_those_of_scikit_learn(points, likeness, rng):
     found = learn(likeness, rows_of(points), points, targets[:, None], itself(60), variances=VARIANCES)
     mean, deviation = process.predict(later[:, None], return_std=True)
     np.testing.assert_allclose(found.lesson.predict(rows_of(later), later)[:, 0], mean, atol=1e-8)
-    np.testing.assert_allclose(found.lesson.variance(rows_of(later), later), deviation**2, atol=1e-8)
+    np.testing.assert_allclose(found.lesson.predict_with_variance(rows_of(later), later)[1], deviation**2, atol=1e-8)
 
 
 def test_far_from_all_rows_a_lesson_is_a_line_of_what_was_expected(points, likeness):
@@ -54,8 +54,8 @@ def test_far_from_all_rows_a_lesson_is_a_line_of_what_was_expected(points, liken
     assert at[2] - at[1] == pytest.approx(at[1] - at[0])
     # The four Gaussian parts know nothing there.
     unknown = VARIANCES[1:5].sum()
-    assert found.lesson.variance(far, np.zeros(3)).min() > unknown
-    assert np.median(found.lesson.variance(rows_of(points), points)) < 0.2 * unknown
+    assert found.lesson.predict_with_variance(far, np.zeros(3))[1].min() > unknown
+    assert np.median(found.lesson.predict_with_variance(rows_of(points), points)[1]) < 0.2 * unknown
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -77,7 +77,7 @@ def test_a_row_held_out_has_the_value_of_a_lesson_without_it(points, likeness, p
         here = rows.take(np.array([row]))
         assert found.held_out[row, 0] == pytest.approx(again.lesson.predict(here, points[[row]])[0, 0], abs=1e-6)
         if not paired:
-            expected = again.lesson.variance(here, points[[row]])[0]
+            expected = again.lesson.predict_with_variance(here, points[[row]])[1][0]
             assert found.held_out_variances[row] == pytest.approx(expected, abs=1e-6)
 
 
@@ -107,16 +107,16 @@ def test_pairs_are_conditions_on_a_joint_gaussian(points, likeness, rng):
         found.predict(rows_of(later), later)[:, 0], crossing @ np.linalg.solve(told, np.ones(40)), atol=1e-7
     )
     variances = np.diag(joint[60:, 60:] - crossing @ np.linalg.solve(told, crossing.T))
-    np.testing.assert_allclose(found.variance(rows_of(later), later), variances, rtol=1e-6)
+    np.testing.assert_allclose(found.predict_with_variance(rows_of(later), later)[1], variances, rtol=1e-6)
 
 
 def test_rows_in_blocks_are_the_rows_at_once(points, likeness, rng, monkeypatch):
     found = learn(likeness, rows_of(points), points, rng.standard_normal((60, 2)), itself(60), variances=VARIANCES)
     rows, later = rows_of(np.linspace(-3, 3, 50)), np.linspace(-3, 3, 50)
-    whole = found.lesson.predict(rows, later), found.lesson.variance(rows, later)
+    whole = found.lesson.predict(rows, later), found.lesson.predict_with_variance(rows, later)[1]
     monkeypatch.setattr("manifuse.evidence.rows.BLOCK_NUMBERS", 8 * 60 * 7)
     np.testing.assert_allclose(found.lesson.predict(rows, later), whole[0], atol=1e-9)
-    np.testing.assert_allclose(found.lesson.variance(rows, later), whole[1], atol=1e-9)
+    np.testing.assert_allclose(found.lesson.predict_with_variance(rows, later)[1], whole[1], atol=1e-9)
 
 
 def test_the_parts_of_likeness_are_as_documented(rng):

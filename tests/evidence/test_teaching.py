@@ -13,7 +13,7 @@ from manifuse.evidence.consultation import known_scores
 from manifuse.evidence.imputation import Imputed
 from manifuse.evidence.rows import Likeness, Rows
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
-from manifuse.evidence.teaching import EQUAL_LABELS, Taught, observations
+from manifuse.evidence.teaching import EQUAL_LABELS, Labels, Taught
 from manifuse.kernels.sphere import standardise
 
 
@@ -34,7 +34,11 @@ class Lessons:
         self.agreement = replace(asked, trust=trust)
 
     def teach(self, score=None, variances=None):
-        return Taught.of(self.rows, self.likeness, self.imputed, self.agreement, score, 0, variances)
+        labels = None if score is None else self.labels(score)
+        return Taught.of(self.rows, self.likeness, self.imputed, self.agreement, labels, variances)
+
+    def labels(self, score):
+        return Labels.of(score, self.rows, self.likeness, 0)
 
 
 @pytest.fixture(scope="module")
@@ -122,24 +126,26 @@ def test_rows_that_come_again_learn_the_same(case, labelled):
     lessons = Lessons(case)
     found = lessons.teach(graded(case) if labelled else None)
     expected = found.teaching.expect(lessons.rows)
-    np.testing.assert_allclose(found.teaching.learn(lessons.rows, expected), found.learned, atol=1e-9)
+    np.testing.assert_allclose(found.teaching.learn(lessons.rows, expected)[0], found.learned, atol=1e-9)
 
 
 def test_of_very_many_labels_a_sample_teaches(case, monkeypatch):
     monkeypatch.setattr(teaching_module, "MOST_TAUGHT", 20)
-    rows, targets, contrasts = observations(graded(case), 0)
-    assert len(rows) == len(targets) == 20
-    assert contrasts is None
-    assert set(rows) <= set(case.labelled)
+    lessons = Lessons(case)
+    labels = lessons.labels(graded(case))
+    assert len(labels.rows) == len(labels.targets) == len(labels.near) == 20
+    assert labels.contrasts is None
+    assert set(labels.rows) <= set(case.labelled)
     better, worse = np.arange(0, 30), np.arange(30, 60)
     score = PairedRanking(case.labelled, better, worse)
-    rows, targets, contrasts = observations(score, 0)
-    assert contrasts.shape == (20, len(rows)) == (20, 40)
+    labels = lessons.labels(score)
+    contrasts = labels.contrasts
+    assert contrasts.shape == (20, len(labels.rows)) == (20, 40)
     np.testing.assert_array_equal(contrasts.sum(axis=1), 0.0)
     np.testing.assert_array_equal(np.abs(contrasts).sum(axis=0), 1.0)
-    for row, column in zip(rows, contrasts.T, strict=True):
+    for row, column in zip(labels.rows, contrasts.T, strict=True):
         assert (column.sum() > 0) == (np.flatnonzero(case.labelled == row)[0] < 30)
-    assert np.isfinite(Lessons(case).teach(score).learned).all()
+    assert np.isfinite(lessons.teach(score).learned).all()
 
 
 def test_values_that_do_not_fit_together_are_refused(case):
