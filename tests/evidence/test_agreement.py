@@ -1,0 +1,155 @@
+"""What references answer, on scores of known structure."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manifuse.diffusion.reason import Reason
+from manifuse.evidence.agreement import ask, one_factor
+
+ROWS = 3000
+
+
+def of_one_factor(loadings):
+    """Correlations of predictors with these loadings on one factor."""
+    loadings = np.asarray(loadings)
+    found = np.outer(loadings, loadings)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def noisy(truth, rng, *loadings):
+    """Predictors (n, k) of variance 1, with these correlations with a truth of variance 1."""
+    loadings = np.asarray(loadings)
+    return truth[:, None] * loadings + rng.standard_normal((len(truth), len(loadings))) * np.sqrt(1 - loadings**2)
+
+
+def answered(main, references, held_out=None, *, same_target=False):
+    """Ask coupled references, whose imputed scores are their scores, unless others are given."""
+    return ask(main, references, references if held_out is None else held_out, same_target=same_target)
+
+
+@pytest.fixture
+def truth(rng):
+    return rng.standard_normal(ROWS)
+
+
+@pytest.mark.parametrize(
+    "loadings", [[0.9, 0.8, 0.6, 0.3], [0.7, 0.7, 0.7], [0.9, -0.5, 0.6, 0.7, 0.4], [0.6, 0.5, 0.55, 0.2, 0.1, 0.3]]
+)
+def test_one_factor_finds_the_loadings_of_its_own_correlations(loadings):
+    found, residual = one_factor(of_one_factor(loadings))
+    np.testing.assert_allclose(found, loadings, atol=2e-3)
+    assert residual < 1e-3
+
+
+@pytest.mark.parametrize("correlation", [0.49, -0.25])
+def test_two_predictors_say_only_the_product_of_their_loadings(correlation):
+    found, residual = one_factor(np.array([[1.0, correlation], [correlation, 1.0]]))
+    assert found[0] * found[1] == pytest.approx(correlation)
+    assert abs(found[0]) == pytest.approx(abs(found[1]))
+    assert residual == 0.0
+
+
+def test_two_factors_leave_what_one_does_not_explain():
+    """Two groups of predictors that correlate by 0.64 within a group, and not between the groups."""
+    block = of_one_factor([0.8, 0.8, 0.8])
+    correlations = np.block([[block, np.zeros((3, 3))], [np.zeros((3, 3)), block]])
+    _, residual = one_factor(correlations)
+    # One factor explains one group. The six correlations of the other are left, of thirty in all.
+    assert residual == pytest.approx(np.sqrt(6 * 0.64**2 / 30), rel=0.05)
+
+
+def test_references_that_predict_the_same_better_agree(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.75, 0.7, 0.65)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.AGREE, 1.0)
+    np.testing.assert_allclose(found.loadings, [0.7, 0.75, 0.7, 0.65], atol=0.05)
+    assert found.gain > found.standard_error > 0
+    # A reliable reference counts more: its loading divided by the variance of its noise.
+    np.testing.assert_allclose(found.weights, found.loadings[1:] / (1.0 - found.loadings[1:] ** 2))
+
+
+def test_a_main_predictor_that_leads_is_followed_by_half(truth, rng):
+    main, references = noisy(truth, rng, 0.8)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7, 0.7)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.AGREE, 0.5)
+
+
+def test_references_of_another_target_differ(truth, rng):
+    other = rng.standard_normal(ROWS)
+    main, references = noisy(truth, rng, 0.8)[:, 0], noisy(other, rng, 0.8, 0.8, 0.8)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.DIFFER, 0.0)
+    mixed = np.column_stack([noisy(truth, rng, 0.8, 0.8), references[:, :2]])
+    assert answered(main, mixed).answer is Reason.DIFFER
+
+
+def test_a_weak_main_predictor_is_unlike_its_references(truth, rng):
+    main, references = noisy(truth, rng, 0.4)[:, 0], noisy(truth, rng, 0.8, 0.8, 0.8)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.UNLIKE, 0.0)
+
+
+def test_references_that_nothing_carries_to_other_rows_are_no_better(truth, rng):
+    main, references = noisy(truth, rng, 0.8)[:, 0], noisy(truth, rng, 0.8, 0.8, 0.8)
+    found = answered(main, references, rng.standard_normal((ROWS, 3)))
+    assert (found.answer, found.trust) == (Reason.NO_BETTER, 0.0)
+    assert found.gain < 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_with_one_or_two_references_it_is_not_measured(count, truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, *[0.76] * count)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.NOT_MEASURED, 0.5)
+    assert np.isnan(found.worths).all()
+    assert np.isnan(found.gain) == (count == 1)
+
+
+def test_references_that_share_too_few_pairs_are_not_measured(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7)
+    known = np.where(np.arange(ROWS)[:, None] % 3 == np.arange(3), references, np.nan)
+    found = ask(main, known, references, same_target=False)
+    assert (found.answer, found.trust) == (Reason.NOT_MEASURED, 0.5)
+    assert np.isnan(found.loadings).all()
+    np.testing.assert_array_equal(found.weights, 1.0)
+
+
+def test_without_references_there_is_no_answer(truth):
+    found = answered(truth, np.empty((ROWS, 0)), same_target=True)
+    assert (found.answer, found.trust) == (Reason.NO_REFERENCE, 0.0)
+    assert found.worths.shape == found.weights.shape == (0,)
+    found.check()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_user_is_believed(count, truth, rng):
+    other = rng.standard_normal(ROWS)
+    main, references = noisy(truth, rng, 0.8)[:, 0], noisy(other, rng, *[0.8] * count)
+    found = answered(main, references, same_target=True)
+    assert (found.answer, found.trust) == (Reason.TOLD, 1.0)
+
+
+def test_a_useless_reference_is_worth_nothing_and_the_others_something(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7, 0.7, 0.0)
+    found = answered(main, references)
+    assert abs(found.worths[-1]) < 0.01
+    assert found.worths[:-1].min() > 0.01
+    assert (found.worths[:-1] > 2 * found.worth_errors[:-1]).all()
+
+
+def test_pairs_are_compared_where_both_are_known(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.75, 0.7, 0.65)
+    hidden = rng.random((ROWS, 3)) < 0.4
+    found = ask(main, np.where(hidden, np.nan, references), references, same_target=False)
+    assert found.answer is Reason.AGREE
+    np.testing.assert_allclose(found.loadings, [0.7, 0.75, 0.7, 0.65], atol=0.08)
+
+
+def test_values_that_do_not_fit_together_are_refused(truth, rng):
+    found = answered(noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7))
+    for changes in ({"trust": 1.5}, {"weights": np.ones(2)}, {"loadings": np.ones(3)}, {"worths": np.ones(4)}):
+        with pytest.raises(ValueError, match="does not fit together"):
+            replace(found, **changes).check()

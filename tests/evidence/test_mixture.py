@@ -1,0 +1,107 @@
+"""How what was learned and what was diffused are mixed, and how certain the mixture says that it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manifuse.diffusion.units import Units
+from manifuse.evidence.mixture import SHARES, Mixture, mixed
+from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
+from manifuse.kernels.sphere import standardise
+
+ROWS = 400
+
+
+@pytest.fixture
+def truth(rng):
+    return standardise(rng.standard_normal(ROWS))
+
+
+def mix(learned, diffused, *, held_out=None, variances=None, score=None, trust=1.0, share=None):
+    held_out = learned if held_out is None else held_out
+    units = Units.of(np.linspace(3.0, 5.0, ROWS))
+    return Mixture.of(learned, held_out, diffused, variances, trust=trust, score=score, units=units, share=share)
+
+
+def near(truth, size, rng):
+    return standardise(truth + size * rng.standard_normal(len(truth)))
+
+
+def test_without_labels_the_trust_decides_and_units_are_kept(truth, rng):
+    learned, diffused = near(truth, 0.5, rng), near(truth, 0.5, rng)
+    for trust in (0.0, 0.5, 1.0):
+        mixture, honest = mix(learned, diffused, trust=trust)
+        assert mixture.share == pytest.approx(SHARES[-1] * trust)
+        np.testing.assert_allclose(
+            mixture.mix(learned, diffused), standardise(mixed(mixture.share, learned, diffused))
+        )
+        usual = np.linspace(3.0, 5.0, ROWS)
+        assert (honest.mean(), honest.std()) == pytest.approx((usual.mean(), usual.std()))
+        assert mixture.line is mixture.error_scale is mixture.errors(np.ones(3)) is None
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_labels_move_the_share_only_if_they_are_certain(truth, regression, rng):
+    rows = np.arange(100)
+    score = SquaredError(rows, truth[rows]) if regression else GradedRanking(rows, truth[rows])
+    good, bad = near(truth, 0.2, rng), rng.standard_normal(ROWS)
+    assert mix(good, bad, score=score, trust=1.0)[0].share == 0.0
+    assert mix(bad, good, score=score, trust=0.0)[0].share == SHARES[-1]
+    # Both are the same, so no share is better than the default.
+    assert mix(good, good, score=score, trust=0.5)[0].share == SHARES[-1] / 2
+    assert mix(good, bad, score=score, share=0.25)[0].share == 0.25
+
+
+def test_a_regression_is_a_line_and_held_out_labels_are_predicted_without_themselves(truth, rng):
+    rows = rng.choice(ROWS, 30, replace=False)
+    learned, targets = near(truth, 0.5, rng), 7.0 + 3.0 * truth[rows] + rng.standard_normal(30)
+    mixture, honest = mix(learned, learned, score=SquaredError(rows, targets), share=0.0)
+    slope, offset = np.polyfit(learned[rows], targets, 1)
+    assert mixture.line == pytest.approx((offset, slope))
+    expected = offset + slope * learned
+    np.testing.assert_allclose(mixture.in_units(learned, Units.of(truth)), expected)
+    for position, row in enumerate(rows):
+        others = np.delete(rows, position)
+        line = np.polyfit(learned[others], np.delete(targets, position), 1)
+        assert honest[row] == pytest.approx(np.polyval(line, learned[row]))
+    unlabelled = np.setdiff1d(np.arange(ROWS), rows)
+    np.testing.assert_allclose(honest[unlabelled], expected[unlabelled])
+
+
+def test_a_line_never_turns_scores_around(truth, rng):
+    rows = np.arange(40)
+    mixture, _ = mix(truth, truth, score=SquaredError(rows, -truth[rows]), share=0.0)
+    assert mixture.line[1] == 0.0
+
+
+def test_nine_of_ten_targets_lie_within_their_interval(truth, rng):
+    rows, learned = np.arange(200), near(truth, 0.5, rng)
+    variances = rng.uniform(0.5, 2.0, ROWS)
+    targets = 4.0 * truth[rows]
+    mixture, honest = mix(learned, learned, variances=variances, score=SquaredError(rows, targets), share=0.0)
+    errors = mixture.errors(variances)
+    assert errors / np.sqrt(variances) == pytest.approx(mixture.error_scale)
+    inside = np.abs(honest[rows] - targets) <= 1.6449 * errors[rows] * (1 + 1e-12)
+    assert inside.mean() == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize("size", [0.2, 1.0])
+@pytest.mark.parametrize("paired", [False, True])
+def test_errors_of_a_ranking_are_those_with_which_orders_come_true(size, paired, rng):
+    """If the truth is the score plus normal noise, the standard error is that of the noise."""
+    scores = standardise(rng.standard_normal(ROWS))
+    truth, rows = scores + size * rng.standard_normal(ROWS), np.arange(ROWS)
+    better, worse = np.nonzero(truth[:, None] > truth)
+    chosen = rng.choice(len(better), 20_000, replace=False)
+    score = PairedRanking(rows, better[chosen], worse[chosen]) if paired else GradedRanking(rows, truth)
+    mixture, _ = mix(scores, scores, variances=np.full(ROWS, 4.0), score=score, share=0.0)
+    deviation = np.linspace(3.0, 5.0, ROWS).std()
+    assert mixture.errors(np.full(1, 4.0))[0] == pytest.approx(size * deviation, rel=0.12)
+
+
+def test_values_out_of_range_are_refused(truth):
+    mixture, _ = mix(truth, truth)
+    for changes in ({"share": 1.0}, {"share": -0.1}, {"line": (np.nan, 1.0)}, {"error_scale": np.inf}):
+        with pytest.raises(ValueError, match="out of range"):
+            replace(mixture, **changes).check()

@@ -1,0 +1,41 @@
+"""Whether a refinement is taken: labels decide if they are certain; else the references, if no label objects."""
+
+import numpy as np
+import pytest
+
+from manifuse.diffusion.reason import Reason
+from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.score import Gain
+from manifuse.evidence.verdict import judge_learned
+
+CERTAIN, WITHIN, AGAINST = Gain(0.02, 0.01, 60), Gain(0.005, 0.01, 60), Gain(-0.03, 0.01, 60)
+
+
+def answering(reason):
+    none = np.empty(0)
+    return Agreement(reason, 0.0, np.full(1, np.nan), np.nan, np.nan, np.nan, none, none, none)
+
+
+@pytest.mark.parametrize(
+    "answer, gain, safeguarded, reason, accepted",
+    [
+        (Reason.AGREE, None, True, Reason.AGREE, True),
+        (Reason.TOLD, None, True, Reason.TOLD, True),
+        (Reason.NOT_MEASURED, None, True, Reason.NOT_MEASURED, True),
+        (Reason.DIFFER, None, True, Reason.DIFFER, False),
+        (Reason.UNLIKE, None, True, Reason.UNLIKE, False),
+        (Reason.NO_BETTER, None, False, Reason.NO_BETTER, False),
+        (Reason.NO_REFERENCE, None, True, Reason.NO_REFERENCE, False),
+        (Reason.DIFFER, CERTAIN, True, Reason.TAUGHT, True),
+        (Reason.NO_REFERENCE, CERTAIN, True, Reason.TAUGHT, True),
+        (Reason.AGREE, WITHIN, True, Reason.AGREE, True),
+        (Reason.DIFFER, WITHIN, True, Reason.GAIN_UNCERTAIN, False),
+        (Reason.NO_REFERENCE, WITHIN, True, Reason.GAIN_UNCERTAIN, False),
+        (Reason.AGREE, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
+        (Reason.TOLD, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
+        (Reason.DIFFER, AGAINST, False, Reason.TAUGHT, True),
+    ],
+)
+def test_who_decides(answer, gain, safeguarded, reason, accepted):
+    verdict = judge_learned(answering(answer), gain, safeguarded=safeguarded)
+    assert (verdict.reason, verdict.accepted, verdict.gain) == (reason, accepted, gain)

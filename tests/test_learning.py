@@ -1,0 +1,332 @@
+"""Labels teach, references are asked, and both say what they are worth, on problems of known structure."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse.diffusion.reason import Reason
+from manifuse.study.ranking.accuracy import ranking_accuracy
+from tests.problems import draw, features_of, remade
+
+REGRESSION = mf.JointDiffusion(task="regression")
+
+
+def hidden(case):
+    """Rows without a label."""
+    return np.setdiff1d(np.arange(len(case.main)), case.labelled)
+
+
+def accuracy(case, predictions, rows=None):
+    rows = hidden(case) if rows is None else rows
+    return ranking_accuracy(case.truth[rows], np.asarray(predictions)[rows])
+
+
+def noise_for(case, seed=0):
+    """The references of a problem, with scores of pure noise."""
+    rng = np.random.default_rng(seed)
+    return [remade(each, predictions=rng.standard_normal(len(each))) for each in case.references]
+
+
+def parted(case, count):
+    """The main table without its first rows that are in no reference, and these rows."""
+    paired = np.isin(case.main.keys, np.concatenate([each.keys for each in case.references]))
+    rows = np.setdiff1d(np.flatnonzero(~paired), case.labelled)[:count]
+
+    def part(kept):
+        return remade(
+            case.main,
+            predictions=case.main.scores[kept],
+            features=case.main.table[kept],
+            ids=case.main.keys[kept],
+        )
+
+    return part(np.setdiff1d(np.arange(len(case.main)), rows)), part(rows), rows
+
+
+def ordered_pairs(case, count, seed=0):
+    """Labels by pairs of labelled rows, the better row first."""
+    rng = np.random.default_rng(seed)
+    ends = np.array([rng.choice(case.labelled, 2, replace=False) for _ in range(count)])
+    ends = np.array([pair if case.truth[pair[0]] > case.truth[pair[1]] else pair[::-1] for pair in ends])
+    return mf.RankLabels.from_pairs(case.main.keys[ends[:, 0]], case.main.keys[ends[:, 1]])
+
+
+def test_labels_teach_more_than_tuning_can():
+    gains = []
+    for seed in range(4):
+        case = draw(seed)
+        taught, tuned = (
+            mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(learning=flag), rng=0)
+            for flag in (True, False)
+        )
+        assert taught.reason is Reason.TAUGHT
+        gains.append(accuracy(case, taught.predictions) - accuracy(case, tuned.predictions))
+    assert np.mean(gains) > 0.01
+
+
+def test_what_no_diffusion_can_know_is_learned_from_features():
+    """The main predictor and the references have the same wrong idea, and the labels know better."""
+    rng = np.random.default_rng(0)
+    latent = rng.uniform(-1, 1, (300, 2))
+    truth, wrong = latent @ [1.0, 0.7], latent @ [1.0, -0.7]
+    keys, features = [f"m{row}" for row in range(300)], features_of(latent, rng)
+    tables = [
+        mf.Observations(wrong + 0.3 * rng.standard_normal(300), features, ids=keys, name=name)
+        for name in ("main", "first", "second")
+    ]
+    labelled = rng.choice(300, 60, replace=False)
+    labels = mf.RankLabels([keys[row] for row in labelled], truth[labelled])
+    result = mf.refine(tables[0], tables[1:], labels, rng=0)
+    others = np.setdiff1d(np.arange(300), labelled)
+    assert ranking_accuracy(truth[others], tables[0].scores[others]) < 0.7
+    assert ranking_accuracy(truth[others], result.predictions[others]) > 0.9
+
+
+def test_a_predictor_and_labels_are_enough():
+    case = draw(0)
+    result = mf.refine(case.main, [], case.labels(), rng=0)
+    assert result.accepted
+    assert result.reason is Reason.TAUGHT
+    assert result.relevance == ()
+    assert result.worth is None
+    assert result.weights.shape == (0,)
+    np.testing.assert_array_equal(result.support, 0.0)
+    assert accuracy(case, result.predictions) > accuracy(case, case.main.scores) + 0.1
+    np.testing.assert_array_equal(result.apply(case.main), result.predictions)
+    new = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    assert accuracy(case, result.apply(new)) > accuracy(case, case.main.scores) + 0.1
+
+
+def test_scores_and_labels_without_features_change_nothing_that_matters():
+    """Without features, a rising line is all there is to learn, and no rank changes."""
+    case = draw(0, features=False)
+    result = mf.refine(case.main, [], case.labels(), rng=0)
+    assert accuracy(case, result.predictions) == pytest.approx(accuracy(case, case.main.scores), abs=0.01)
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_without_references_and_labels_there_is_nothing_to_do(learning):
+    case = draw(0)
+    method = mf.JointDiffusion(learning=learning)
+    with pytest.raises(mf.InputError, match="No reference"):
+        mf.refine(case.main, [], method=method)
+    if not learning:
+        with pytest.raises(mf.InputError, match="No reference"):
+            mf.refine(case.main, [], case.labels(), method)
+
+
+def test_with_references_worth_nothing_own_features_and_labels_still_gain():
+    for seed in range(3):
+        case = draw(seed)
+        noise = noise_for(case, seed)
+        # The references take part, although permuted pairs do as well.
+        method = mf.JointDiffusion(ignore_chance=False)
+        result = mf.refine(case.main, noise, case.labels(), method, rng=0)
+        alone = mf.refine(case.main, [], case.labels(), rng=0)
+        assert result.reason is Reason.TAUGHT
+        assert accuracy(case, result.predictions) > accuracy(case, alone.predictions) - 0.02
+        assert accuracy(case, result.predictions) > accuracy(case, case.main.scores) + 0.08
+        for worth in (result.worth, *(entry.worth for entry in result.relevance)):
+            assert abs(worth.value) <= max(2 * worth.standard_error, 0.005)
+
+
+def test_references_of_noise_are_left_out_and_the_labels_still_teach():
+    case = draw(0)
+    result = mf.refine(case.main, noise_for(case), case.labels(), rng=0)
+    alone = mf.refine(case.main, [], case.labels(), rng=0)
+    assert result.reason is Reason.TAUGHT
+    assert [entry.worth for entry in result.relevance] == [None, None]
+    np.testing.assert_allclose(accuracy(case, result.predictions), accuracy(case, alone.predictions), atol=0.01)
+
+
+def test_a_good_reference_is_worth_something_and_the_others_less():
+    case = draw(3, features=False, references=1)
+    rng = np.random.default_rng(0)
+    poor = [
+        mf.Observations(case.truth + 3.0 * rng.standard_normal(160), ids=case.main.keys, name=f"poor {k}")
+        for k in range(2)
+    ]
+    result = mf.refine(
+        case.main, [*case.references, *poor], case.labels(), mf.JointDiffusion(ignore_chance=False), rng=0
+    )
+    good, *others = (entry.worth for entry in result.relevance)
+    assert good.value > 2 * good.standard_error > 0
+    assert all(good.value > other.value for other in others)
+    assert result.worth.value >= good.value - 2 * good.standard_error
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_later_rows_come_out_nearly_as_well_as_if_they_had_been_there(labelled):
+    method = mf.JointDiffusion(same_target=True)
+    losses = []
+    for seed in range(4):
+        case = draw(seed, rows=300, pairs=60)
+        fitted, new, rows = parted(case, 80)
+        labels = case.labels() if labelled else None
+        applied = mf.refine(fitted, case.references, labels, method, rng=0).apply(new)
+        refitted = mf.refine(case.main, case.references, labels, method, rng=0).predictions
+        losses.append(accuracy(case, refitted, rows) - ranking_accuracy(case.truth[rows], applied))
+        assert ranking_accuracy(case.truth[rows], applied) > accuracy(case, case.main.scores, rows)
+    assert np.mean(losses) < 0.01
+
+
+def test_errors_are_larger_far_from_all_that_was_fitted():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    near = remade(case.main, ids=[f"new {row}" for row in range(160)])
+    far = remade(near, features=case.main.table + 30.0)
+    assert np.median(result.errors_of(near)) == pytest.approx(np.median(result.errors), rel=0.2)
+    assert result.errors_of(far).min() > 1.5 * np.median(result.errors)
+    np.testing.assert_array_equal(result.errors_of(case.main), result.errors)
+
+
+def test_orders_come_true_as_often_as_their_probability_says():
+    said, true = [], []
+    for seed in range(4):
+        case = draw(seed, rows=300, pairs=60)
+        result = mf.refine(case.main, case.references, case.labels(), rng=0)
+        rng = np.random.default_rng(seed)
+        first, second = (rng.choice(hidden(case), 2000) for _ in range(2))
+        said.append(result.probability(case.main.keys[first], case.main.keys[second]))
+        true.append(case.truth[first] > case.truth[second])
+    said, true = np.concatenate(said), np.concatenate(true)
+    for low in (0.5, 0.7, 0.9):
+        among = (said >= low) & (said < low + 0.2)
+        assert true[among].mean() == pytest.approx(said[among].mean(), abs=0.1)
+
+
+def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    one, other = result.probability(["m1", "m2"], ["m3", "m4"]), result.probability(["m3", "m4"], ["m1", "m2"])
+    np.testing.assert_allclose(one + other, 1.0)
+    assert ((one > 0.5) == (result.scores[[1, 2]] > result.scores[[3, 4]])).all()
+    with pytest.raises(mf.InputError, match="1 ids came that main does not have"):
+        result.probability(["m1", "stranger"], ["m3", "m4"])
+    unlabelled = mf.refine(case.main, case.references, rng=0)
+    assert unlabelled.errors is None
+    with pytest.raises(mf.InputError, match="no label taught"):
+        unlabelled.probability(["m1"], ["m2"])
+
+
+def test_ordered_pairs_teach():
+    gains = []
+    for seed in range(3):
+        case = draw(seed)
+        result = mf.refine(case.main, [], ordered_pairs(case, 300, seed), rng=0)
+        assert result.reason is Reason.TAUGHT
+        assert np.isfinite(result.errors).all()
+        gains.append(accuracy(case, result.predictions) - accuracy(case, case.main.scores))
+    assert min(gains) > 0.05
+
+
+def test_intervals_of_a_regression_cover_what_they_say():
+    covered = []
+    for seed in range(4):
+        case = draw(seed, rows=300, pairs=60)
+        rng = np.random.default_rng(seed)
+        rows = rng.choice(300, 100, replace=False)
+        measured = case.truth + 0.1 * rng.standard_normal(300)
+        labels = mf.RankLabels(case.main.keys[rows], measured[rows])
+        result = mf.refine(case.main, case.references, labels, REGRESSION, rng=0)
+        others = np.setdiff1d(np.arange(300), rows)
+        covered.append(np.abs(result.scores[others] - measured[others]) <= 1.6449 * result.errors[others])
+    assert 0.8 <= np.mean(covered) <= 0.97
+
+
+def test_the_gain_on_held_out_labels_is_the_gain_on_other_rows():
+    reported, true = [], []
+    for seed in range(12):
+        case = draw(seed, noise=0.5)
+        labels = mf.RankLabels(case.main.keys[:60], case.truth[:60])
+        result = mf.refine(case.main, case.references, labels, rng=0)
+        rows = np.arange(60, 160)
+        reported.append(result.gain.value)
+        true.append(accuracy(case, result.predictions, rows) - accuracy(case, case.main.scores, rows))
+    difference = np.subtract(reported, true)
+    assert abs(difference.mean()) < max(3 * difference.std(ddof=1) / np.sqrt(12), 0.01)
+
+
+@pytest.mark.parametrize("features", [True, False], ids=["decoupled", "coupled"])
+def test_what_is_loaded_applies_to_the_last_bit(features, tmp_path):
+    case = draw(1, features=features)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    mf.save(result, tmp_path / "model.npz")
+    new = remade(case.main, predictions=case.main.scores + 0.1, ids=[f"new {row}" for row in range(160)])
+    applied, again = result.apply_in_full(new), mf.load(tmp_path / "model.npz").apply_in_full(new)
+    for name in ("predictions", "support", "errors"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(applied, name))
+
+
+def test_the_order_of_rows_labels_and_references_changes_nothing_but_rounding():
+    case = draw(4, references=3)
+    method = mf.JointDiffusion(ignore_chance=False)
+    order = np.random.default_rng(0).permutation(160)
+    shuffled = remade(
+        case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order]
+    )
+    backwards = mf.RankLabels(case.main.keys[case.labelled][::-1], case.truth[case.labelled][::-1])
+    result = mf.refine(case.main, case.references, case.labels(), method, rng=0)
+    again = mf.refine(shuffled, case.references[::-1], backwards, method, rng=0)
+    np.testing.assert_allclose(again.scores, result.scores[order], atol=1e-6)
+    np.testing.assert_allclose(again.errors, result.errors[order], rtol=1e-3)
+    assert again.worth.value == pytest.approx(result.worth.value, abs=1e-6)
+    for one, other in zip(again.relevance[::-1], result.relevance, strict=True):
+        assert one.worth.value == pytest.approx(other.worth.value, abs=1e-6)
+
+
+def test_references_are_asked_and_answer():
+    """Three coupled references of the same truth agree, of another one differ, and the user is believed."""
+    rng = np.random.default_rng(0)
+    truth, other = rng.standard_normal((2, 400))
+    keys = [f"m{row}" for row in range(400)]
+
+    def seen(target, name):
+        return mf.Observations(target + 0.8 * rng.standard_normal(400), ids=keys, name=name)
+
+    main = seen(truth, "main")
+    same, wrong = ([seen(target, name) for name in ("A", "B", "C")] for target in (truth, other))
+    method = mf.JointDiffusion(ignore_chance=False)
+    agreed = mf.refine(main, same, method=method, rng=0)
+    assert (agreed.reason, agreed.accepted) == (Reason.AGREE, True)
+    assert ranking_accuracy(truth, agreed.predictions) > ranking_accuracy(truth, main.scores) + 0.03
+    assert agreed.worth.value > agreed.worth.standard_error
+    refused = mf.refine(main, wrong, method=method, rng=0)
+    assert (refused.reason, refused.accepted) == (Reason.DIFFER, False)
+    np.testing.assert_array_equal(refused.predictions, main.scores)
+    told = mf.refine(main, wrong, method=replace(method, same_target=True), rng=0)
+    assert (told.reason, told.accepted) == (Reason.TOLD, True)
+    assert ranking_accuracy(truth, told.predictions) < ranking_accuracy(truth, main.scores)
+
+
+def test_labels_that_speak_against_the_references_are_heard():
+    """The user says that references of another target predict the same. The labels know better."""
+    rng = np.random.default_rng(1)
+    truth, other = rng.standard_normal((2, 300))
+    keys = [f"m{row}" for row in range(300)]
+    main = mf.Observations(truth + 0.3 * rng.standard_normal(300), ids=keys, name="main")
+    wrong = [mf.Observations(other + 0.3 * rng.standard_normal(300), ids=keys, name=name) for name in ("A", "B", "C")]
+    method = mf.JointDiffusion(same_target=True, ignore_chance=False)
+    labels = mf.RankLabels(keys[:80], truth[:80])
+    blind, seeing = (mf.refine(main, wrong, given, method, rng=0).predictions for given in (None, labels))
+    loss, smaller = (ranking_accuracy(truth, main.scores) - ranking_accuracy(truth, p) for p in (blind, seeing))
+    assert loss > 0.05
+    assert smaller < 0.3 * loss
+
+
+def test_several_step_sizes_need_labels_that_only_tune():
+    case, method = draw(0), mf.JointDiffusion(step_size=(0.1, 1.0))
+    with pytest.raises(mf.InputError, match="only labels choose among them"):
+        mf.refine(case.main, case.references, case.labels(), method)
+    tuned = mf.refine(case.main, case.references, case.labels(), replace(method, learning=False), rng=0)
+    assert tuned.choice.step_size in (0.1, 1.0)
+
+
+def test_what_was_found_can_be_written_as_json():
+    case = draw(0)
+    for labels, references in ((None, case.references), (case.labels(), case.references), (case.labels(), [])):
+        text = json.dumps(mf.refine(case.main, references, labels, rng=0).to_dict(), allow_nan=False)
+        assert {"worth", "agreement", "references"} <= json.loads(text).keys()
