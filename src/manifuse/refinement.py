@@ -25,6 +25,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
 from manifuse.refiner import Applied, Refiner, support_of_rows, typical_row_sums
+from manifuse.wording import summary_of
 
 #: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
 NOT_SAVED = ("predictions", "main", "method")
@@ -287,19 +288,7 @@ class Refinement(Saved):
 
     def summary(self) -> str:
         """Say in a few lines what was found: the verdict, the accuracy on the labels, and each reference."""
-        lines = [f"{'accepted' if self.accepted else 'unchanged'}: {self.reason}"]
-        if self.accuracy is not None:
-            before, after = self.accuracy["before"], self.accuracy["after"]
-            lines += [f"{name} on the labels: {before[name]:.4f} before, {after[name]:.4f} after" for name in before]
-        if self.gain is not None:
-            lines.append(f"gain of the refinement at held-out labels: {self.gain}")
-        lines += [entry.summary() for entry in self.relevance]
-        if self.worth is not None and self.gain is not None:
-            nothing = (
-                "; they add nothing that can be measured" if self.worth.value <= self.worth.standard_error else ""
-            )
-            lines.append(f"all references beyond your own features and labels: {self.worth}{nothing}")
-        return "\n".join(lines)
+        return "\n".join(summary_of(self))
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"

@@ -12,8 +12,8 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Transport
 from manifuse.errors import InputError
-from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.likeness import Rows
+from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.teaching import Teaching
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved

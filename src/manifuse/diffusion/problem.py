@@ -137,7 +137,8 @@ class Problem:
         """
         if needed and not references:
             raise InputError(
-                "No reference came; give at least one table of another predictor's scores, or labels to learn from."
+                "No reference came; give at least one table of another predictor's scores, or labels and leave the "
+                "method's 'learning' on."
             )
         names = [reference.name for reference in references]
         if len(set(names)) < len(names):

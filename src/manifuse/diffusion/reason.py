@@ -24,7 +24,14 @@ class Reason(StrEnum):
         "take the refinement all the same."
     )
     TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
-    AGREE = "The references predict the same thing as the main predictor, and better at pairs that were held out."
+    UNGUARDED = (
+        "The labels taught the refinement. Its gain at labels that were held out does not exceed its standard error, "
+        "but the method's 'safeguarded' is false, so it is taken."
+    )
+    AGREE = (
+        "The references predict the same thing as the main predictor, and at held-out pairs they predict each other "
+        "better than it does."
+    )
     TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
     NOT_MEASURED = (
         "Not measured: too few references can be compared to tell whether they predict the same thing as the main "

@@ -23,8 +23,8 @@ from manifuse.diffusion.setup import Setup
 from manifuse.errors import ManifuseWarning, MissingExtraError
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.imputed import Imputed
-from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.likeness import Likeness, Rows
+from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.score import Gain, Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray
@@ -154,7 +154,7 @@ def consult(case: Case, numbers: Sequence[int]) -> Consultation:
         taught.learned,
         taught.held_out,
         diffused,
-        taught.variances,
+        taught.held_out_variances,
         trust=agreement.trust,
         score=case.score,
         units=problem.units,

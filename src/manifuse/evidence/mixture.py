@@ -90,7 +90,7 @@ class Mixture(Saved):
         learned, held_out, diffused : (n,) array
             Standardised; ``held_out`` is what was learned, without the own label of each labelled row.
         variances : (n,) array or None
-            Of the lesson.
+            Of the lesson, held out likewise.
         trust : float
             In the references, without labels.
         score : Score or None

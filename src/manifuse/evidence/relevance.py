@@ -88,15 +88,6 @@ class Relevance(Saved):
     pairs: int
     worth: Gain | None
 
-    def summary(self) -> str:
-        """What was found out, in a line."""
-        worth = "" if self.worth is None else f", worth {self.worth}"
-        return (
-            f"{self.name}: weight {self.weight:.2f}, alignment {self.held_out_alignment:.2f} on {self.pairs} pairs "
-            f"(chance {self.chance_alignment:.2f}), fidelity {self.fidelity:.2f}, {self.reached:.0%} of the rows "
-            f"reached{worth}"
-        )
-
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""

@@ -46,9 +46,6 @@ class Gain(Saved):
         """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
         return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
-    def __str__(self) -> str:
-        return f"{self.value:+.4f} ± {self.standard_error:.4f}"
-
 
 class Score(ABC):
     """A measure on labelled rows; larger is better.

@@ -14,8 +14,8 @@ from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.imputed import Imputation, Imputed
 from manifuse.evidence.lesson import Lesson, learn
-from manifuse.evidence.nearness import near_labels
 from manifuse.evidence.likeness import Likeness, Rows
+from manifuse.evidence.nearness import near_labels
 from manifuse.evidence.score import Score
 from manifuse.evidence.standard import Standard
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -143,13 +143,16 @@ class Taught:
         labels every pair what it would have without itself. The diffusion starts from these, so that what the labels
         measure afterwards is not what they taught.
     variances : (n,) array or None
-        Of what the labels taught, held out likewise; None without labels.
+        Of what the labels taught; None without labels.
+    held_out_variances : (n,) array or None
+        The same, held out likewise.
     """
 
     teaching: Teaching
     learned: FloatArray
     held_out: FloatArray
     variances: FloatArray | None
+    held_out_variances: FloatArray | None
 
     @classmethod
     def of(
@@ -186,11 +189,11 @@ class Taught:
         teaching = Teaching(
             imputed.imputation, agreement.weights, agreement.trust, None, 0.0, level, expecting, plain, plain
         )
-        before = cls(teaching, expected, held_out, None)
+        before = cls(teaching, expected, held_out, None, None)
         return before if labels is None else before.by_labels(rows, likeness, labels, variances)
 
-    def by_labels(self, rows: Rows, likeness: Likeness, labels: Labels, variances: FloatArray | None) -> Taught:
-        """Add what labels teach to what was expected without them; parameters as in `of`."""
+    def by_labels(self, rows: Rows, likeness: Likeness, labels: Labels, known: FloatArray | None) -> Taught:
+        """Add what labels teach to what was expected without them; ``known`` are the variances of `of`."""
         expected, labelled, targets = self.learned, labels.rows, labels.targets
         found = learn(
             likeness,
@@ -199,9 +202,9 @@ class Taught:
             targets[:, None],
             labels.near,
             labels.contrasts,
-            variances=variances,
+            variances=known,
         )
-        values, spread = found.lesson.predict_with_variance(rows, expected)
+        values, variances = found.lesson.predict_with_variance(rows, expected)
         raw, taught = values[:, 0], Standard.of(values[:, 0])
         amount = _amount(len(labelled), len(targets))
         if labels.contrasts is None:
@@ -209,9 +212,11 @@ class Taught:
         teaching = replace(self.teaching, lesson=found.lesson, amount=amount, taught=taught)
         mixed = teaching.mix(expected, taught.apply(raw))
         level = Standard.of(mixed)
-        raw[labelled], spread[labelled] = found.held_out[:, 0], found.held_out_variances
+        raw[labelled] = found.held_out[:, 0]
         unseen = teaching.mix(expected, taught.apply(raw))
-        return Taught(replace(teaching, learned=level), level.apply(mixed), level.apply(unseen), spread)
+        apart = variances.copy()
+        apart[labelled] = found.held_out_variances
+        return Taught(replace(teaching, learned=level), level.apply(mixed), level.apply(unseen), variances, apart)
 
 
 def _amount(rows: int, observed: int) -> float:

@@ -62,12 +62,12 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     """
     if gain is None:
         reason = agreement.answer
-    elif gain.is_certain or not safeguarded:
+    elif gain.is_certain:
         reason = Reason.TAUGHT
     elif agreement.answer in YES and gain.value > -AGAINST * gain.standard_error:
         reason = agreement.answer
     else:
-        reason = Reason.GAIN_UNCERTAIN
+        reason = Reason.GAIN_UNCERTAIN if safeguarded else Reason.UNGUARDED
     return Verdict(reason not in UNCHANGED, reason, gain)
 
 

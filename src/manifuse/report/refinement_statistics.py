@@ -13,7 +13,6 @@ from scipy.stats import rankdata
 
 from manifuse.diffusion.problem import REPEATED
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.refinement import Refinement
@@ -134,16 +133,6 @@ def is_unmeasured(result: Refinement) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
     asked = result.agreement is not None
     return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and not asked))
-
-
-def amount(result: Refinement, gain: Gain, *, signed: bool = False) -> str:
-    """Return a gain and its standard error as text: in points, in the units of the labels, or as a correlation."""
-    sign = "+" if signed else ""
-    if result.gain is None:
-        return f"{gain.value:{sign}.3f} ± {gain.standard_error:.3f} in correlation"
-    if result.method.is_regression:
-        return f"{gain.value:{sign}.3g} ± {gain.standard_error:.3g}"
-    return f"{100 * gain.value:{sign}.1f} ± {100 * gain.standard_error:.1f} points"
 
 
 def is_coupled(result: Refinement, index: int | None = None) -> bool:

@@ -18,12 +18,12 @@ from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
     Standing,
-    amount,
     by_weight,
     is_coupled,
     metric_of,
     standings,
 )
+from manifuse.wording import amount
 
 #: The name of each measure, and the format of its values.
 MEASURES = {

@@ -10,7 +10,8 @@ from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.score import FEWEST_ROWS, Gain
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, amount, by_weight, standings
+from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
+from manifuse.wording import amount
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
