@@ -26,7 +26,9 @@ KNOWS = {
     "choice": {"preparation", "evidence", "diffusion", "kernels", "records"},
     "refiner": {"evidence", "diffusion", "kernels", "records", "errors"},
     "conclusion": {"refiner", "preparation", "evidence", "diffusion", "kernels"},
+    "wording": {"evidence", "diffusion"},
     "refinement": {
+        "wording",
         "conclusion",
         "refiner",
         "choice",
@@ -40,7 +42,7 @@ KNOWS = {
     "run": {"refinement", "conclusion", "preparation", "evidence", "diffusion", "backends", "errors"},
     "persistence": {"refinement", "records", "files", "errors"},
     "combiner": {"run", "persistence", "evidence", "diffusion", "kernels", "errors"},
-    "report": {"refinement", "evidence", "diffusion", "kernels", "files", "errors"},
+    "report": {"refinement", "wording", "evidence", "diffusion", "kernels", "files", "errors"},
     "page": {"run", "preparation", "evidence", "diffusion", "backends", "files", "errors"},
     "study/datasets": {"diffusion", "kernels", "files", "errors"},
     "study/ranking": {"evidence", "kernels", "errors"},

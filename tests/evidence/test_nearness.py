@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.nearness import near_labels
-from manifuse.evidence.rows import Likeness, Rows
 
 
 @pytest.fixture

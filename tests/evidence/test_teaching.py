@@ -10,8 +10,8 @@ from manifuse.diffusion.problem import Problem
 from manifuse.evidence import teaching as teaching_module
 from manifuse.evidence.agreement import ask
 from manifuse.evidence.consultation import known_scores
-from manifuse.evidence.imputation import Imputed
-from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.imputed import Imputed
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.evidence.teaching import EQUAL_LABELS, Labels, Taught
 from manifuse.kernels.sphere import standardise

@@ -33,7 +33,7 @@ def answering(reason):
         (Reason.NO_REFERENCE, WITHIN, True, Reason.GAIN_UNCERTAIN, False),
         (Reason.AGREE, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
         (Reason.TOLD, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
-        (Reason.DIFFER, AGAINST, False, Reason.TAUGHT, True),
+        (Reason.DIFFER, AGAINST, False, Reason.UNGUARDED, True),
     ],
 )
 def test_who_decides(answer, gain, safeguarded, reason, accepted):

@@ -7,9 +7,9 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.imputation import Imputed
+from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.lesson import learn
-from manifuse.evidence.rows import Likeness, Rows
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.standard import Standard
 from manifuse.kernels.sphere import standardise
 
