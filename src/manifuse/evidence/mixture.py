@@ -36,7 +36,8 @@ class Mixture(Saved):
     level : Standard
         Of the mixture over the fitted rows.
     line : tuple of float or None
-        For a regression with labels, offset and slope from the standardised mixture to targets.
+        For a regression whose labels are certainly met better so: offset and slope from the standardised mixture to
+        targets.
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error in the units of the main
         predictor; None without labels.
@@ -113,7 +114,7 @@ class Mixture(Saved):
             return cls(share, level, None, None), units.from_standardised(unseen)
         line, honest = None, units.from_standardised(unseen)
         if isinstance(score, SquaredError):
-            line, honest = _line(unseen, score)
+            line, honest = _line(unseen, score, units)
         scale = None if variances is None else _error_scale(honest[score.rows], variances[score.rows], score)
         return cls(share, level, line, scale), honest
 
@@ -161,9 +162,17 @@ def _fitted(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[
     return np.asarray(targets - residuals), (offset, slope)
 
 
-def _line(unseen: FloatArray, score: SquaredError) -> tuple[tuple[float, float], FloatArray]:
-    """The line from the mixture to the targets, and honest predictions of all rows (n,)."""
+def _line(
+    unseen: FloatArray, score: SquaredError, units: Units
+) -> tuple[tuple[float, float] | None, FloatArray]:
+    """The line from the mixture to the targets, and honest predictions of all rows (n,).
+
+    The mixture keeps the units of the main predictor, without a line, unless a line is certainly better.
+    """
+    plain = units.from_standardised(unseen)
     left_out, (offset, slope) = _fitted(unseen[score.rows], score.targets)
+    if not score.gain(plain[score.rows], left_out).is_certain:
+        return None, plain
     honest = offset + slope * unseen
     honest[score.rows] = left_out
     return (offset, slope), honest
