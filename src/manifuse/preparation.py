@@ -13,8 +13,10 @@ from manifuse.diffusion.own_smoothing import Smoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
 from manifuse.evidence.consultation import smooth_own
+from manifuse.evidence.imputed import MOST_PAIRS
 from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
+from manifuse.evidence.teaching import MOST_TAUGHT
 from manifuse.evidence.tuning import Trial, choose_bridges, scalings_to_try
 from manifuse.kernels.arrays import FloatArray
 
@@ -94,7 +96,7 @@ def prepare(
     """
     setup = Setup(problem, method, seed, backend)
     searches_alone = method.learning and score is not None and not problem.bridged and problem.main.has_graph
-    demand_memory(setup, own_graph=searches_alone)
+    demand_memory(setup, own_graph=searches_alone, taught=_taught(problem, score) if method.learning else 0)
     tell("Searching neighbours, making graphs and building bridges")
     tuned = choose_bridges(setup, scalings_to_try(setup))
     tell("Predicting the held-out pairs")
@@ -102,3 +104,10 @@ def prepare(
     active = active_references(problem, evidence, method)
     smoothing = smooth_own(setup, tuned.bridges, labelled=score is not None) if method.learning else None
     return Prepared(setup, score, smoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
+
+
+def _taught(problem: Problem, score: Score | None) -> int:
+    """Most pairs or labels that a lesson is learned from."""
+    pairs = [min(len(reference.main_rows), MOST_PAIRS) for reference in problem.bridged.values()]
+    labels = 0 if score is None else min(len(score.observations()), MOST_TAUGHT)
+    return max([labels, *pairs])

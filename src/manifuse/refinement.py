@@ -177,6 +177,8 @@ class Refinement(Saved):
             "typical": (references,),
             "metric": (references + 2, references + 2),
         }
+        if self.errors is not None:
+            shapes["errors"] = (rows,)
         for name, shape in shapes.items():
             array = getattr(self, name)
             if array.shape != shape or not np.isfinite(array).all():

@@ -86,16 +86,17 @@ class Refiner(Saved):
         if self.teaching is None or self.mixture is None:
             diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
             return Later(units.from_sphere(diffused), row_sums, None)
-        rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
+        reads = self.teaching.lesson is not None or bool(self.teaching.imputation.lessons)
+        rows, expected = self.teaching.at(self._rows(new, reads=reads), new.keys, self.fit.bridges.lookups)
         learned, variances = self.teaching.learn(rows, expected)
         diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
         values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
         return Later(self.mixture.in_units(values, units), row_sums, self.mixture.errors(variances))
 
-    def _rows(self, new: Observations) -> Rows:
-        """What is known of later rows without references."""
+    def _rows(self, new: Observations, *, reads: bool) -> Rows:
+        """What is known of later rows without references; ``reads`` says whether a lesson reads their features."""
         main, smoothing = self.fit.main, self.fit.smoothing
-        width = 0 if main.table is None else main.table.shape[1]
+        width = 0 if main.table is None or not reads else main.table.shape[1]
         came = 0 if new.table is None else new.table.shape[1]
         if width and came != width:
             raise InputError(
@@ -113,6 +114,15 @@ class Refiner(Saved):
         numbers = () if self.teaching is None else self.teaching.imputation.numbers
         if any(not 0 <= number < self.fit.bridges.count for number in numbers):
             raise ValueError("a reference takes part that there is not")
+        if self.teaching is not None:
+            main, learned = self.fit.main, self.teaching.lesson
+            known = (1 if self.fit.smoothing is None else 2, 0 if main.table is None else main.table.shape[1])
+            lessons = [(pairs.lesson, 0) for pairs in self.teaching.imputation.lessons]
+            lessons += [] if learned is None else [(learned, len(numbers))]
+            for lesson, references in lessons:
+                rows = lesson.rows
+                if (rows.scores.shape[1], rows.features.shape[1], rows.references.shape[1]) != (*known, references):
+                    raise ValueError("a lesson was learned of other columns than rows have")
 
 
 def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:

@@ -47,6 +47,7 @@ def test_check_tells_present_damaged_and_missing_apart(folder):
         "nus": "missing",
         "hw": "damaged",
         "awa": "missing",
+        "lipophilicity": "missing",
         "digits": "present",
     }
     assert (reports["osr"]["rows"], len(reports["osr"]["tasks"]), reports["osr"]["classes"]) == (2688, 6, 8)

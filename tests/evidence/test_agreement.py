@@ -95,7 +95,7 @@ def test_a_weak_main_predictor_is_unlike_its_references(truth, rng):
 def test_references_that_nothing_carries_to_other_rows_are_no_better(truth, rng):
     main, references = noisy(truth, rng, 0.8)[:, 0], noisy(truth, rng, 0.8, 0.8, 0.8)
     found = answered(main, references, rng.standard_normal((ROWS, 3)))
-    assert (found.answer, found.trust) == (Reason.NO_BETTER, 0.0)
+    assert (found.answer, found.trust) == (Reason.WORSE, 0.0)
     assert found.gain < 0
 
 

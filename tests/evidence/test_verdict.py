@@ -24,7 +24,7 @@ def answering(reason):
         (Reason.NOT_MEASURED, None, True, Reason.NOT_MEASURED, True),
         (Reason.DIFFER, None, True, Reason.DIFFER, False),
         (Reason.UNLIKE, None, True, Reason.UNLIKE, False),
-        (Reason.NO_BETTER, None, False, Reason.NO_BETTER, False),
+        (Reason.WORSE, None, False, Reason.WORSE, False),
         (Reason.NO_REFERENCE, None, True, Reason.NO_REFERENCE, False),
         (Reason.DIFFER, CERTAIN, True, Reason.TAUGHT, True),
         (Reason.NO_REFERENCE, CERTAIN, True, Reason.TAUGHT, True),

@@ -10,11 +10,14 @@ from manifuse.diffusion.setup import Setup
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
 
+#: Matrices that a lesson needs at the same time, and bytes of a block of rows while it predicts.
+LESSON_MATRICES, LESSON_BLOCK = 16, 45_000_000
+
 #: Edges of a row for each neighbour asked for; there are more than N because only one end need name the other.
 EDGES = 1.6
 
 
-def predicted_bytes(setup: Setup, *, own_graph: bool) -> int:
+def predicted_bytes(setup: Setup, *, own_graph: bool, taught: int = 0) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
     The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
@@ -25,11 +28,13 @@ def predicted_bytes(setup: Setup, *, own_graph: bool) -> int:
     setup : Setup
     own_graph : bool
         Whether the main table needs a graph though no bridge does.
+    taught : int
+        Pairs or labels that a lesson is learned from, at the most; 0 without lessons.
     """
     problem, method, backend = setup.problem, setup.method, setup.backend
     rows, references = len(problem.main), len(problem.references)
     if not (problem.bridged or own_graph):
-        return _of_round(rows, references)
+        return _of_round(rows, references) + _of_lesson(taught)
     searched = problem.tables_with_graphs()
     count = max(choices(method.neighbours))
     scalings = 1 if problem.is_large else len(choices(method.standardised))
@@ -41,10 +46,10 @@ def predicted_bytes(setup: Setup, *, own_graph: bool) -> int:
     sides, used = _of_bridges(setup)
     running = _of_round(rows, references) + _of_edges(backend, rows, count) + used
     held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + used
-    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running))
+    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + _of_lesson(taught)))
 
 
-def demand_memory(setup: Setup, *, own_graph: bool) -> None:
+def demand_memory(setup: Setup, *, own_graph: bool, taught: int = 0) -> None:
     """Refuse a run that would not fit into memory.
 
     Raises
@@ -52,7 +57,7 @@ def demand_memory(setup: Setup, *, own_graph: bool) -> None:
     InputError
         If less memory is free than is needed.
     """
-    needed = predicted_bytes(setup, own_graph=own_graph)
+    needed = predicted_bytes(setup, own_graph=own_graph, taught=taught)
     _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
 
 
@@ -69,6 +74,11 @@ def demand_memory_to_replay(bridges: Bridges, rows: int, rounds: int) -> None:
     """Refuse to repeat rounds that would not fit into memory; see `demand_memory`."""
     needed = bytes_to_replay(bridges, rows, rounds)
     _demand("Refining rows that came later", needed, available_memory(), "")
+
+
+def _of_lesson(taught: int) -> int:
+    """Bytes of the covariances of observations, part by part, twice, and of a block of rows."""
+    return 0 if taught == 0 else 8 * LESSON_MATRICES * taught**2 + LESSON_BLOCK
 
 
 def _of_round(rows: int, references: int) -> int:

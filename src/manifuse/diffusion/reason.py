@@ -48,7 +48,11 @@ class Reason(StrEnum):
         "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true if it is "
         "only weak."
     )
-    NO_BETTER = (
-        "At held-out pairs the references predict each other no better than the main predictor does, so it comes back "
-        "unchanged; give labels or other references."
+    NO_WORSE = (
+        "The references predict the same thing as the main predictor, but at held-out pairs they do not clearly "
+        "predict each other better than it does, so the refinement goes half of the way; labels would tell more."
+    )
+    WORSE = (
+        "At held-out pairs the main predictor predicts the references better than they predict each other, so it "
+        "comes back unchanged; give labels or other references."
     )

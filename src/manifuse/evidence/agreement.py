@@ -36,7 +36,7 @@ COMMON, FACTOR_ITERATIONS = (0.01, 0.97), 300
 
 
 #: Answers after which the references are used without labels.
-YES = (Reason.AGREE, Reason.TOLD, Reason.NOT_MEASURED)
+YES = (Reason.AGREE, Reason.TOLD, Reason.NO_WORSE, Reason.NOT_MEASURED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,8 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     correlations = _correlations(np.column_stack([main, known]))
     if count == 0 or not np.isfinite(correlations).all():
         # There is none, or two references share too few pairs: all count alike.
-        loadings, residual, weights = np.full(count + 1, np.nan), np.nan, np.ones(count)
+        loadings, residual = np.full(count + 1, np.nan), np.nan
+        weights = np.where(correlations[0, 1:] < 0, -1.0, 1.0)
     else:
         loadings, residual = one_factor(correlations)
         weights = loadings[1:] / (1.0 - np.clip(loadings[1:] ** 2, *COMMON))
@@ -113,7 +114,8 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     answer = _answer(loadings, residual, gains)
     if same_target and count:
         answer = Reason.TOLD
-    half = answer is Reason.NOT_MEASURED or (answer is Reason.AGREE and _share(loadings) > LEADING_SHARE)
+    half = answer in (Reason.NO_WORSE, Reason.NOT_MEASURED)
+    half = half or (answer is Reason.AGREE and _share(loadings) > LEADING_SHARE)
     several = count >= FEWEST_REFERENCES
     return Agreement(
         answer=answer,
@@ -168,9 +170,16 @@ def _answer(loadings: FloatArray, residual: float, gains: FloatArray) -> Reason:
         return Reason.DIFFER
     if _share(loadings) < LEAST_SHARE:
         return Reason.UNLIKE
-    if gains.mean() <= max(_error(gains), LEAST_GAIN):
-        return Reason.NO_BETTER
-    return Reason.AGREE if count >= FEWEST_REFERENCES else Reason.NOT_MEASURED
+    if gains.mean() <= -_error(gains):
+        return Reason.WORSE
+    if count < FEWEST_REFERENCES:
+        # Three predictors always have one common factor, so here a gain must be clear.
+        return Reason.NOT_MEASURED if _is_clear(gains) else Reason.WORSE
+    return Reason.AGREE if _is_clear(gains) else Reason.NO_WORSE
+
+
+def _is_clear(gains: FloatArray) -> bool:
+    return bool(gains.mean() > max(_error(gains), LEAST_GAIN))
 
 
 def _share(loadings: FloatArray) -> float:

@@ -17,6 +17,9 @@ from manifuse.evidence.standard import Standard
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved
 
+#: At most so many pairs teach how references are imputed; the others are predicted as all rows are.
+MOST_PAIRS = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class PairLesson(Saved):
@@ -60,7 +63,9 @@ class Imputation(Saved):
             columns[:, list(pairs.columns)] = pairs.lesson.predict(rows, expected)
         for column, number in enumerate(self.numbers):
             if number in lookups:
-                columns[:, column], _ = lookups[number].at(keys)
+                found, known = lookups[number].at(keys)
+                # A row that the reference lacks says nothing: it is at the mean.
+                columns[:, column] = np.where(known > 0, found, self.levels[column].mean)
         return _standardised(self.levels, columns)
 
     def check(self) -> None:
@@ -125,14 +130,15 @@ class Imputed:
                 groups.setdefault(reference.main_rows.tobytes(), []).append(column)
         held_out, lessons = values.copy(), []
         for columns in groups.values():
-            pairs = problem.references[numbers[columns[0]]].main_rows
-            scores = np.column_stack([problem.references[numbers[column]].paired for column in columns])
-            levels = [Standard.of(each) for each in scores.T]
+            all_pairs = problem.references[numbers[columns[0]]].main_rows
+            taken = np.arange(0, len(all_pairs), -(-len(all_pairs) // MOST_PAIRS))
+            pairs = all_pairs[taken]
+            scores = np.column_stack([problem.references[numbers[column]].paired[taken] for column in columns])
             learned = learn(
                 likeness,
                 rows.take(pairs),
                 expected[pairs],
-                _standardised(levels, scores),
+                _standardised([Standard.of(each) for each in scores.T], scores),
                 [np.array([pair]) for pair in range(len(pairs))],
             )
             values[:, columns] = learned.lesson.predict(rows, expected)

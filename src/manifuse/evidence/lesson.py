@@ -14,6 +14,7 @@ from manifuse.kernels.gaussian_process import (
     fit_variances,
     predict_left_out,
     variances_left_out,
+    variances_of_rows_left_out,
 )
 from manifuse.records import Saved
 
@@ -157,5 +158,6 @@ def learn(
     if contrasts is None:
         spread = variances_left_out(inverse, unseen, float(variances[-1]))
     else:
-        spread = lesson.predict_with_variance(rows, expected)[1]
+        prior = variances[:-1] @ likeness.own(rows) + FLAT * (1.0 + expected**2)
+        spread = variances_of_rows_left_out(inverse, prior, observations, unseen)
     return Learned(lesson, held_out, spread)

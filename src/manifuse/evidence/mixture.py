@@ -162,9 +162,7 @@ def _fitted(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[
     return np.asarray(targets - residuals), (offset, slope)
 
 
-def _line(
-    unseen: FloatArray, score: SquaredError, units: Units
-) -> tuple[tuple[float, float] | None, FloatArray]:
+def _line(unseen: FloatArray, score: SquaredError, units: Units) -> tuple[tuple[float, float] | None, FloatArray]:
     """The line from the mixture to the targets, and honest predictions of all rows (n,).
 
     The mixture keeps the units of the main predictor, without a line, unless a line is certainly better.

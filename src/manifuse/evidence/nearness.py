@@ -10,6 +10,7 @@ Milà et al., Methods in Ecology and Evolution, 2022).
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import rankdata
 
 from manifuse.evidence.likeness import Likeness, Rows, squared_distances
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -57,6 +58,7 @@ def _radii(nearest: FloatArray, wanted: FloatArray) -> FloatArray:
 
     The row whose nearest label is at the q-quantile of such distances must come to the q-quantile of the wanted ones.
     """
-    quantiles = (np.argsort(np.argsort(nearest)) + 0.5) / len(nearest)
+    # Rows that are nearest to each other have the same rank.
+    quantiles = (rankdata(nearest) - 0.5) / len(nearest)
     goal = np.quantile(wanted, quantiles)
     return np.where(goal > MARGIN * nearest, goal, 0.0)

@@ -28,7 +28,7 @@ EQUAL_LABELS = 50
 PRIOR_DEVIATION = 0.3
 
 #: At most so many observations teach; more would need too large a matrix.
-MOST_TAUGHT = 4000
+MOST_TAUGHT = 2000
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ UNCHANGED = (
     Reason.GAIN_UNCERTAIN,
     Reason.DIFFER,
     Reason.UNLIKE,
-    Reason.NO_BETTER,
+    Reason.WORSE,
 )
 
 

@@ -97,6 +97,30 @@ def predict_left_out(
     return predicted
 
 
+def variances_of_rows_left_out(
+    inverse: FloatArray, prior: FloatArray, crossing: FloatArray, left_out: Sequence[IndexArray]
+) -> FloatArray:
+    """Variance of the value of each row when observations are taken out, shape (l,).
+
+    Parameters
+    ----------
+    inverse : (p, p) array
+        Of the covariance of the observations.
+    prior : (l,) array
+        Variances of the rows before anything was observed.
+    crossing : (l, p) array
+        Covariances of the rows with the observations.
+    left_out : sequence of l arrays of int
+        The observations that each row must not see.
+    """
+    found = np.empty(len(crossing))
+    for row, out in enumerate(left_out):
+        weights = inverse @ crossing[row]
+        lost = weights[out] @ np.linalg.solve(inverse[np.ix_(out, out)], weights[out])
+        found[row] = prior[row] - crossing[row] @ weights + lost
+    return np.maximum(found, 0.0)
+
+
 def variances_left_out(inverse: FloatArray, left_out: Sequence[IndexArray], noise: float) -> FloatArray:
     """Variance of each observed function value when the observations near it are taken out, shape (p,).
 
