@@ -87,7 +87,7 @@ def runs():
             plain.references,
             plain.labels(),
             {},
-            ["right order goes from 73.1%", "without its own label", "references together are worth", "loading"],
+            ["right order goes from 73.1%", "without its own label", "beyond your own features and labels", "loading"],
             6,
         ),
         "labels that only tune": (
@@ -185,7 +185,7 @@ def runs():
         ),
         "too few labels, taken all the same": (
             plain,
-            plain.references,
+            noisy(plain),
             few_labels(plain),
             {"safeguarded": False},
             ["the safeguard was switched off"],

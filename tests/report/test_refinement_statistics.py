@@ -14,7 +14,6 @@ from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
     Standing,
-    amount,
     by_weight,
     is_unmeasured,
     metric_of,
@@ -22,6 +21,7 @@ from manifuse.report.refinement_statistics import (
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import lead
+from manifuse.wording import amount
 
 
 @pytest.fixture(scope="module")
