@@ -69,7 +69,8 @@ def refine(
 
     Examples
     --------
-    Twenty rows with known truth, a noisy predictor, and two references with less noise on the same rows:
+    Twenty rows with known truth, a noisy predictor, and two references with less noise on the same rows, which are
+    known to predict the same thing:
 
     >>> import numpy as np
     >>> import manifuse as mf
@@ -79,7 +80,7 @@ def refine(
     >>> others = [
     ...     mf.Observations(truth + 3 * noise.standard_normal(20), ids=ids, name=name) for name in ("A", "B")
     ... ]
-    >>> result = mf.refine(ours, others, rng=0)
+    >>> result = mf.refine(ours, others, method=mf.JointDiffusion(same_target=True), rng=0)
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
