@@ -64,7 +64,7 @@ def main() -> None:
         "",
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
         "",
-        *payoff(read("map")),
+        *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
         *toy(read("toy")),
         *ablation(read("ablation")),
     ]
