@@ -89,7 +89,7 @@ def _of_all(result: Told, worth: Gain) -> str:
     measured = amount(result, worth)
     if worth.is_certain:
         return f"your references are worth {measured} beyond your own features and labels"
-    if worth.value < -worth.standard_error:
+    if worth.is_clear_loss:
         return f"your references are worth less than nothing ({measured}); leave them out"
     return f"your references added nothing that can be measured ({measured})"
 

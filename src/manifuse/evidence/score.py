@@ -46,6 +46,11 @@ class Gain(Saved):
         """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
         return self.rows >= FEWEST_ROWS and self.value > self.standard_error
 
+    @property
+    def is_clear_loss(self) -> bool:
+        """Whether it is a loss of more than two standard errors, on at least `FEWEST_ROWS` rows."""
+        return self.rows >= FEWEST_ROWS and self.value < -2.0 * self.standard_error
+
 
 class Score(ABC):
     """A measure on labelled rows; larger is better.

@@ -21,10 +21,6 @@ UNCHANGED = (
 )
 
 
-#: Labels speak against what the references answered if they show a loss of so many standard errors.
-AGAINST = 2.0
-
-
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """What becomes of the main predictor.
@@ -58,13 +54,13 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     Notes
     -----
     Without labels the references decide. With labels a gain that is certain decides. If it is not, the references'
-    answer counts, unless the labels speak against it.
+    answer counts, unless the labels show a clear loss.
     """
     if gain is None:
         reason = agreement.answer
     elif gain.is_certain:
         reason = Reason.TAUGHT
-    elif agreement.answer in YES and gain.value > -AGAINST * gain.standard_error:
+    elif agreement.answer in YES and not gain.is_clear_loss:
         reason = agreement.answer
     else:
         reason = Reason.GAIN_UNCERTAIN if safeguarded else Reason.UNGUARDED

@@ -93,7 +93,7 @@ def _worth(result: Refinement) -> list[str]:
     if worth.rows < FEWEST_ROWS:
         return [f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth."]
     beyond = f"beyond your own features and labels ({amount(result, worth)})"
-    if worth.value < -worth.standard_error:
+    if worth.is_clear_loss:
         return [f"Leave the references out: they are worth less than nothing {beyond}."]
     if not worth.is_certain:
         return [f"The references added nothing that can be measured {beyond}."]
