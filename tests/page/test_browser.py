@@ -134,7 +134,8 @@ def assert_shown(exploration, page):
     last = result.history[-1]
     np.testing.assert_allclose(seen["alignments"][1 : 1 + len(last.alignments)], last.alignments, atol=1e-11)
     if exploration.labels is not None:
-        assert seen["taken"] == last.step
+        # Rounding alone may raise a score by a last step, and the browser rounds in another way.
+        assert last.score - result.history[seen["taken"]].score < 1e-12
         assert seen["labels"]["after"] == pytest.approx(result.accuracy["after"], abs=1e-12)
         assert seen["labels"]["gain"]["value"] == pytest.approx(result.gain.value, abs=1e-12)
         assert seen["labels"]["gain"]["error"] == pytest.approx(result.gain.standard_error, abs=1e-12)
