@@ -206,6 +206,8 @@ def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
     assert ((one > 0.5) == (result.scores[[1, 2]] > result.scores[[3, 4]])).all()
     with pytest.raises(mf.InputError, match="1 ids came that main does not have"):
         result.probability(["m1", "stranger"], ["m3", "m4"])
+    with pytest.raises(mf.InputError, match="2 first and 1 second ids came"):
+        result.probability(["m1", "m2"], ["m3"])
     unlabelled = mf.refine(case.main, case.references, rng=0)
     assert unlabelled.errors is None
     with pytest.raises(mf.InputError, match="no label taught"):

@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.consultation import Case, Consultation, consult, own_rows, worths
+from manifuse.evidence.consultation import Consultation, Subject, consult, own_rows, worths
 from manifuse.evidence.score import Gain
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
@@ -39,8 +39,6 @@ class Conclusion:
         Standard errors of the refined scores; None if no label taught.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
-    numbers : tuple of int
-        The references that took part.
     worths : mapping of int to Gain
         What the honest score loses without each reference.
     worth : Gain or None
@@ -54,7 +52,6 @@ class Conclusion:
     honest: FloatArray
     errors: FloatArray | None
     agreement: Agreement | None
-    numbers: tuple[int, ...]
     worths: Mapping[int, Gain]
     worth: Gain | None
 
@@ -72,7 +69,7 @@ def _tune(prepared: Prepared) -> Conclusion:
     gain = None if score is None else score.gain(problem.main.scores[score.rows], refined[score.rows])
     verdict = judge_tuned(path, prepared.active, gain, safeguarded=prepared.setup.method.safeguarded)
     refiner = Refiner(_fit(prepared, problem.start, path), None, None)
-    return Conclusion(verdict, path, refiner, refined, refined, None, None, (), {}, None)
+    return Conclusion(verdict, path, refiner, refined, refined, None, None, {}, None)
 
 
 def _learn(prepared: Prepared) -> Conclusion:
@@ -80,12 +77,12 @@ def _learn(prepared: Prepared) -> Conclusion:
     setup, score = prepared.setup, prepared.score
     problem, method = setup.problem, setup.method
     rows = own_rows(problem, prepared.smoothing)
-    case = Case(problem, prepared.bridges, score, setup.seed, method.same_target, rows)
+    subject = Subject(problem, prepared.bridges, score, setup.seed, method.same_target, rows)
     numbers = tuple(np.flatnonzero(prepared.active).tolist())
-    found = consult(case, numbers)
+    found = consult(subject, numbers)
     gain = None if score is None else score.gain(problem.main.scores[score.rows], found.honest[score.rows])
     verdict = judge_learned(found.agreement, gain, safeguarded=method.safeguarded)
-    each, together = _worths(case, found, numbers)
+    each, together = _worths(subject, found, numbers)
     start = problem.starting_from(found.taught.held_out).start
     refiner = Refiner(_fit(prepared, start, found.path), found.taught.teaching, found.mixture)
     return Conclusion(
@@ -96,17 +93,16 @@ def _learn(prepared: Prepared) -> Conclusion:
         found.honest,
         found.errors,
         found.agreement,
-        numbers,
         each,
         together,
     )
 
 
-def _worths(case: Case, found: Consultation, numbers: tuple[int, ...]) -> tuple[Mapping[int, Gain], Gain | None]:
+def _worths(subject: Subject, found: Consultation, numbers: tuple[int, ...]) -> tuple[Mapping[int, Gain], Gain | None]:
     """What references are worth: by labels, or by what the references say of each other."""
     asked = found.agreement
-    if case.score is None:
-        pairs = [len(case.problem.references[number].main_rows) for number in numbers]
+    if subject.score is None:
+        pairs = [len(subject.problem.references[number].main_rows) for number in numbers]
         each = {
             number: Gain(float(worth), float(error), count)
             for number, worth, error, count in zip(numbers, asked.worths, asked.worth_errors, pairs, strict=True)
@@ -114,9 +110,9 @@ def _worths(case: Case, found: Consultation, numbers: tuple[int, ...]) -> tuple[
         }
         known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
         return each, Gain(asked.gain, asked.standard_error, max(pairs)) if known else None
-    if len(case.problem.main) > MOST_ROWS:
+    if len(subject.problem.main) > MOST_ROWS:
         return {}, None
-    return worths(case, found, numbers)
+    return worths(subject, found, numbers)
 
 
 def _fit(prepared: Prepared, start: FloatArray, path: Path) -> Fit:

@@ -12,7 +12,7 @@ from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.own_smoothing import Smoothing
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.consultation import smooth_own
+from manifuse.evidence.consultation import needs_own_graph, smooth_own
 from manifuse.evidence.imputed import MOST_PAIRS
 from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
@@ -95,14 +95,14 @@ def prepare(
         If the neighbour search needs a library that is not installed.
     """
     setup = Setup(problem, method, seed, backend)
-    searches_alone = method.learning and score is not None and not problem.bridged and problem.main.has_graph
-    demand_memory(setup, own_graph=searches_alone, taught=_taught(problem, score) if method.learning else 0)
+    alone = method.learning and needs_own_graph(problem, score)
+    demand_memory(setup, own_graph=alone, taught=_taught(problem, score) if method.learning else 0)
     tell("Searching neighbours, making graphs and building bridges")
     tuned = choose_bridges(setup, scalings_to_try(setup))
     tell("Predicting the held-out pairs")
     evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
     active = active_references(problem, evidence, method)
-    smoothing = smooth_own(setup, tuned.bridges, labelled=score is not None) if method.learning else None
+    smoothing = smooth_own(setup, tuned.bridges, alone=alone) if method.learning else None
     return Prepared(setup, score, smoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
 
 

@@ -257,7 +257,7 @@ class Refinement(Saved):
         Raises
         ------
         InputError
-            If an id is not one of the main table, or no label taught the refinement.
+            If an id is not one of the main table, there are more on one side, or no label taught the refinement.
         """
         if self.errors is None:
             raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
@@ -270,6 +270,8 @@ class Refinement(Saved):
                 )
             sides.append(rows)
         one, other = sides
+        if len(one) != len(other):
+            raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
         return ordered_rightly(self.scores[one] - self.scores[other], self.errors[one], self.errors[other])
 
     def to_dict(self) -> dict[str, Any]:

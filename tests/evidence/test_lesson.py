@@ -114,7 +114,7 @@ def test_rows_in_blocks_are_the_rows_at_once(points, likeness, rng, monkeypatch)
     found = learn(likeness, rows_of(points), points, rng.standard_normal((60, 2)), itself(60), variances=VARIANCES)
     rows, later = rows_of(np.linspace(-3, 3, 50)), np.linspace(-3, 3, 50)
     whole = found.lesson.predict(rows, later), found.lesson.predict_with_variance(rows, later)[1]
-    monkeypatch.setattr("manifuse.evidence.likeness.BLOCK_NUMBERS", 8 * 60 * 7)
+    monkeypatch.setattr("manifuse.kernels.columns.NUMBERS", 8 * 60 * 7)
     np.testing.assert_allclose(found.lesson.predict(rows, later), whole[0], atol=1e-9)
     np.testing.assert_allclose(found.lesson.predict_with_variance(rows, later)[1], whole[1], atol=1e-9)
 

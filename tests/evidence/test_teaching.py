@@ -35,7 +35,9 @@ class Lessons:
 
     def teach(self, score=None, variances=None):
         labels = None if score is None else self.labels(score)
-        return Taught.of(self.rows, self.likeness, self.imputed, self.agreement, labels, variances)
+        return Taught.of(
+            self.rows, self.likeness, self.imputed, self.agreement.weights, self.agreement.trust, labels, variances
+        )
 
     def labels(self, score):
         return Labels.of(score, self.rows, self.likeness, 0)
@@ -153,3 +155,17 @@ def test_values_that_do_not_fit_together_are_refused(case):
     for changes in ({"trust": 2.0}, {"amount": -0.1}, {"weights": np.ones(3)}):
         with pytest.raises(ValueError, match=r"weights of the consensus|out of range"):
             replace(found, **changes).check()
+
+
+def test_of_too_many_ordered_pairs_a_sample_teaches_with_its_rows(case, monkeypatch):
+    monkeypatch.setattr(teaching_module, "MOST_TAUGHT", 12)
+    ends = case.labelled[np.argsort(case.truth[case.labelled])]
+    score = PairedRanking(np.sort(ends), *(np.searchsorted(np.sort(ends), side) for side in (ends[30:], ends[:30])))
+    found = Lessons(case).labels(score)
+    given = {(score.rows[b], score.rows[w]) for b, w in zip(score.better, score.worse, strict=True)}
+    assert found.contrasts.shape == (12, len(found.rows)) == (12, 24)
+    taken = {(found.rows[line.argmax()], found.rows[line.argmin()]) for line in found.contrasts}
+    assert len(taken) == 12
+    assert taken < given
+    assert (np.sort(found.contrasts, axis=1)[:, [0, -1]] == [-1.0, 1.0]).all()
+    assert (found.contrasts != 0).sum() == 24

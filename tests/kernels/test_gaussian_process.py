@@ -10,7 +10,6 @@ from manifuse.kernels.gaussian_process import (
     covariance_of,
     fit_variances,
     predict_left_out,
-    variances_left_out,
 )
 
 
@@ -32,8 +31,7 @@ def test_what_is_left_out_is_what_would_not_have_been_observed(process, rng):
     observed = covariance + noise * np.eye(40)
     left_out = [np.append(row, rng.choice(np.delete(np.arange(40), row), row % 7, replace=False)) for row in range(40)]
     inverse = np.linalg.inv(observed)
-    predicted = predict_left_out(inverse, targets, covariance, left_out)
-    variances = variances_left_out(inverse, left_out, noise)
+    predicted, variances = predict_left_out(inverse, targets, covariance, np.diag(covariance), left_out)
     for row, out in enumerate(left_out):
         kept = np.delete(np.arange(40), out)
         rest, crossing = observed[np.ix_(kept, kept)], covariance[row, kept]
@@ -50,12 +48,15 @@ def test_contrasts_that_touch_a_row_are_left_out_like_values(process, rng):
     observed, targets = contrasts @ covariance @ contrasts.T + noise * np.eye(40), rng.standard_normal((40, 1))
     left_out = [np.flatnonzero(contrasts[:, row]) for row in range(40)]
     assert min(len(out) for out in left_out) == 0
-    predicted = predict_left_out(np.linalg.inv(observed), targets, covariance @ contrasts.T, left_out)
+    inverse, prior = np.linalg.inv(observed), np.diag(covariance)
+    predicted, variances = predict_left_out(inverse, targets, covariance @ contrasts.T, prior, left_out)
     for row, out in enumerate(left_out):
         kept = np.delete(np.arange(40), out)
         crossing = covariance[row] @ contrasts[kept].T
         again = crossing @ np.linalg.solve(observed[np.ix_(kept, kept)], targets[kept])
         np.testing.assert_allclose(predicted[row], again, atol=1e-9)
+        variance = prior[row] - crossing @ np.linalg.solve(observed[np.ix_(kept, kept)], crossing)
+        assert variances[row] == pytest.approx(variance, abs=1e-9)
 
 
 def test_the_variances_are_the_most_probable_ones(process, rng):

@@ -87,7 +87,12 @@ def runs():
             plain.references,
             plain.labels(),
             {},
-            ["right order goes from 73.1%", "without its own label", "beyond your own features and labels", "loading"],
+            [
+                "right order goes from 73.1%",
+                "without its own label",
+                "The references added nothing that can be measured",
+                "loading",
+            ],
             6,
         ),
         "labels that only tune": (

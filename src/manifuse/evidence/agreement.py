@@ -34,7 +34,6 @@ FEWEST_REFERENCES, FEWEST_SHARED = 3, 10
 #: Bounds on a predictor's common variance, and iterations that find it.
 COMMON, FACTOR_ITERATIONS = (0.01, 0.97), 300
 
-
 #: Answers after which the references are used without labels.
 YES = (Reason.AGREE, Reason.TOLD, Reason.NO_WORSE, Reason.NOT_MEASURED)
 
@@ -45,7 +44,7 @@ class Agreement(Saved):
 
     Attributes
     ----------
-    answer : Answer
+    answer : Reason
     trust : float
         How far the refinement follows the references without labels, in [0, 1].
     loadings : (m + 1,) array
@@ -101,14 +100,7 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
         Whether the user says that all predict the same thing.
     """
     count = known.shape[1]
-    correlations = _correlations(np.column_stack([main, known]))
-    if count == 0 or not np.isfinite(correlations).all():
-        # There is none, or two references share too few pairs: all count alike.
-        loadings, residual = np.full(count + 1, np.nan), np.nan
-        weights = np.where(correlations[0, 1:] < 0, -1.0, 1.0)
-    else:
-        loadings, residual = one_factor(correlations)
-        weights = loadings[1:] / (1.0 - np.clip(loadings[1:] ** 2, *COMMON))
+    weights, loadings, residual = weigh(main, known)
     gains = _gains(main, known, held_out, weights)
     worths = np.array([gains - _gains(main, known, held_out, weights, without=k) for k in range(count)])
     answer = _answer(loadings, residual, gains)
@@ -121,13 +113,31 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
         answer=answer,
         trust=(0.5 if half else 1.0) if answer in YES else 0.0,
         loadings=loadings,
-        residual=float(residual),
+        residual=residual,
         gain=float(gains.mean()) if count > 1 else np.nan,
         standard_error=_error(gains),
         worths=np.array([np.nanmean(row) for row in worths]) if several else np.full(count, np.nan),
         worth_errors=np.array([_error(row[np.isfinite(row)]) for row in worths]),
         weights=weights,
     )
+
+
+def weigh(main: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Weigh references in their consensus, by what one factor says of each; parameters as in `ask`.
+
+    Returns
+    -------
+    weights : (m,) array
+    loadings : (m + 1,) array
+    residual : float
+        As in `Agreement`.
+    """
+    correlations = _correlations(np.column_stack([main, known]))
+    if len(correlations) == 1 or not np.isfinite(correlations).all():
+        # There is no reference, or two share too few pairs: all count alike.
+        return np.where(correlations[0, 1:] < 0, -1.0, 1.0), np.full(len(correlations), np.nan), np.nan
+    loadings, residual = one_factor(correlations)
+    return loadings[1:] / (1.0 - np.clip(loadings[1:] ** 2, *COMMON)), loadings, residual
 
 
 def one_factor(correlations: FloatArray) -> tuple[FloatArray, float]:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path, diffuse
-from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.setup import Setup
 from manifuse.errors import ManifuseWarning, MissingExtraError
-from manifuse.evidence.agreement import Agreement, ask
+from manifuse.evidence.agreement import Agreement, ask, weigh
 from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.mixture import Mixture
@@ -39,7 +38,7 @@ STEP, SCALE = 10.0, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Subject:
     """A prepared problem, and what does not change when references are left out.
 
     Attributes
@@ -96,14 +95,25 @@ class Consultation:
     errors: FloatArray | None
 
 
-def smooth_own(setup: Setup, bridges: Bridges, *, labelled: bool) -> Smoothing | None:
-    """Smooth the main predictor over its own graph; None if there is no graph and labels do not need one.
+def needs_own_graph(problem: Problem, score: Score | None) -> bool:
+    """Whether labels are worth a neighbour search that no bridge needs: features vary, and the search is quick."""
+    main = problem.main
+    if score is None or problem.bridged or not main.has_graph:
+        return False
+    if main.table is None:
+        return True
+    rows, columns = main.table.shape
+    return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
-    The graph is that of the bridges. Without bridges, labels are worth a search of their own.
+
+def smooth_own(setup: Setup, bridges: Bridges, *, alone: bool) -> Smoothing | None:
+    """Smooth the main predictor over its own graph; None if there is none.
+
+    The graph is that of the bridges. Without bridges it is made if ``alone``, which `needs_own_graph` says.
     """
     main, graph = setup.problem.main, bridges.graph
     if graph.neighbours == 0:
-        if not (labelled and main.has_graph and _is_worth_searching(main)):
+        if not alone:
             return None
         try:
             found = setup.search(main, standardised=True, rng=generator(setup.seed, Stream.RECALL))
@@ -115,14 +125,6 @@ def smooth_own(setup: Setup, bridges: Bridges, *, labelled: bool) -> Smoothing |
     return Smoothing(main, graph, SmoothingSetting(graph.neighbours, graph.standardised, STEP, SCALE, 1))
 
 
-def _is_worth_searching(main: Observations) -> bool:
-    """Whether features vary and their neighbours are found quickly; given neighbours need no search."""
-    if main.table is None:
-        return True
-    rows, columns = main.table.shape
-    return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
-
-
 def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
     """What is known of the fitted rows without references."""
     main = problem.main
@@ -131,32 +133,32 @@ def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
     return Rows(np.column_stack(columns), np.empty((len(main), 0)), table)
 
 
-def consult(case: Case, numbers: Sequence[int]) -> Consultation:
+def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:
     """Consult the labels and the references ``numbers`` of a problem.
 
     Parameters
     ----------
-    case : Case
+    subject : Subject
     numbers : sequence of int
         The references that take part.
     """
-    problem, rows = case.problem, case.rows
+    problem, rows = subject.problem, subject.rows
     name, own = problem.main.name, rows.scores[:, 0]
-    plain = Likeness.of(rows, generator(case.seed, Stream.DISTANCES), name)
+    plain = Likeness.of(rows, generator(subject.seed, Stream.DISTANCES), name)
     imputed = Imputed.of(problem, numbers, rows, own, plain)
     complete = rows.with_references(imputed.values)
-    likeness = plain.with_references(complete, generator(case.seed, Stream.DISTANCES))
-    agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=case.same_target)
-    labels = None if case.score is None else Labels.of(case.score, complete, likeness, case.seed)
-    taught = Taught.of(complete, likeness, imputed, agreement, labels)
-    path, diffused = _diffused(case, taught, numbers)
+    likeness = plain.with_references(complete, generator(subject.seed, Stream.DISTANCES))
+    agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=subject.same_target)
+    labels = None if subject.score is None else Labels.of(subject.score, complete, likeness, subject.seed)
+    taught = Taught.of(complete, likeness, imputed, agreement.weights, agreement.trust, labels)
+    path, diffused = _diffused(subject, taught, numbers)
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         taught.held_out_variances,
         trust=agreement.trust,
-        score=case.score,
+        score=subject.score,
         units=problem.units,
     )
     scores = mixture.in_units(mixture.mix(taught.learned, diffused), problem.units)
@@ -173,14 +175,14 @@ def known_scores(problem: Problem, numbers: Sequence[int]) -> FloatArray:
     return known
 
 
-def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dict[int, Gain], Gain | None]:
+def worths(subject: Subject, found: Consultation, numbers: Sequence[int]) -> tuple[dict[int, Gain], Gain | None]:
     """What the honest score loses without each reference, and without all of them; empty without labels."""
-    score = case.score
+    score = subject.score
     if score is None or not numbers:
         return {}, None
 
     def loss(kept: Sequence[int]) -> Gain:
-        honest = _honest_without(case, found, numbers, kept)
+        honest = _honest_without(subject, found, numbers, kept)
         return score.gain(honest, found.honest[score.rows])
 
     alone = loss(())
@@ -189,44 +191,44 @@ def worths(case: Case, found: Consultation, numbers: Sequence[int]) -> tuple[dic
     return {number: loss([k for k in numbers if k != number]) for number in numbers}, alone
 
 
-def _honest_without(case: Case, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
+def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
     """What the refined scores would be at the labelled rows (l,) by the references ``kept``, without their own labels.
 
     The trust and the shares stay. Without any reference the variances of the lesson are found anew.
     """
-    labels, score = found.labels, case.score
+    labels, score = found.labels, subject.score
     assert labels is not None, "worths were asked for without labels"
     assert score is not None, "worths were asked for without labels"
     share = found.mixture.share if kept else 0.0
     imputed = found.imputed.only([numbers.index(number) for number in kept])
-    known = known_scores(case.problem, kept)
-    agreement = ask(case.rows.scores[:, 0], known, imputed.held_out, same_target=case.same_target)
-    agreement = replace(agreement, trust=found.agreement.trust if kept else 0.0)
-    rows, measured = case.rows.with_references(imputed.values), score.rows
-    likeness = found.likeness.with_references(rows, generator(case.seed, Stream.DISTANCES))
+    weights, *_ = weigh(subject.rows.scores[:, 0], known_scores(subject.problem, kept))
+    trust = found.agreement.trust if kept else 0.0
+    rows, measured = subject.rows.with_references(imputed.values), score.rows
+    likeness = found.likeness.with_references(rows, generator(subject.seed, Stream.DISTANCES))
     if share == 0 and len(labels.rows) == len(score.rows):
         # Without diffusion the other rows say nothing of the labelled ones.
         rows, imputed, labels = rows.take(labels.rows), imputed.take(labels.rows), labels.alone()
         measured = np.arange(len(labels.rows))
     lesson = found.taught.teaching.lesson
-    taught = Taught.of(rows, likeness, imputed, agreement, labels, lesson.variances if lesson and kept else None)
-    diffused = taught.held_out if share == 0 else _diffused(case, taught, kept)[1]
+    variances = lesson.variances if lesson and kept else None
+    taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
+    diffused = taught.held_out if share == 0 else _diffused(subject, taught, kept)[1]
     honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         None,
-        trust=agreement.trust,
+        trust=trust,
         score=score.at(measured),
-        units=case.problem.units,
+        units=subject.problem.units,
         share=share,
     )[1]
     return np.asarray(honest[measured])
 
 
-def _diffused(case: Case, taught: Taught, numbers: Sequence[int]) -> tuple[Path, FloatArray]:
+def _diffused(subject: Subject, taught: Taught, numbers: Sequence[int]) -> tuple[Path, FloatArray]:
     """Diffuse from what was learned; also the diffused predictions (n,), standardised."""
-    problem = case.problem
+    problem = subject.problem
     active = np.isin(np.arange(len(problem.references)), numbers).astype(np.float64)
-    path = diffuse(problem.starting_from(taught.held_out), case.bridges, active, None)
+    path = diffuse(problem.starting_from(taught.held_out), subject.bridges, active, None)
     return path, problem.units.standardised_from_sphere(path.predictions)

@@ -14,7 +14,7 @@ from manifuse.diffusion.problem import Problem
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.standard import Standard
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
 from manifuse.records import Saved
 
 #: At most so many pairs teach how references are imputed; the others are predicted as all rows are.
@@ -131,7 +131,7 @@ class Imputed:
         held_out, lessons = values.copy(), []
         for columns in groups.values():
             all_pairs = problem.references[numbers[columns[0]]].main_rows
-            taken = np.arange(0, len(all_pairs), -(-len(all_pairs) // MOST_PAIRS))
+            taken = thinned(len(all_pairs), MOST_PAIRS)
             pairs = all_pairs[taken]
             scores = np.column_stack([problem.references[numbers[column]].paired[taken] for column in columns])
             learned = learn(

@@ -7,22 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.evidence.likeness import Likeness, Rows, blocks_of_rows
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.gaussian_process import (
-    covariance_of,
-    fit_variances,
-    predict_left_out,
-    variances_left_out,
-    variances_of_rows_left_out,
-)
+from manifuse.evidence.likeness import Likeness, Rows
+from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.columns import blocks_of_rows
+from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_left_out
 from manifuse.records import Saved
 
 #: Prior variance of an offset and of the slope of the expectation; as good as infinite.
 FLAT = 100.0
 
-#: So many observations set the variances; more would take long and say the same.
-SETTING = 500
+#: Parts of a covariance; a block of rows has all of them at the same time.
+PARTS = 8
+
+#: So many observations decide the variances; more would take long and say the same.
+DECIDING = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,22 +71,27 @@ class Lesson(Saved):
         flat = FLAT * (1.0 + expected[:, None] * self.expected)
         return np.asarray(np.tensordot(self.variances[:-1], self.likeness.parts(rows, self.rows), axes=1) + flat)
 
+    def prior(self, rows: Rows, expected: FloatArray) -> FloatArray:
+        """Variance of a value at rows (q) before anything was observed, shape (q,)."""
+        return np.asarray(self.variances[:-1] @ self.likeness.own(rows) + FLAT * (1.0 + expected**2))
+
     def predict(self, rows: Rows, expected: FloatArray) -> FloatArray:
         """Values of the functions at rows (q), shape (q, t)."""
         predicted = np.empty((len(rows), self.weights.shape[1]))
-        for block in blocks_of_rows(len(rows), len(self.rows)):
+        for block in blocks_of_rows(len(rows), PARTS * len(self.rows)):
             predicted[block] = self.crossing(rows.take(block), expected[block]) @ self.weights
         return predicted
 
     def predict_with_variance(self, rows: Rows, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values of the functions at rows (q), shape (q, t), and the variance of a value without the noise, (q,)."""
         predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))
-        for block in blocks_of_rows(len(rows), len(self.rows)):
+        for block in blocks_of_rows(len(rows), PARTS * len(self.rows)):
             taken = rows.take(block)
             crossing = self.crossing(taken, expected[block])
-            own = self.variances[:-1] @ self.likeness.own(taken) + FLAT * (1.0 + expected[block] ** 2)
             predicted[block] = crossing @ self.weights
-            found[block] = own - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
+            found[block] = self.prior(taken, expected[block]) - np.einsum(
+                "ql,ql->q", crossing @ self.precision, crossing
+            )
         return predicted, np.maximum(found, 0.0)
 
 
@@ -143,21 +146,14 @@ def learn(
     if contrasts is not None:
         observed, fixed = contrasts @ parts @ contrasts.T, contrasts @ flat @ contrasts.T
     if variances is None:
-        few = slice(None, None, -(-len(targets) // SETTING))
+        few = thinned(len(targets), DECIDING)
         variances = fit_variances(observed[:, few, few], fixed[few, few], targets[few])
     inverse = np.linalg.inv(covariance_of(observed, fixed, variances))
     crossing = np.tensordot(variances[:-1], parts, axes=1) + flat
     weights, precision, unseen = inverse @ targets, inverse, list(near)
     if contrasts is not None:
         weights, precision = contrasts.T @ weights, contrasts.T @ inverse @ contrasts
-        touched = contrasts != 0
+        crossing, touched = crossing @ contrasts.T, contrasts != 0
         unseen = [np.flatnonzero(touched[:, out].any(axis=1)) for out in near]
     lesson = Lesson(likeness, rows, expected, variances, weights, precision)
-    observations = crossing if contrasts is None else crossing @ contrasts.T
-    held_out = predict_left_out(inverse, targets, observations, unseen)
-    if contrasts is None:
-        spread = variances_left_out(inverse, unseen, float(variances[-1]))
-    else:
-        prior = variances[:-1] @ likeness.own(rows) + FLAT * (1.0 + expected**2)
-        spread = variances_of_rows_left_out(inverse, prior, observations, unseen)
-    return Learned(lesson, held_out, spread)
+    return Learned(lesson, *predict_left_out(inverse, targets, crossing, lesson.prior(rows, expected), unseen))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.backends.neighbours import Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -15,8 +15,8 @@ from manifuse.records import Saved
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
 FEATURE_WIDTHS, REFERENCE_WIDTH = (0.3, 1.0), 0.3
 
-#: Rows that measure median distances, and numbers that a block of rows may take.
-MEASURED, BLOCK_NUMBERS = 300, 1 << 22
+#: Rows that measure median distances.
+MEASURED = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,12 @@ class Rows(Saved):
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together or are not finite."""
+        arrays = (self.scores, self.references, self.features)
+        if any(array.ndim != 2 or len(array) != len(self) or not np.isfinite(array).all() for array in arrays):
+            raise ValueError("what is known of rows does not fit together, or is not finite")
 
     def take(self, rows: IndexArray | slice) -> Rows:
         """Return some of the rows."""
@@ -93,10 +99,10 @@ class Likeness(Saved):
         """Covariances of rows (q) with others (l), shape (k, q, l)."""
         parts = [rows.scores @ others.scores.T / rows.scores.shape[1]]
         for scaling, width in zip(self.scalings, self.widths, strict=True):
-            squares = squared_distances(scaling.apply(rows.features), scaling.apply(others.features))
+            squares = euclidean_distances(scaling.apply(rows.features), scaling.apply(others.features), squared=True)
             parts += [np.exp(-squares / (factor * width)) for factor in FEATURE_WIDTHS]
         if self.reference_width > 0:
-            squares = squared_distances(rows.references, others.references)
+            squares = euclidean_distances(rows.references, others.references, squared=True)
             parts.append(rows.references @ others.references.T / rows.references.shape[1])
             parts.append(np.exp(-squares / (REFERENCE_WIDTH * self.reference_width)))
         return np.array(parts)
@@ -116,20 +122,10 @@ class Likeness(Saved):
             raise ValueError("the distances of rows are out of range")
 
 
-def blocks_of_rows(rows: int, others: int) -> Iterator[slice]:
-    """Slices of rows whose covariances with ``others`` rows fit into a block."""
-    size = max(1, BLOCK_NUMBERS // max(1, 8 * others))
-    return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
-
-
-def squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Squared distances of points (q, d) from others (l, d), shape (q, l)."""
-    squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1)[None] - 2.0 * (a @ b.T)
-    return np.asarray(np.maximum(squares, 0.0))
-
-
 def _median_distance(points: FloatArray) -> float:
-    """Median squared distance of two of the points (n, d) that differ; 0 if none do."""
-    squares = squared_distances(points, points)[np.triu_indices(len(points), 1)]
+    """Median squared distance of two of the points (n, d) that differ; 0 if none do, or there are no columns."""
+    if not points.shape[1]:
+        return 0.0
+    squares = euclidean_distances(points, squared=True)[np.triu_indices(len(points), 1)]
     positive = squares[squares > 0]
     return float(np.median(positive)) if len(positive) else 0.0

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr, ndtr
 
 from manifuse.diffusion.units import Units
 from manifuse.evidence.score import Gain, Score, SquaredError
-from manifuse.evidence.standard import Standard
+from manifuse.evidence.standard import Standard, mixed
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
 
@@ -21,8 +21,8 @@ SHARES = (0.0, 1.0 / 3.0, 2.0 / 3.0)
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
 
-#: Pairs of labelled rows that calibrate standard errors.
-MOST_PAIRS = 50_000
+#: Ordered pairs of labelled rows that calibrate standard errors.
+MOST_ORDERED = 50_000
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,6 @@ def ordered_rightly(differences: FloatArray, one: FloatArray, other: FloatArray)
     return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
 
-def mixed(share: float, learned: FloatArray, diffused: FloatArray) -> FloatArray:
-    """Add standardised predictions by their shares."""
-    return np.asarray((1.0 - share) * learned + share * diffused)
-
-
 def _share(held_out: FloatArray, diffused: FloatArray, default: float, score: Score | None) -> float:
     """The default, unless another share is better on the labels by more than the standard error of the gain."""
     if score is None:
@@ -182,7 +177,7 @@ def _error_scale(honest: FloatArray, variances: FloatArray, score: Score) -> flo
     if isinstance(score, SquaredError):
         shares = np.abs(honest - score.targets) / np.where(deviations > 0, deviations, np.inf)
         return float(np.quantile(shares, 0.9)) / NINETY
-    better, worse = score.ordered_pairs(MOST_PAIRS)
+    better, worse = score.ordered_pairs(MOST_ORDERED)
     differences = honest[better] - honest[worse]
     spread = np.sqrt(variances[better] + variances[worse])
     spread = np.where(spread > 0, spread, spread.max(initial=1e-12))

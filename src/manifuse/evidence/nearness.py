@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.metrics.pairwise import euclidean_distances
 
-from manifuse.evidence.likeness import Likeness, Rows, squared_distances
+from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 #: Rows without a label whose distances are matched.
@@ -41,8 +42,8 @@ def near_labels(likeness: Likeness, rows: Rows, labelled: IndexArray, rng: np.ra
     scaling = likeness.scalings[0]
     there = scaling.apply(rows.take(labelled).features)
     drawn = np.sort(rng.choice(others, min(MATCHED, len(others)), replace=False))
-    wanted = squared_distances(scaling.apply(rows.take(drawn).features), there).min(axis=1)
-    between = squared_distances(there, there)
+    wanted = euclidean_distances(scaling.apply(rows.take(drawn).features), there, squared=True).min(axis=1)
+    between = euclidean_distances(there, squared=True)
     np.fill_diagonal(between, np.inf)
     radii = _radii(between.min(axis=1), wanted)
     most = (len(labelled) - 1) // 2

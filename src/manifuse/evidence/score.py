@@ -14,7 +14,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import locate
 from manifuse.errors import InputError, demand
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved
@@ -79,8 +79,8 @@ class Score(ABC):
     def observations(self) -> FloatArray:
         """What the labels tell, shape (p,), of about variance 1: a value of each row, or of each contrast of rows."""
 
-    def contrasts(self) -> FloatArray | None:
-        """The sum of rows' values (p, l) that each observation is of; None if it is the value of its row."""
+    def contrasts(self, taken: IndexArray | slice = slice(None)) -> FloatArray | None:
+        """The sum of rows' values (p, l) that each taken observation is of; None if it is the value of its row."""
         return None
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
@@ -179,17 +179,17 @@ class PairedRanking(Score):
         """One for every pair: the better row is above the worse; see `Score.observations`."""
         return np.ones(len(self.better))
 
-    def contrasts(self) -> FloatArray:
-        """Better less worse, for every pair; see `Score.contrasts`."""
-        pairs = np.arange(len(self.better))
-        made = np.zeros((len(pairs), len(self.rows)))
-        made[pairs, self.better], made[pairs, self.worse] = 1.0, -1.0
+    def contrasts(self, taken: IndexArray | slice = slice(None)) -> FloatArray:
+        """Better less worse, for every taken pair; see `Score.contrasts`."""
+        better, worse = self.better[taken], self.worse[taken]
+        pairs, made = np.arange(len(better)), np.zeros((len(better), len(self.rows)))
+        made[pairs, better], made[pairs, worse] = 1.0, -1.0
         return made
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """The given pairs; see `Score.ordered_pairs`."""
-        step = slice(None, None, -(-len(self.better) // most))
-        return self.better[step], self.worse[step]
+        few = thinned(len(self.better), most)
+        return self.better[few], self.worse[few]
 
     def report(self, predictions: FloatArray) -> dict[str, float]:
         """Ranking accuracy; see `Score.report`."""

@@ -1,4 +1,7 @@
-"""Standard: the mean and the standard deviation that values of fitted and of later rows are measured by."""
+"""Standard: the mean and the standard deviation that values of fitted and of later rows are measured by.
+
+Standardised values can be added by their shares.
+"""
 
 from __future__ import annotations
 
@@ -40,3 +43,8 @@ class Standard(Saved):
         """Refuse values out of range."""
         if not (np.isfinite(self.mean) and self.deviation > 0):
             raise ValueError("a mean or a standard deviation is out of range")
+
+
+def mixed(share: float, one: FloatArray, other: FloatArray) -> FloatArray:
+    """Add standardised values, the ``other`` by its share and the ``one`` by the rest."""
+    return np.asarray((1.0 - share) * one + share * other)

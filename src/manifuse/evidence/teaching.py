@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.randomness import Stream, generator
-from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.imputed import Imputation, Imputed
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.nearness import near_labels
 from manifuse.evidence.score import Score
-from manifuse.evidence.standard import Standard
+from manifuse.evidence.standard import Standard, mixed
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved
 
@@ -63,18 +62,14 @@ class Teaching(Saved):
     def expect(self, rows: Rows) -> FloatArray:
         """What is expected of rows (q) without labels: own scores, and the consensus as far as it is trusted."""
         consensus = self.consensus.apply(rows.references @ self.weights)
-        return self.expected.apply((1.0 - self.trust / 2.0) * rows.scores[:, 0] + self.trust / 2.0 * consensus)
+        return self.expected.apply(mixed(self.trust / 2.0, rows.scores[:, 0], consensus))
 
     def learn(self, rows: Rows, expected: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """What is learned of rows (q), standardised by the fitted rows, and the variance of the lesson."""
         if self.lesson is None:
             return expected, None
         values, variances = self.lesson.predict_with_variance(rows, expected)
-        return self.learned.apply(self.mix(expected, self.taught.apply(values[:, 0]))), variances
-
-    def mix(self, expected: FloatArray, taught: FloatArray) -> FloatArray:
-        """Add what was expected and the lesson by their shares."""
-        return np.asarray((1.0 - self.amount) * expected + self.amount * taught)
+        return self.learned.apply(mixed(self.amount, expected, self.taught.apply(values[:, 0]))), variances
 
     def at(self, rows: Rows, keys: NDArray[np.str_], lookups: Mapping[int, Lookup]) -> tuple[Rows, FloatArray]:
         """Complete later rows, which come without references, and say what is expected of them."""
@@ -115,12 +110,15 @@ class Labels:
     @classmethod
     def of(cls, score: Score, rows: Rows, likeness: Likeness, seed: int) -> Self:
         """Read the labels of a score; if there are too many, a sample of them."""
-        labelled, targets, contrasts = score.rows, score.observations(), score.contrasts()
-        if len(targets) > MOST_TAUGHT:
+        labelled, targets = score.rows, score.observations()
+        if len(targets) <= MOST_TAUGHT:
+            contrasts = score.contrasts()
+        else:
             drawn = np.sort(generator(seed, Stream.TEACHING).choice(len(targets), MOST_TAUGHT, replace=False))
-            kept = drawn if contrasts is None else np.flatnonzero(contrasts[drawn].any(axis=0))
+            contrasts = score.contrasts(drawn)
+            kept = drawn if contrasts is None else np.flatnonzero(contrasts.any(axis=0))
             labelled, targets = labelled[kept], targets[drawn]
-            contrasts = None if contrasts is None else contrasts[np.ix_(drawn, kept)]
+            contrasts = None if contrasts is None else contrasts[:, kept]
         near = near_labels(likeness, rows, labelled, generator(seed, Stream.DISTANCES))
         return cls(labelled, targets, contrasts, near)
 
@@ -160,7 +158,8 @@ class Taught:
         rows: Rows,
         likeness: Likeness,
         imputed: Imputed,
-        agreement: Agreement,
+        weights: FloatArray,
+        trust: float,
         labels: Labels | None,
         variances: FloatArray | None = None,
     ) -> Taught:
@@ -173,23 +172,21 @@ class Taught:
         likeness : Likeness
             Of ``rows``.
         imputed : Imputed
-        agreement : Agreement
+        weights : (m,) array
+            Of the references in their consensus.
+        trust : float
+            How far the consensus is followed, in [0, 1].
         labels : Labels or None
         variances : array, optional
             Of the parts of the lesson and of the noise, if they are known.
         """
-        own, half = rows.scores[:, 0], agreement.trust / 2.0
-        consensus = imputed.values @ agreement.weights
-        level = Standard.of(consensus) if len(agreement.weights) else Standard(0.0, np.inf)
-        mean = (1.0 - half) * own + half * level.apply(consensus)
-        at_pairs = (1.0 - half) * own + half * level.apply(imputed.held_out @ agreement.weights)
-        expecting = Standard.of(mean)
-        expected, held_out = expecting.apply(mean), expecting.apply(at_pairs)
-        plain = Standard(0.0, 1.0)
-        teaching = Teaching(
-            imputed.imputation, agreement.weights, agreement.trust, None, 0.0, level, expecting, plain, plain
-        )
-        before = cls(teaching, expected, held_out, None, None)
+        own, consensus = rows.scores[:, 0], imputed.values @ weights
+        level = Standard.of(consensus) if len(weights) else Standard(0.0, np.inf)
+        mean = mixed(trust / 2.0, own, level.apply(consensus))
+        at_pairs = mixed(trust / 2.0, own, level.apply(imputed.held_out @ weights))
+        expecting, plain = Standard.of(mean), Standard(0.0, 1.0)
+        teaching = Teaching(imputed.imputation, weights, trust, None, 0.0, level, expecting, plain, plain)
+        before = cls(teaching, expecting.apply(mean), expecting.apply(at_pairs), None, None)
         return before if labels is None else before.by_labels(rows, likeness, labels, variances)
 
     def by_labels(self, rows: Rows, likeness: Likeness, labels: Labels, known: FloatArray | None) -> Taught:
@@ -210,13 +207,13 @@ class Taught:
         if labels.contrasts is None:
             amount = _confirmed(amount, expected[labelled], taught.apply(found.held_out[:, 0]), targets)
         teaching = replace(self.teaching, lesson=found.lesson, amount=amount, taught=taught)
-        mixed = teaching.mix(expected, taught.apply(raw))
-        level = Standard.of(mixed)
+        both = mixed(amount, expected, taught.apply(raw))
+        level = Standard.of(both)
         raw[labelled] = found.held_out[:, 0]
-        unseen = teaching.mix(expected, taught.apply(raw))
+        unseen = mixed(amount, expected, taught.apply(raw))
         apart = variances.copy()
         apart[labelled] = found.held_out_variances
-        return Taught(replace(teaching, learned=level), level.apply(mixed), level.apply(unseen), variances, apart)
+        return Taught(replace(teaching, learned=level), level.apply(both), level.apply(unseen), variances, apart)
 
 
 def _amount(rows: int, observed: int) -> float:

@@ -1,4 +1,4 @@
-"""The types of arrays that all rooms use."""
+"""The types of arrays that all rooms use, and which entries of a long one are looked at."""
 
 from typing import Any
 
@@ -10,3 +10,8 @@ FloatArray = NDArray[np.floating[Any]]
 IndexArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 SparseMatrix = sparse.csr_array
+
+
+def thinned(count: int, most: int) -> slice:
+    """Every k-th of ``count`` things, so that there are at most ``most`` of them."""
+    return slice(None, None, -(-count // most))

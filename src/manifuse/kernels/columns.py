@@ -13,8 +13,12 @@ NUMBERS = 1 << 22
 
 def blocks_of(features: FloatArray) -> Iterator[slice]:
     """Return slices of rows with about ``NUMBERS`` numbers each."""
-    rows, columns = features.shape
-    size = max(1, NUMBERS // columns)
+    return blocks_of_rows(*features.shape)
+
+
+def blocks_of_rows(rows: int, width: int) -> Iterator[slice]:
+    """Return slices of rows with about ``NUMBERS`` numbers each, ``width`` in a row."""
+    size = max(1, NUMBERS // max(1, width))
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
 
 

@@ -69,8 +69,8 @@ def covariance_of(parts: FloatArray, fixed: FloatArray, variances: FloatArray) -
 
 
 def predict_left_out(
-    inverse: FloatArray, targets: FloatArray, crossing: FloatArray, left_out: Sequence[IndexArray]
-) -> FloatArray:
+    inverse: FloatArray, targets: FloatArray, crossing: FloatArray, prior: FloatArray, left_out: Sequence[IndexArray]
+) -> tuple[FloatArray, FloatArray]:
     """Predict every row by the observations that are left when those near it are taken out.
 
     Parameters
@@ -80,51 +80,22 @@ def predict_left_out(
     targets : (p, t) array
     crossing : (l, p) array
         Covariances of the rows with the observations.
+    prior : (l,) array
+        Variances of the rows before anything is observed.
     left_out : sequence of l arrays of int
         The observations that each row must not see.
 
     Returns
     -------
-    (l, t) array
+    values : (l, t) array
+    variances : (l,) array
+        Without the noise.
     """
-    weights = inverse @ targets
-    predicted = np.empty((len(crossing), targets.shape[1]))
+    weights, gains = inverse @ targets, crossing @ inverse
+    values, variances = crossing @ weights, prior - np.einsum("lp,lp->l", gains, crossing)
     for row, out in enumerate(left_out):
-        # The block formula of the inverse: the weights of the others, as if ``out`` had never been observed.
-        rest = weights - inverse[:, out] @ np.linalg.solve(inverse[np.ix_(out, out)], weights[out])
-        rest[out] = 0.0
-        predicted[row] = crossing[row] @ rest
-    return predicted
-
-
-def variances_of_rows_left_out(
-    inverse: FloatArray, prior: FloatArray, crossing: FloatArray, left_out: Sequence[IndexArray]
-) -> FloatArray:
-    """Variance of the value of each row when observations are taken out, shape (l,).
-
-    Parameters
-    ----------
-    inverse : (p, p) array
-        Of the covariance of the observations.
-    prior : (l,) array
-        Variances of the rows before anything was observed.
-    crossing : (l, p) array
-        Covariances of the rows with the observations.
-    left_out : sequence of l arrays of int
-        The observations that each row must not see.
-    """
-    found = np.empty(len(crossing))
-    for row, out in enumerate(left_out):
-        weights = inverse @ crossing[row]
-        lost = weights[out] @ np.linalg.solve(inverse[np.ix_(out, out)], weights[out])
-        found[row] = prior[row] - crossing[row] @ weights + lost
-    return np.maximum(found, 0.0)
-
-
-def variances_left_out(inverse: FloatArray, left_out: Sequence[IndexArray], noise: float) -> FloatArray:
-    """Variance of each observed function value when the observations near it are taken out, shape (p,).
-
-    ``left_out`` names the observation itself first.
-    """
-    blocks = (np.linalg.inv(inverse[np.ix_(out, out)])[0, 0] for out in left_out)
-    return np.maximum(np.fromiter(blocks, dtype=np.float64, count=len(left_out)) - noise, 0.0)
+        # The block formula of the inverse: what the observations say, as if ``out`` had never been observed.
+        lost = np.linalg.solve(inverse[np.ix_(out, out)], gains[row, out])
+        values[row] -= lost @ weights[out]
+        variances[row] += lost @ gains[row, out]
+    return values, np.maximum(variances, 0.0)
