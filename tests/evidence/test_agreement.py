@@ -71,10 +71,34 @@ def test_references_that_predict_the_same_better_agree(truth, rng):
     np.testing.assert_allclose(found.weights, found.loadings[1:] / (1.0 - found.loadings[1:] ** 2))
 
 
-def test_a_main_predictor_that_leads_is_followed_by_half(truth, rng):
+def test_references_are_followed_as_least_squares_weighs_them(truth, rng):
+    """Main predictor and consensus have equal weight at trust 1; a second opinion: least squares of a left-out one."""
+    main, references = noisy(truth, rng, 0.9)[:, 0], noisy(truth, rng, 0.85, 0.85, 0.85)
+    hazy = references + 1.3 * rng.standard_normal((ROWS, 3))
+    found = answered(main, references, hazy)
+    assert found.answer is Reason.AGREE
+    weights = []
+    for number in range(3):
+        said = np.delete(hazy, number, axis=1) @ np.delete(found.weights, number)
+        design = np.column_stack([main / main.std(), said / said.std()])
+        weights.append(np.linalg.lstsq(design, references[:, number], rcond=None)[0])
+    of_main, of_consensus = np.mean(weights, axis=0)
+    assert 0.2 < found.trust < 0.9
+    # The standard error over three references lowers it a little.
+    assert found.trust == pytest.approx(2 * of_consensus / (of_main + of_consensus), abs=0.1)
+
+
+def test_a_main_predictor_that_leads_is_followed_by_half_at_most(truth, rng):
     main, references = noisy(truth, rng, 0.8)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7, 0.7)
     found = answered(main, references)
     assert (found.answer, found.trust) == (Reason.AGREE, 0.5)
+
+
+def test_one_reference_of_the_opposite_sign_differs(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, -0.7)
+    found = answered(main, references)
+    assert (found.answer, found.trust) == (Reason.DIFFER, 0.0)
+    assert found.weights[0] < 0
 
 
 def test_references_of_another_target_differ(truth, rng):

@@ -29,18 +29,18 @@ class Reason(StrEnum):
         "but the method's 'safeguarded' is false, so it is taken."
     )
     AGREE = (
-        "The references predict the same thing as the main predictor, and at held-out pairs they predict each other "
-        "better than it does."
+        "The references predict the same thing as the main predictor, and at held-out pairs they add to what it "
+        "predicts of them, so the refinement follows them as far as they add to it."
     )
     TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
     NOT_MEASURED = (
         "Not measured: too few references can be compared to tell whether they predict the same thing as the main "
-        "predictor, so the refinement goes half of the way; give labels, more references, or set the method's "
+        "predictor, so the refinement goes at most half of the way; give labels, more references, or set the method's "
         "'same_target' to true."
     )
     DIFFER = (
-        "The references and the main predictor do not predict the same thing, because one common factor does not "
-        "explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
+        "The references and the main predictor do not predict the same thing, because their scores do not correlate "
+        "as one common factor would have it, so the main predictor comes back unchanged; give labels or other "
         "references, or set the method's 'same_target' to true if you know better."
     )
     UNLIKE = (
@@ -48,11 +48,7 @@ class Reason(StrEnum):
         "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true if it is "
         "only weak."
     )
-    NO_WORSE = (
-        "The references predict the same thing as the main predictor, but at held-out pairs they do not clearly "
-        "predict each other better than it does, so the refinement goes half of the way; labels would tell more."
-    )
     WORSE = (
-        "At held-out pairs the main predictor predicts the references better than they predict each other, so it "
-        "comes back unchanged; give labels or other references."
+        "At held-out pairs the references add nothing to what the main predictor predicts of them, so it comes back "
+        "unchanged; give labels or other references."
     )

@@ -4,7 +4,7 @@ Two questions are put to the scores at the pairs. *Do all predict the same thing
 follow a one-factor model: each predictor is the common truth times its loading, plus noise of its own (Spearman 1904).
 A loading is the correlation of a predictor with that truth. *Would the references have helped?* Each reference in turn
 is left out: do the others, carried over the main table's own rows, predict it better than the main predictor does, at
-pairs that they have not seen?
+pairs that they have not seen? How much of both predicts it best says how far the refinement follows the references.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from manifuse.records import Saved
 MOST_RESIDUAL = 0.1
 
 #: A loading below the first number means that a predictor has nothing to do with the others. The main predictor's
-#: loading may be below the references' mean by the second factor. If it is above by the third, it leads, and the
-#: refinement goes half of the way.
+#: loading may be below the references' mean by the second factor. If it is above by the third, it leads.
 LEAST_LOADING, LEAST_SHARE, LEADING_SHARE = 0.1, 0.85, 1.1
 
-#: The gain at held-out pairs must exceed its standard error and this, in correlation.
+#: The references are followed at most so far if the main predictor leads them, or if they cannot be asked; below the
+#: other number they add nothing.
+CAUTIOUS_TRUST, LEAST_TRUST = 0.5, 0.1
+
+#: The gain of only two references at held-out pairs must exceed its standard error and this, in correlation.
 LEAST_GAIN = 0.02
 
 #: Fewest references for which one factor can fail, and fewest pairs that two references must have in common.
@@ -35,7 +38,7 @@ FEWEST_REFERENCES, FEWEST_SHARED = 3, 10
 COMMON, FACTOR_ITERATIONS = (0.01, 0.97), 300
 
 #: Answers after which the references are used without labels.
-YES = (Reason.AGREE, Reason.TOLD, Reason.NO_WORSE, Reason.NOT_MEASURED)
+YES = (Reason.AGREE, Reason.TOLD, Reason.NOT_MEASURED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +104,19 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     """
     count = known.shape[1]
     weights, loadings, residual = weigh(main, known)
-    gains = _gains(main, known, held_out, weights)
-    worths = np.array([gains - _gains(main, known, held_out, weights, without=k) for k in range(count)])
-    answer = _answer(loadings, residual, gains)
-    if same_target and count:
-        answer = Reason.TOLD
-    half = answer in (Reason.NO_WORSE, Reason.NOT_MEASURED)
-    half = half or (answer is Reason.AGREE and _share(loadings) > LEADING_SHARE)
+    predicted = _predict_left_out(main, known, held_out, weights)
+    gains = predicted.gains
+    worths = np.array([gains - _predict_left_out(main, known, held_out, weights, k).gains for k in range(count)])
+    trust = _trust(predicted)
+    answer = Reason.TOLD if same_target and count else _answer(loadings, residual, gains, trust)
+    if answer is Reason.TOLD:
+        trust = 1.0
+    elif answer is Reason.NOT_MEASURED or _share(loadings) > LEADING_SHARE:
+        trust = min(trust, CAUTIOUS_TRUST)
     several = count >= FEWEST_REFERENCES
     return Agreement(
         answer=answer,
-        trust=(0.5 if half else 1.0) if answer in YES else 0.0,
+        trust=trust if answer in YES else 0.0,
         loadings=loadings,
         residual=residual,
         gain=float(gains.mean()) if count > 1 else np.nan,
@@ -169,51 +174,87 @@ def one_factor(correlations: FloatArray) -> tuple[FloatArray, float]:
     return loadings, float(np.sqrt(np.sum(left**2) / (count * (count - 1))))
 
 
-def _answer(loadings: FloatArray, residual: float, gains: FloatArray) -> Reason:
+def _answer(loadings: FloatArray, residual: float, gains: FloatArray, trust: float) -> Reason:
     """Answer both questions."""
     count = len(loadings) - 1
     if count == 0:
         return Reason.NO_REFERENCE
-    if count == 1 or not np.isfinite(residual):
-        return Reason.NOT_MEASURED
     if residual > MOST_RESIDUAL or loadings.min() < LEAST_LOADING:
         return Reason.DIFFER
+    if count == 1 or not np.isfinite(residual):
+        return Reason.NOT_MEASURED
     if _share(loadings) < LEAST_SHARE:
         return Reason.UNLIKE
-    if gains.mean() <= -_error(gains):
+    if trust < LEAST_TRUST:
         return Reason.WORSE
     if count < FEWEST_REFERENCES:
         # Three predictors always have one common factor, so here a gain must be clear.
-        return Reason.NOT_MEASURED if _is_clear(gains) else Reason.WORSE
-    return Reason.AGREE if _is_clear(gains) else Reason.NO_WORSE
-
-
-def _is_clear(gains: FloatArray) -> bool:
-    return bool(gains.mean() > max(_error(gains), LEAST_GAIN))
+        return Reason.NOT_MEASURED if gains.mean() > max(_error(gains), LEAST_GAIN) else Reason.WORSE
+    return Reason.AGREE
 
 
 def _share(loadings: FloatArray) -> float:
-    """The main predictor's loading, in units of the references' mean."""
-    return float(loadings[0] / loadings[1:].mean())
+    """The main predictor's loading, in units of the references' mean; NaN if they cannot be had."""
+    return float(loadings[0] / loadings[1:].mean()) if len(loadings) > 1 else np.nan
 
 
-def _gains(
-    main: FloatArray, known: FloatArray, held_out: FloatArray, weights: FloatArray, without: int | None = None
-) -> FloatArray:
-    """How much better the others predict each reference than the main predictor does, shape (m,), in correlation.
+@dataclass(frozen=True, eq=False)
+class _LeftOut:
+    """How well each reference is predicted at its pairs when it is left out, as correlations.
 
-    The reference ``without`` is neither asked nor used; it has NaN.
+    Attributes
+    ----------
+    by_others, by_main : (m,) array
+        Correlations of the reference with the consensus of the others and with the main predictor.
+    between : (m,) array
+        Correlations of these two.
     """
-    gains = np.full(known.shape[1], np.nan)
+
+    by_others: FloatArray
+    by_main: FloatArray
+    between: FloatArray
+
+    @property
+    def gains(self) -> FloatArray:
+        """How much better the others predict each reference than the main predictor does."""
+        return self.by_others - self.by_main
+
+
+def _predict_left_out(
+    main: FloatArray, known: FloatArray, held_out: FloatArray, weights: FloatArray, without: int | None = None
+) -> _LeftOut:
+    """Predict each reference by the others and by the main predictor.
+
+    The reference ``without`` is neither asked nor used. It has NaN, and so has a reference without others.
+    """
+    found = np.full((3, known.shape[1]), np.nan)
     for number in range(known.shape[1]):
         others = [k for k in range(known.shape[1]) if k not in (number, without)]
         if number == without or not others:
             continue
         rows = np.isfinite(known[:, number])
-        said = held_out[rows][:, others] @ weights[others]
-        truth = known[rows, number]
-        gains[number] = _correlation(said, truth) - _correlation(main[rows], truth)
-    return gains
+        said, own, truth = held_out[rows][:, others] @ weights[others], main[rows], known[rows, number]
+        found[:, number] = _correlation(said, truth), _correlation(own, truth), _correlation(said, own)
+    return _LeftOut(*found)
+
+
+def _trust(predicted: _LeftOut) -> float:
+    """How far to follow the references, in [0, 1]: 1 is as much weight for their consensus as for the main predictor.
+
+    Least squares of a left-out reference on two standardised predictors, which correlate with it by ``c`` and ``b``
+    and with each other by ``r``, gives them weights in proportion to ``c - r b`` and ``b - r c``. The correlation of
+    the consensus is taken lower by its standard error over the references.
+    """
+    if not np.isfinite(predicted.gains).all() or len(predicted.gains) < 2:
+        return CAUTIOUS_TRUST
+    consensus, main, between = (
+        float(values.mean()) for values in (predicted.by_others, predicted.by_main, predicted.between)
+    )
+    consensus -= _error(predicted.gains)
+    of_consensus, of_main = consensus - between * main, main - between * consensus
+    if of_consensus <= 0 or of_main <= 0:
+        return float(of_consensus > of_main)
+    return min(1.0, 2.0 * of_consensus / (of_consensus + of_main))
 
 
 def _correlations(columns: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
 
 #: Shares of the diffused predictions that labels choose from. The last one times the trust is the default.
-SHARES = (0.0, 1.0 / 3.0, 2.0 / 3.0)
+SHARES = (0.0, 0.4, 0.8)
 
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
