@@ -24,7 +24,7 @@ KNOWS = {
     "evidence": {"diffusion", "backends", "kernels", "records", "errors"},
     "preparation": {"evidence", "diffusion", "backends", "kernels"},
     "choice": {"preparation", "evidence", "diffusion", "kernels", "records"},
-    "refiner": {"evidence", "diffusion", "kernels", "records", "errors"},
+    "refiner": {"evidence", "diffusion", "kernels", "records"},
     "conclusion": {"refiner", "preparation", "evidence", "diffusion", "kernels"},
     "wording": {"evidence", "diffusion"},
     "refinement": {

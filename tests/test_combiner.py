@@ -234,8 +234,10 @@ def test_the_rest_of_scikit_learns_contract(case):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(combiner)).predict(X), refined)
     np.testing.assert_array_equal(combiner.predict(X[::-1])[::-1], refined)
     np.testing.assert_array_equal(np.concatenate([combiner.predict(X[:50]), combiner.predict(X[50:])]), refined)
-    with pytest.raises(ValueError, match="feature names"):
-        combiner.predict(X.rename(columns={"x0": "other"}))
+    later = X.assign(id=[f"later {row}" for row in range(len(X))])
+    np.testing.assert_array_equal(combiner.predict(later[X.columns[::-1]]), combiner.predict(later))
+    with pytest.raises(mf.InputError, match="X lacks the feature 'x0'"):
+        combiner.predict(later.rename(columns={"x0": "other"}))
     combiner.fit(case.main)
     assert not hasattr(combiner, "feature_names_in_")
 

@@ -115,6 +115,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or Observations
+            Columns are found by their names, in any order.
 
         Returns
         -------
@@ -124,11 +125,9 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If the features differ from those of the fit.
+            If features of the fit are missing.
         """
         check_is_fitted(self)
-        if hasattr(self, "feature_names_in_") and not isinstance(X, Observations):
-            validate_data(self, X, skip_check_array=True, reset=False)
         return self.refinement_.apply(observe(X))
 
     def transform(self, X: Any) -> Any:
@@ -257,6 +256,7 @@ def observe(X: Any) -> Observations:
         frame.select(features).to_numpy() if features else None,
         ids=frame["id"].to_numpy(),
         name="X",
+        feature_names=features or None,
     )
 
 

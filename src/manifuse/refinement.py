@@ -193,13 +193,14 @@ class Refinement(Saved):
             raise ValueError("the accuracy has other measures than the task")
 
     def apply(self, new: Observations) -> Any:
-        """Refine rows that came later, without fitting again.
+        """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
 
         Parameters
         ----------
         new : Observations
-            New main rows, with the features of the main table if bridges were needed. Rows whose id was in the fit
-            get their fitted prediction.
+            New main rows, with the features of the main table if bridges were needed. Features are found by their
+            names; if one of the two tables has none, by position. Further features are ignored, with a warning. Rows
+            whose id was in the fit get their fitted prediction.
 
         Returns
         -------
@@ -209,11 +210,7 @@ class Refinement(Saved):
         Raises
         ------
         InputError
-            If the features are not those of the fit, or there is not enough memory.
-
-        Notes
-        -----
-        The first call repeats the rounds, on this machine.
+            If features are missing, or there is not enough memory.
         """
         return self.apply_in_full(new).predictions
 

@@ -11,7 +11,6 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Transport
-from manifuse.errors import InputError
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.teaching import Teaching
@@ -80,32 +79,37 @@ class Refiner(Saved):
         Raises
         ------
         InputError
-            If they have other features than the fitted rows, or there is not enough memory.
+            If they lack features of the fitted rows, or there is not enough memory.
         """
+        if self._reads_features:
+            new = new.arranged_like(self.fit.main)
         units = self.fit.units
         if self.teaching is None or self.mixture is None:
             diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
             return Later(units.from_sphere(diffused), row_sums, None)
-        reads = self.teaching.lesson is not None or bool(self.teaching.imputation.lessons)
-        rows, expected = self.teaching.at(self._rows(new, reads=reads), new.keys, self.fit.bridges.lookups)
+        rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
         learned, variances = self.teaching.learn(rows, expected)
         diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
         values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
         return Later(self.mixture.in_units(values, units), row_sums, self.mixture.errors(variances))
 
-    def _rows(self, new: Observations, *, reads: bool) -> Rows:
-        """What is known of later rows without references; ``reads`` says whether a lesson reads their features."""
-        main, smoothing = self.fit.main, self.fit.smoothing
-        width = 0 if main.table is None or not reads else main.table.shape[1]
-        came = 0 if new.table is None else new.table.shape[1]
-        if width and came != width:
-            raise InputError(
-                f"{new.name} came with {came} features, but {main.name} was fitted with {width}; "
-                "give the same columns."
-            )
+    @property
+    def _reads_features(self) -> bool:
+        """Whether the features of later rows are read: by the graph or by a lesson."""
+        return bool(self.fit.bridges.graph.neighbours) or self.fit.smoothing is not None or self._learned_from_features
+
+    @property
+    def _learned_from_features(self) -> bool:
+        teaching = self.teaching
+        return teaching is not None and (teaching.lesson is not None or bool(teaching.imputation.lessons))
+
+    def _rows(self, new: Observations) -> Rows:
+        """What is known of later rows without references."""
+        smoothing = self.fit.smoothing
         columns = [self.fit.units.standardise(new.scores)] + ([] if smoothing is None else [smoothing.extend(new)])
-        table = np.empty((len(new), 0)) if new.table is None or not width else new.table
-        return Rows(np.column_stack(columns), np.empty((len(new), 0)), table)
+        nothing = np.empty((len(new), 0))
+        reads = self._learned_from_features and self.fit.main.table is not None
+        return Rows(np.column_stack(columns), nothing, new.table if reads and new.table is not None else nothing)
 
     def check(self) -> None:
         """Refuse parts that do not fit together."""

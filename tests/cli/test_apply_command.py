@@ -76,7 +76,10 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
         (("apply", "model.npz", "nowhere.csv", "--out", "out.csv"), "nowhere.csv is not there"),
         (("apply", "model.npz", "known.csv", "--out", "out.csv"), "has no 'score'"),
         (("apply", "model.npz", "new.csv", "--out", "out.txt"), "ends in '.txt'"),
-        (("apply", "model.npz", "new.csv", "--features", "x[01]$", "--out", "out.csv"), "came with 2 features"),
+        (
+            ("apply", "model.npz", "new.csv", "--features", "x[01]$", "--out", "out.csv"),
+            "lacks the features 'x2', 'x3'",
+        ),
         (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "m.pkl"), "end in .npz"),
         (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "no/m.npz"), "is not there"),
     ],
@@ -88,3 +91,19 @@ def test_what_cannot_be_applied_is_refused_and_nothing_written(arguments, says, 
     assert done == 2
     assert says in said.err
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_columns_are_found_by_name_and_further_ones_ignored(folder, capsys, monkeypatch):
+    fit(capsys, monkeypatch)
+    assert run(capsys, monkeypatch, "apply", "model.npz", "new.csv", "--out", "out.csv")[0] == 0
+    table = pl.read_csv("new.csv")
+    table.select(reversed(table.columns)).with_columns(town=pl.lit("Bonn")).write_csv("other.csv")
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "other.csv", "--out", "other-out.csv")
+    assert done == 0
+    assert "columns that the refinement was fitted without (town); they are ignored" in said.err
+    assert pl.read_csv("other-out.csv").equals(pl.read_csv("out.csv"))
+    table.rename({"x3": "pressure"}).write_csv("renamed.csv")
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "renamed.csv", "--out", "renamed-out.csv")
+    assert done == 2
+    assert "renamed lacks the feature 'x3'" in said.err

@@ -142,3 +142,50 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     )
     expected = np.array([own, arrived[0], smoothed[0], own]) @ first_round.coefficients
     assert result.apply(new)[0] == pytest.approx(fit.units.from_sphere(expected), rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def named():
+    """A refinement of a data frame, and later rows as a data frame with the same columns."""
+    case = draw(0)
+    fitted, new = parted(case, unpaired(case))
+    names = list("uvwxyz")
+    main = remade(fitted, features=pd.DataFrame(fitted.table, columns=names))
+    result = mf.refine(main, case.references, case.labels(), rng=0)
+    assert result.accepted
+    return result, new, pd.DataFrame(new.table, columns=names)
+
+
+def later(new, features, **others):
+    return mf.Observations(new.scores, features, ids=new.keys, name="later", **others)
+
+
+def test_features_of_later_rows_are_found_by_their_names(named, tmp_path):
+    result, new, frame = named
+    expected = result.apply(later(new, frame))
+    assert not np.allclose(result.apply(later(new, frame.to_numpy()[:, ::-1])), expected)
+    mf.save(result, tmp_path / "model.npz")
+    for each in (result, mf.load(tmp_path / "model.npz")):
+        assert each.main.feature_names == tuple("uvwxyz")
+        np.testing.assert_array_equal(each.apply(later(new, frame[list("zxvuyw")])), expected)
+        reversed_array = frame.to_numpy()[:, ::-1]
+        np.testing.assert_array_equal(each.apply(later(new, reversed_array, feature_names="zyxwvu")), expected)
+        # Without names, features go by position.
+        np.testing.assert_array_equal(each.apply(later(new, frame.to_numpy())), expected)
+
+
+def test_missing_features_are_refused_and_further_ones_ignored_by_name(named):
+    result, new, frame = named
+    with pytest.raises(mf.InputError, match="later lacks the features 'v', 'x', with which main was fitted"):
+        result.apply(later(new, frame.drop(columns=["v", "x"])))
+    with pytest.raises(mf.InputError, match="later lacks the feature 'v'"):
+        result.apply(later(new, frame.rename(columns={"v": "other"})))
+    with pytest.warns(mf.ManifuseWarning, match="later has the feature 'more', which main was fitted without"):
+        applied = result.apply(later(new, frame.assign(more=1.0)[["more", *"zyxwvu"]]))
+    np.testing.assert_array_equal(applied, result.apply(later(new, frame)))
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a"]])
+def test_each_feature_needs_a_name_of_its_own(names):
+    with pytest.raises(mf.InputError, match="give each feature a name of its own"):
+        mf.Observations([1.0, 2.0], np.eye(2), ids=["a", "b"], feature_names=names)

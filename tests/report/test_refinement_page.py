@@ -119,7 +119,7 @@ def runs():
             plain.references,
             None,
             {},
-            ["accepted, not measured", "the refinement goes half of the way", "2 of 2 references agree"],
+            ["accepted, not measured", "the refinement goes at most half of the way", "2 of 2 references agree"],
             5,
         ),
         "taken at their word": (
@@ -330,7 +330,7 @@ def test_sizes_of_references_are_said_where_they_are_given():
 def test_a_reference_that_runs_the_other_way_is_said_to():
     case = draw(0, features=False)
     other = remade(case.references[0], predictions=-case.references[0].scores)
-    result = mf.refine(case.main, [other], rng=0)
+    result = mf.refine(case.main, [other], method=mf.JointDiffusion(same_target=True), rng=0)
     assert "“reference 1” speaks in reverse" in Reader(page_of(result)).words
 
 

@@ -23,12 +23,12 @@ def run_apply(
     Raises
     ------
     InputError
-        If a file cannot be read or written, or the new rows have other features than the fitted ones.
+        If a file cannot be read or written, or the new rows lack features of the fitted ones.
     """
     check_output(out)
     check_paths(read=(model, table), written=(out,))
     result = load(model)
-    rows = read_table(table, features=features)
+    rows = read_table(table, features=features, fitted=result.main.feature_names)
     new = observe(rows, drop=drop_invalid)
     applied = result.apply_in_full(new)
     ids = rows.ids[new.rows]

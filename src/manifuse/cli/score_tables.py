@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +16,10 @@ from scipy.sparse import issparse
 from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
-from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.containers import columns_of, to_text
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError, require
-from manifuse.files import check_size, demand_memory, read_archive, reading
+from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +33,18 @@ class Table:
     ids : (n,) array
     scores : (n,) array
     features : (n, d) array or None
+    feature_names : tuple of str or None
+        None if there are no features, or the file has no names for them.
     """
 
     name: str
     ids: NDArray[Any]
     scores: NDArray[Any]
     features: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None = None
 
 
-def read_table(given: str, *, features: str | None = None) -> Table:
+def read_table(given: str, *, features: str | None = None, fitted: Sequence[str] | None = None) -> Table:
     """Read a table of ids, scores and features.
 
     Parameters
@@ -51,6 +56,8 @@ def read_table(given: str, *, features: str | None = None) -> Table:
         a column of ``obs``, and the features are an entry of ``obsm``; ``FILE::ENTRY`` chooses among several.
     features : str, optional
         A regular expression. Columns are features if their names start with a match.
+    fitted : sequence of str, optional
+        The only features that are needed. Other columns are not read, if the file has all of these.
 
     Raises
     ------
@@ -67,8 +74,8 @@ def read_table(given: str, *, features: str | None = None) -> Table:
         )
     if ending == ".h5ad":
         return _from_annotated(path, entry)
-    table = _from_archive(path) if ending == ".npz" else _from_columns(path, features, bare=bool(entry))
-    return replace(table, features=read_features(Path(entry))) if entry else table
+    table = _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, bare=bool(entry))
+    return replace(table, features=read_features(Path(entry)), feature_names=None) if entry else table
 
 
 def _from_archive(path: Path) -> Table:
@@ -80,7 +87,7 @@ def _from_archive(path: Path) -> Table:
     return Table(path.stem, ids, arrays["scores"], arrays.get("features"))
 
 
-def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Table:
+def _from_columns(path: Path, pattern: str | None, fitted: Sequence[str] | None, *, bare: bool) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path)
     demand_columns(path, file.types, "id", "score")
@@ -89,7 +96,17 @@ def _from_columns(path: Path, pattern: str | None, *, bare: bool) -> Table:
     names = [] if bare else [name for name in file.types if name not in columns]
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
-    return Table(path.stem, columns["id"], columns["score"], file.take_matrix(names) if names else None)
+    if fitted is not None and set(fitted) < set(names):
+        further = [name for name in names if name not in fitted]
+        names = list(fitted)
+        warnings.warn(
+            f"{path} has columns that the refinement was fitted without ({shorten(', '.join(further))}); "
+            "they are ignored.",
+            ManifuseWarning,
+            stacklevel=2,
+        )
+    matrix = file.take_matrix(names) if names else None
+    return Table(path.stem, columns["id"], columns["score"], matrix, tuple(names) if names else None)
 
 
 def _from_annotated(path: Path, entry: str) -> Table:
@@ -116,7 +133,7 @@ def _from_annotated(path: Path, entry: str) -> Table:
         features: Any = cells.obsm[entry or entries[0]] if entries else None
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
-        return Table(path.stem, ids, scores, matrix)
+        return Table(path.stem, ids, scores, matrix, None if features is None else columns_of(features))
 
 
 def _size_of(file: Any, h5py: Any) -> float:
@@ -148,5 +165,10 @@ def read_features(path: Path) -> NDArray[Any]:
 def observe(table: Table, *, drop: bool) -> Observations:
     """Check a table; rows with values that are not finite are dropped or refused."""
     return Observations(
-        table.scores, table.features, ids=table.ids, name=table.name, invalid="drop" if drop else "refuse"
+        table.scores,
+        table.features,
+        ids=table.ids,
+        name=table.name,
+        feature_names=table.feature_names,
+        invalid="drop" if drop else "refuse",
     )

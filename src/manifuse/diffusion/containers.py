@@ -107,6 +107,15 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
         raise InputError(f"{what} cannot be read as an array ({sentence}); give an array or a table.") from None
 
 
+def columns_of(values: Any) -> tuple[str, ...] | None:
+    """Return the column names of a data frame; None of anything else, or if they are not all text."""
+    native = nw.from_native(values, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return None
+    names = tuple(native.collect_schema().names())
+    return names if all(isinstance(name, str) for name in names) else None
+
+
 def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
     """Read numbers as an array with the given number of dimensions; missing values become NaN.
 

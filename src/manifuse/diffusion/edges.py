@@ -37,10 +37,12 @@ class Edges:
     def of(cls, new: Observations, main: Observations, graph: FeatureGraph) -> Edges:
         """Find the nearest fitted rows of every later row; there are none if the graph has no edges.
 
+        The features of ``new`` are in the order of ``main``; see `Observations.arranged_like`.
+
         Raises
         ------
         InputError
-            If the later rows have other features than the fitted ones, or the fitted ones had none.
+            If the fitted rows had no features.
         """
         if graph.neighbours == 0:
             return cls(graph, np.empty((len(new), 0), dtype=np.intp), np.empty((len(new), 0)))
@@ -49,12 +51,7 @@ class Edges:
                 f"{main.name} was fitted on neighbours that were given, so {new.name} cannot be compared with it; "
                 "fit on features to apply to rows that come later."
             )
-        if new.table is None or new.table.shape[1] != main.table.shape[1]:
-            came = 0 if new.table is None else new.table.shape[1]
-            raise InputError(
-                f"{new.name} came with {came} features, but {main.name} was fitted with {main.table.shape[1]}; "
-                "give the same columns."
-            )
+        assert new.table is not None, "later rows were not compared with the fitted table"
         scaling = Scaling.of(main.table, standardised=graph.standardised is True, name=main.name)
         search = NearestNeighbors(n_neighbors=graph.neighbours, algorithm="brute").fit(scaling.apply(main.table))
         distances, indices = search.kneighbors(scaling.apply(new.table))

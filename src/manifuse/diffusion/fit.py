@@ -127,7 +127,7 @@ class Fit(Saved):
         Raises
         ------
         InputError
-            If the later rows have other features than the fitted ones, or the rounds do not fit into memory.
+            If the fitted rows had no features, or the rounds do not fit into memory.
         """
         edges = Edges.of(new, self.main, self.bridges.graph)
         *rounds, end = self.rounds

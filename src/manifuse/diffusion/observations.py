@@ -1,16 +1,19 @@
 """Observations: one predictor's scores on one set of rows. Every table is checked here."""
 
+import warnings
+from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import Origin, device_of, name_rows, to_floats, to_keys
+from manifuse.diffusion.containers import Origin, columns_of, device_of, name_rows, to_floats, to_keys
 from manifuse.diffusion.given import given_neighbours
-from manifuse.errors import InputError
+from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
-from manifuse.records import Saved, read
+from manifuse.records import Saved, read, write
 
 
 class Observations(Saved):
@@ -34,6 +37,9 @@ class Observations(Saved):
         ``kneighbors``. If rows have different numbers of neighbours, the smallest number is used for all rows.
     name : str
         Name of the table in results and messages.
+    feature_names : (d,) sequence of str, optional
+        Names of the features; by default the column names of a data frame. Rows that come later are matched by these
+        names. Features without names go by position.
     invalid : {"refuse", "drop"}
         What to do with rows that have a NaN or infinite score or feature.
 
@@ -46,6 +52,7 @@ class Observations(Saved):
     device : str or None
         The torch device of features or predictions that came as tensors outside of this machine's memory.
     keys : (n,) array of str
+    feature_names : tuple of str or None
     rows : (n,) array of int
         The positions of the rows in the input. They differ from 0 ... n - 1 if rows were dropped.
 
@@ -69,6 +76,7 @@ class Observations(Saved):
         ids: Any,
         neighbours: Any = None,
         name: str = "table",
+        feature_names: Sequence[str] | None = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
         if invalid not in ("refuse", "drop"):
@@ -85,6 +93,7 @@ class Observations(Saved):
                 raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
+        self.feature_names = _names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
         kept = _valid_rows(scores, table, name=name, drop=invalid == "drop")
         whole = len(kept) == len(scores)
         if neighbours is not None and not whole:
@@ -118,28 +127,102 @@ class Observations(Saved):
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
-        return {"name": self.name, "scores": self.scores, "table": self.table, "keys": self.keys}
+        return {
+            "name": self.name,
+            "scores": self.scores,
+            "table": self.table,
+            "keys": self.keys,
+            "feature_names": write(self.feature_names),
+        }
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saved.from_record`."""
-        if record.keys() != {"name", "scores", "table", "keys"}:
-            raise ValueError("a table should have name, scores, table and keys, and no more")
-        scores = read(FloatArray, record["scores"], "scores")
-        table = read(FloatArray | None, record["table"], "table")
+        if record.keys() != {"name", "scores", "table", "keys", "feature_names"}:
+            raise ValueError("a table should have name, scores, table, keys and feature_names, and no more")
         return cls(
-            scores, table, ids=read(NDArray[np.str_], record["keys"], "keys"), name=read(str, record["name"], "name")
+            read(FloatArray, record["scores"], "scores"),
+            read(FloatArray | None, record["table"], "table"),
+            ids=read(NDArray[np.str_], record["keys"], "keys"),
+            name=read(str, record["name"], "name"),
+            feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
         )
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
         assert self.neighbours is None, "neighbours name all rows"
         table = None if self.table is None else self.table[rows]
-        return Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name)
+        return Observations(
+            self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=self.feature_names
+        )
+
+    def arranged_like(self, fitted: "Observations") -> "Observations":
+        """Return the same rows with the features of a fitted table in its order, found by their names.
+
+        If one of the two tables has no names, features go by position.
+
+        Raises
+        ------
+        InputError
+            If features are missing, or there are more or fewer of them than in a table without names.
+
+        Warns
+        -----
+        ManifuseWarning
+            If there are features that the fitted table does not have. They are ignored.
+        """
+        if fitted.table is None:
+            return self
+        wanted, names = fitted.feature_names, self.feature_names
+        if self.table is None or wanted is None or names is None:
+            came, width = 0 if self.table is None else self.table.shape[1], fitted.table.shape[1]
+            if came != width:
+                raise InputError(
+                    f"{self.name} came with {came} features, but {fitted.name} was fitted with {width}; "
+                    "give the same columns."
+                )
+            return self
+        missing, further = [n for n in wanted if n not in names], [n for n in names if n not in wanted]
+        if missing:
+            raise InputError(
+                f"{self.name} lacks {_listed(missing)}, with which {fitted.name} was fitted; give the same columns."
+            )
+        if further:
+            warnings.warn(
+                f"{self.name} has {_listed(further)}, which {fitted.name} was fitted without; this is ignored.",
+                ManifuseWarning,
+                stacklevel=3,
+            )
+        if names == wanted:
+            return self
+        arranged = copy(self)
+        arranged.table = self.table[:, [names.index(name) for name in wanted]]
+        arranged.feature_names = wanted
+        return arranged
 
     def like_predictions(self, numbers: FloatArray) -> Any:
         """Return ``numbers`` (n,), one per kept row, in the library and dtype of the predictions that came."""
         return self._origin.restore(numbers, self.rows)
+
+
+def _names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:
+    """Names of the ``width`` features, given or those of a data frame; None if there are none."""
+    names = columns_of(features) if given is None and features is not None else given
+    if names is None:
+        return None
+    names = tuple(map(str, names))
+    if len(names) != width or len(set(names)) < width:
+        raise InputError(
+            f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
+            "give each feature a name of its own."
+        )
+    return names
+
+
+def _listed(names: list[str], *, most: int = 5) -> str:
+    """List features for a sentence, or the first few and how many more."""
+    shown, rest = ", ".join(map(repr, names[:most])), len(names) - most
+    return f"the feature{'s' if len(names) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
