@@ -24,7 +24,7 @@ from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refiner import Applied, Refiner, support_of_rows, typical_row_sums
+from manifuse.refiner import Applied, Refiner, place, support_of_rows, typical_row_sums
 from manifuse.wording import summary_of
 
 #: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
@@ -231,8 +231,9 @@ class Refinement(Saved):
         errors = None
         if self.accepted:
             later = self.refiner.refine(new)
-            scores = later.scores
-            support = support_of_rows(later.row_sums, self.typical, self.weights)
+            familiar = later.familiar
+            scores = familiar * later.scores + (1.0 - familiar) * place(new.scores, self.main.scores, self.scores)
+            support = familiar * support_of_rows(later.row_sums, self.typical, self.weights)
             if later.errors is not None and self.errors is not None:
                 errors = np.where(known, self.errors[rows], later.errors)
         refined = new.like_predictions(np.where(known, self.scores[rows], scores))

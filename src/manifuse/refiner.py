@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from manifuse.diffusion.familiarity import Familiarity
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
@@ -29,11 +31,14 @@ class Later:
         Pair evidence that arrives at each row.
     errors : (q,) array or None
         Standard errors; None if no label taught.
+    familiar : (q,) array
+        How near a row is to the fitted ones, in [0, 1]. At 0, ``scores`` say nothing.
     """
 
     scores: FloatArray
     row_sums: FloatArray
     errors: FloatArray | None
+    familiar: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +91,26 @@ class Refiner(Saved):
         units = self.fit.units
         if self.teaching is None or self.mixture is None:
             diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
-            return Later(units.from_sphere(diffused), row_sums, None)
+            return Later(units.from_sphere(diffused), row_sums, None, self._familiar(new))
         rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
         learned, variances = self.teaching.learn(rows, expected)
         diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
         values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
-        return Later(self.mixture.in_units(values, units), row_sums, self.mixture.errors(variances))
+        errors = self.mixture.errors(variances)
+        return Later(self.mixture.in_units(values, units), row_sums, errors, self._familiar(new))
+
+    @cached_property
+    def _familiarity(self) -> Familiarity | None:
+        """Where the fitted rows are, if their features are read."""
+        return Familiarity.of(self.fit.main) if self._reads_features else None
+
+    def _familiar(self, new: Observations) -> FloatArray:
+        """How near later rows are to the fitted ones; without features, whether a reference knows them."""
+        if self._familiarity is not None:
+            return self._familiarity.at(new)
+        lookups = self.fit.bridges.lookups.values()
+        known = [lookup.at(new.keys)[1] > 0 for lookup in lookups]
+        return np.any(known, axis=0).astype(np.float64) if known else np.ones(len(new))
 
     @property
     def _reads_features(self) -> bool:
@@ -144,3 +163,17 @@ def typical_row_sums(problem: Problem, transport: Transport) -> FloatArray:
     """Row sum of every reference's bridge at a typical pair, shape (m,)."""
     pairs = [reference.main_rows for reference in problem.references]
     return np.array([np.median(transport.row_sums[rows, number]) for number, rows in enumerate(pairs)])
+
+
+def place(own: FloatArray, fitted: FloatArray, refined: FloatArray) -> FloatArray:
+    """Refined scores of later rows (q,) of which only their own scores are known.
+
+    A row has the place among the refined scores (n,) that its own score has among the fitted ones (n,). Beyond their
+    ends it is as far away, in standard deviations.
+    """
+    levels, counts = np.unique(fitted, return_counts=True)
+    sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
+    places = sums / counts
+    ratio = float(np.std(refined)) / float(np.std(fitted))
+    beyond = own - np.clip(own, levels[0], levels[-1])
+    return np.asarray(np.interp(own, levels, places) + ratio * beyond)

@@ -75,6 +75,7 @@ def test_with_all_ids_common_new_rows_are_looked_up_in_the_references(method):
     np.testing.assert_array_equal(result.support_of(strangers), 0.0)
 
 
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
 def test_rows_far_from_everything_are_flagged():
     case = draw(0)
     result = mf.refine(case.main, case.references, rng=0)
@@ -160,6 +161,7 @@ def later(new, features, **others):
     return mf.Observations(new.scores, features, ids=new.keys, name="later", **others)
 
 
+@pytest.mark.filterwarnings("ignore:later differs from the fitted rows:manifuse.ManifuseWarning")
 def test_features_of_later_rows_are_found_by_their_names(named, tmp_path):
     result, new, frame = named
     expected = result.apply(later(new, frame))

@@ -27,7 +27,7 @@ def lead(result: Refinement, shift: Shift) -> list[str]:
         sentences.append(_moved(shift))
     # Without a reference that took part, there is no evidence from references to speak of.
     if result.accepted and result.weights.any():
-        sentences.append(_supported(shift))
+        sentences.append(_supported(shift, taught=result.errors is not None))
     return sentences
 
 
@@ -142,14 +142,17 @@ def _moved(shift: Shift) -> str:
     )
 
 
-def _supported(shift: Shift) -> str:
+def _supported(shift: Shift, *, taught: bool) -> str:
     little = shift.little_support
     if not little:
         return "Every row has some evidence from the references behind it."
     verb, them = ("has", "it") if little == 1 else ("have", "them")
+    advice = f"trust {them} no more than before"
+    if taught:
+        advice = f"your labels and features moved {them}, and the standard errors say how sure that is"
     return (
         f"{_many(little, 'row')} ({little / len(shift.keys):.1%}) {verb} hardly any evidence from the references "
-        f"behind {them} (support below {LITTLE}): do not trust {them} more than before."
+        f"behind {them} (support below {LITTLE}): {advice}."
     )
 
 

@@ -1,0 +1,106 @@
+"""Familiarity: how near rows that come later are to the fitted rows, and which of their columns are strange."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_distances_argmin_min
+
+from manifuse.backends.neighbours import Scaling
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import ManifuseWarning
+from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.columns import means_and_deviations
+
+#: So many fitted rows, at equal steps, stand for all.
+STANDING = 2000
+
+#: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another.
+FAMILIAR_SHARE = 0.99
+
+#: In the fitted rows, a normal column is 0.7 standard deviations away from its mean in the median. A column of later
+#: rows is strange from 1.5 on; with few rows, from more.
+STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
+
+#: Strange columns that a warning names.
+NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Familiarity:
+    """Where the fitted rows are, as later rows are compared with them.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        Standardises features.
+    standing : (s, d) array
+        Fitted rows that stand for all, standardised.
+    reach : float
+        Distance up to which a row is familiar; at twice the distance it is strange.
+    widest : (d,) array
+        Largest deviation of these rows in every column, in standard deviations.
+    """
+
+    scaling: Scaling
+    standing: FloatArray
+    reach: float
+    widest: FloatArray
+
+    @classmethod
+    def of(cls, main: Observations) -> Self | None:
+        """Measure the fitted rows; None if they have no features, or are all equal."""
+        table = main.table
+        if table is None or not means_and_deviations(table)[1].any():
+            return None
+        scaling = Scaling.of(table, standardised=True, name=main.name)
+        standing = scaling.apply(np.ascontiguousarray(table[thinned(len(table), STANDING)]))
+        distances = pairwise_distances(standing)
+        half_median = np.median(distances) / 2.0
+        np.fill_diagonal(distances, np.inf)
+        # Where most rows have a double, nearest distances are 0; then half of a usual distance is near.
+        reach = max(float(np.quantile(distances.min(axis=1), FAMILIAR_SHARE)), float(half_median))
+        return cls(scaling, standing, reach, np.abs(standing).max(axis=0))
+
+    def at(self, new: Observations) -> FloatArray:
+        """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
+
+        Parameters
+        ----------
+        new : Observations
+            With the features of the fitted rows, in their order.
+
+        Warns
+        -----
+        ManifuseWarning
+            If a column is far from the fitted rows.
+        """
+        assert new.table is not None, "features were not compared"
+        rows = self.scaling.apply(new.table)
+        strange = self._strange_columns(rows)
+        if len(strange):
+            warnings.warn(self._of_strange(new, rows, strange), ManifuseWarning, stacklevel=5)
+        nearest = pairwise_distances_argmin_min(rows, self.standing)[1]
+        return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
+
+    def _strange_columns(self, rows: FloatArray) -> IndexArray:
+        """Columns whose median deviation in the rows (q, d) is not one of the fitted rows."""
+        count = len(rows)
+        usual = np.full(rows.shape[1], STRANGE_DEVIATIONS + 3.0 / np.sqrt(count))
+        limits = usual if count >= FEWEST_ROWS else np.maximum(usual, 1.1 * self.widest)
+        return np.flatnonzero(np.median(np.abs(rows), axis=0) > limits)
+
+    def _of_strange(self, new: Observations, rows: FloatArray, strange: IndexArray) -> str:
+        """Say which columns are strange, the strangest first."""
+        deviations = np.median(np.abs(rows[:, strange]), axis=0)
+        order = strange[np.argsort(-deviations, kind="stable")]
+        names = [str(column) if new.feature_names is None else repr(new.feature_names[column]) for column in order]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return (
+            f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
+            f"{', '.join(names[:NAMED])}{more} of the features, by {deviations.max():,.1f} standard deviations in the "
+            "median; check the units. Rows far from all fitted ones keep the place that their own scores give them."
+        )

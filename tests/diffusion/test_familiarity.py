@@ -1,0 +1,123 @@
+"""Later rows that are unlike all fitted ones: nothing that was fitted says anything of them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.diffusion.familiarity import Familiarity
+from manifuse.refiner import place
+
+TUNED = mf.JointDiffusion(learning=False)
+
+
+def table(features, **others):
+    rows = len(features)
+    return mf.Observations(np.arange(rows) % 7, features, ids=[f"row {row}" for row in range(rows)], **others)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module", params=["taught", "tuned", "asked"])
+def result(case, request):
+    method = TUNED if request.param == "tuned" else mf.JointDiffusion(same_target=True)
+    found = mf.refine(case.main, case.references, None if request.param == "asked" else case.labels(), method, rng=0)
+    assert found.accepted
+    return found
+
+
+@pytest.mark.parametrize("far", [lambda table: table + 1e3, lambda table: table * 50.0 + 200.0])
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_rows_far_from_everything_have_the_place_of_their_own_scores(case, result, far):
+    keys = [f"later {row}" for row in range(len(case.main))]
+    applied = result.apply_in_full(remade(case.main, features=far(case.main.table), ids=keys))
+    np.testing.assert_array_equal(applied.support, 0.0)
+    np.testing.assert_allclose(np.sort(applied.predictions), np.sort(result.scores))
+    order = np.argsort(case.main.scores)
+    assert (np.diff(applied.predictions[order]) >= 0).all()
+
+
+def test_rows_like_the_fitted_ones_are_familiar(rng):
+    features = rng.standard_normal((900, 12))
+    familiar = Familiarity.of(table(features[:600])).at(table(features[600:]))
+    assert (familiar == 1).mean() > 0.95
+    assert familiar.min() > 0.5
+
+
+def test_a_row_half_way_out_counts_half():
+    found = Familiarity.of(table(np.linspace(0.0, 1.0, 101)[:, None]))
+    out = 1.0 + 1.5 * found.reach * found.scaling.deviations[0]
+    assert found.at(table(np.array([[0.5], [out]]))) == pytest.approx([1.0, 0.5])
+
+
+def test_where_most_rows_have_doubles_near_rows_are_familiar(rng):
+    features = np.repeat(rng.standard_normal((20, 3)), 10, axis=0)
+    assert Familiarity.of(table(features)).at(table(features[::10] + 0.1)).min() == 1.0
+
+
+def test_without_features_that_vary_nothing_is_compared(case):
+    assert Familiarity.of(remade(case.main, features=None)) is None
+    assert Familiarity.of(remade(case.main, features=np.ones((len(case.main), 2)))) is None
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (
+            lambda frame: frame.assign(b=frame["b"] * 100),
+            r"later differs .* in column 'b' of the features, by 6\d\.\d",
+        ),
+        (lambda frame: frame + 2 * frame.std(), "in columns '.', '.', '.', '.' of the features"),
+        (lambda frame: frame.assign(d=frame["d"] + 5.0).to_numpy(), "in column 3 of the features"),
+        (lambda frame: frame.assign(c=frame["c"] + 30.0)[:2], r"in column 'c' of the features, by \d\d\.\d"),
+    ],
+    ids=["other units", "shifted", "without names", "two rows"],
+)
+def test_strange_columns_are_named(rng, change, says):
+    frame = pd.DataFrame(rng.standard_normal((900, 4)), columns=list("abcd"))
+    later = table(change(frame[400:]), name="later")
+    with pytest.warns(mf.ManifuseWarning, match=says) as caught:
+        Familiarity.of(table(frame[:400])).at(later)
+    assert len(caught) == 1
+
+
+def test_usual_rows_are_not_called_strange(rng):
+    """Also single rows, and rare values of a column of zeros and ones."""
+    features = np.column_stack([rng.standard_normal((600, 3)), rng.random(600) < 0.02, rng.lognormal(size=600)])
+    fitted = Familiarity.of(table(features[:400]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in (1, 2, 5, 20, 100):
+            for first in range(400, 600 - size, 3):
+                fitted.at(table(features[first : first + size]))
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_a_row_that_no_reference_knows_keeps_its_place_without_features():
+    case = draw(6, features=False, rows=200)
+    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(same_target=True), rng=0)
+    strangers = remade(case.main, ids=[f"stranger {row}" for row in range(200)])
+    np.testing.assert_allclose(np.sort(result.apply(strangers)), np.sort(result.scores))
+
+
+def test_the_place_of_a_score_is_that_of_its_rank(rng):
+    fitted = rng.standard_normal(50)
+    refined = rng.permutation(np.exp(fitted))
+    np.testing.assert_allclose(place(fitted, fitted, refined), np.exp(fitted))
+    assert place(np.array([np.median(fitted)]), fitted, 3.0 * fitted + 1.0)[0] == pytest.approx(
+        3 * np.median(fitted) + 1
+    )
+    # Beyond the ends, a score is as many standard deviations away.
+    beyond = place(np.array([fitted.max() + 2.0, fitted.min() - 1.0]), fitted, 3.0 * fitted + 1.0)
+    np.testing.assert_allclose(beyond, [3 * fitted.max() + 7.0, 3 * fitted.min() - 2.0])
+
+
+def test_equal_scores_have_one_place():
+    fitted, refined = np.array([1.0, 1.0, 2.0, 2.0]), np.array([0.4, 0.1, 0.3, 0.2])
+    np.testing.assert_allclose(place(np.array([1.0, 2.0]), fitted, refined), [0.15, 0.35])
