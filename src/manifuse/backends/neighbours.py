@@ -50,8 +50,8 @@ class Scaling:
     means, deviations : (d,) array
         Of the columns; the deviation of a constant column is 0.
     divisors : (d,) array
-        Standard deviations, or ones. A constant column that is standardised has an infinite divisor and so counts
-        nothing.
+        Standard deviations, or one number for all columns: the power of two below the largest of them, so that squares
+        stay in range. A constant column that is standardised has an infinite divisor and so counts nothing.
     standardised : bool
     """
 
@@ -78,7 +78,9 @@ class Scaling:
                 f"All feature rows of {name} are equal, so they do not tell which rows are alike; "
                 "give other features, or leave features out if all ids are common."
             )
-        divisors = np.where(deviations > 0, deviations, np.inf) if standardised else np.ones(len(means))
+        divisors = np.where(deviations > 0, deviations, np.inf)
+        if not standardised:
+            divisors = np.full(len(means), np.exp2(np.floor(np.log2(deviations.max()))))
         return cls(means, deviations, divisors, standardised)
 
     def apply(self, features: FloatArray) -> FloatArray:

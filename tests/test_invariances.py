@@ -1,0 +1,75 @@
+"""What must not change a result: units, and the order of rows, columns and references. A wrong answer would show here."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import manifuse as mf
+from tests.problems import draw, remade
+
+TELL = mf.JointDiffusion(same_target=True)
+METHODS = {"taught": TELL, "tuned": mf.JointDiffusion(learning=False)}
+
+#: Powers of two by which finite numbers stay finite, though their squares do not.
+EXPONENTS = st.integers(-960, 1000)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0, rows=70, pairs=30, references=2)
+
+
+def refined(case, main=None, references=None, *, labelled, method):
+    labels = case.labels() if labelled else None
+    return mf.refine(main or case.main, references or case.references, labels, METHODS[method], rng=0)
+
+
+@pytest.fixture(scope="module")
+def plain(case):
+    found = {(m, flag): refined(case, labelled=flag, method=m) for m in METHODS for flag in (True, False)}
+    assert all(each.accepted for each in found.values())
+    return found
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(EXPONENTS, EXPONENTS, EXPONENTS, st.sampled_from(list(METHODS)), st.booleans())
+def test_powers_of_two_change_no_bit(case, plain, of_main, of_reference, of_scores, method, labelled):
+    """Of features of the main table, of features of a reference, and of its scores."""
+    main = remade(case.main, features=np.ldexp(case.main.table, of_main))
+    first, *others = case.references
+    first = remade(first, predictions=np.ldexp(first.scores, of_scores), features=np.ldexp(first.table, of_reference))
+    found = refined(case, main, [first, *others], labelled=labelled, method=method)
+    np.testing.assert_array_equal(found.scores, plain[method, labelled].scores)
+    np.testing.assert_array_equal(found.support, plain[method, labelled].support)
+    later = remade(main, ids=[f"later {row}" for row in range(len(main))])
+    assert np.isfinite(found.apply(later)).all()
+
+
+@pytest.mark.parametrize("exponent", [-960, -500, 500, 960])
+@pytest.mark.parametrize("method", METHODS)
+def test_powers_of_two_of_the_main_scores_come_back(case, plain, exponent, method):
+    main = remade(case.main, predictions=np.ldexp(case.main.scores, exponent))
+    found = refined(case, main, labelled=True, method=method)
+    np.testing.assert_array_equal(np.ldexp(found.scores, -exponent), plain[method, True].scores)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_rows_columns_and_references_changes_nothing(case, plain, rng, method, labelled):
+    names = [f"x{column}" for column in range(case.main.table.shape[1])]
+    rows, columns = rng.permutation(len(case.main)), rng.permutation(len(names))
+    frame = pd.DataFrame(case.main.table, columns=names)
+
+    def shuffled(table, rows, columns):
+        frame = pd.DataFrame(table.table[rows][:, columns], columns=np.array(names)[columns])
+        return remade(table, predictions=table.scores[rows], features=frame, ids=table.keys[rows])
+
+    main = shuffled(case.main, rows, columns)
+    references = [shuffled(each, rng.permutation(len(each)), columns) for each in reversed(case.references)]
+    before, after = plain[method, labelled], refined(case, main, references, labelled=labelled, method=method)
+    np.testing.assert_allclose(after.scores, before.scores[rows], atol=1e-4 * before.scores.std())
+    assert [entry.name for entry in after.relevance] == [entry.name for entry in reversed(before.relevance)]
+    later = mf.Observations(case.main.scores, frame + 0.01, ids=[f"later {row}" for row in range(len(frame))])
+    np.testing.assert_allclose(after.apply(later), before.apply(later), atol=1e-4 * before.scores.std())
