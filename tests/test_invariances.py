@@ -1,4 +1,4 @@
-"""What must not change a result: units, and the order of rows, columns and references. A wrong answer would show here."""
+"""What must not change a result: units, and the order of rows, columns and references."""
 
 import numpy as np
 import pandas as pd
