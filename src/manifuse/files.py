@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,8 +18,16 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
 
+#: Fills the file that it is given.
+Writer = Callable[[Path], object]
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+
+def bytes_writer(content: bytes) -> Writer:
+    """Return what writes these bytes."""
+    return lambda path: path.write_bytes(content)
+
+
+def write_whole(path: Path, write: Writer) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
 
     Raises
@@ -29,10 +38,11 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     write_together({path: write})
 
 
-def write_together(writes: Mapping[Path, Callable[[Path], object]]) -> None:
+def write_together(writes: Mapping[Path, Writer]) -> None:
     """Let functions fill temporary files beside their paths; when all are complete, rename them to the paths.
 
-    A link stays a link, and the file that it names is replaced. A new file takes over the permissions of the old one.
+    Either all files are written, or none: if the last cannot be renamed, the others get their old content back. A link
+    stays a link, and the file that it names is replaced. A new file takes over the permissions of the old one.
 
     Parameters
     ----------
@@ -45,6 +55,7 @@ def write_together(writes: Mapping[Path, Callable[[Path], object]]) -> None:
         If the system refuses.
     """
     filled: list[tuple[Path, Path, Path]] = []
+    replaced: list[tuple[Path, Path | None]] = []
     path = None
     try:
         for path, write in writes.items():
@@ -57,13 +68,16 @@ def write_together(writes: Mapping[Path, Callable[[Path], object]]) -> None:
                 temporary.chmod(_permissions(target))
                 # Without this, a loss of power may leave an empty file under a known name.
                 os.fsync(file.fileno())
-        for path, temporary, target in filled:  # noqa: B007
+        for path, temporary, target in filled:
+            # The last file needs no way back.
+            old = None if path is filled[-1][0] else _second_name(target, temporary)
+            replaced.append((target, old))
             temporary.replace(target)
+        replaced.clear()
     except OSError as error:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
     finally:
-        for _, temporary, _ in filled:
-            temporary.unlink(missing_ok=True)
+        _put_back(replaced, [temporary for _, temporary, _ in filled])
 
 
 def check_writable(path: Path) -> None:
@@ -72,12 +86,19 @@ def check_writable(path: Path) -> None:
     Raises
     ------
     InputError
-        If its folder does not exist, it is a folder itself, or its name is not valid UTF-8.
+        If its folder does not exist or takes no file, it is no regular file, or its name is not valid UTF-8.
     """
     check_name(path)
     check_folder_of(path)
     if os.path.isdir(path):
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"{path} is no regular file, and would be replaced by one; write elsewhere.")
+    try:
+        with NamedTemporaryFile(dir=Path(os.path.realpath(path)).parent, prefix=f".{path.stem}-"):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
 def check_folder_of(path: Path) -> None:
@@ -184,6 +205,30 @@ def shorten(said: object, *, most: int = 160) -> str:
     said = said.strerror or said if isinstance(said, OSError) else said
     line = str(said).strip().partition("\n")[0].rstrip(".")
     return line if len(line) <= most else f"{line[:most]}..."
+
+
+def _second_name(target: Path, temporary: Path) -> Path | None:
+    """Give a file a second name, under which its content stays when it is replaced; None if it is not there."""
+    if not target.exists():
+        return None
+    second = temporary.with_name(f"{temporary.name}.old")
+    try:
+        second.hardlink_to(target)
+    except OSError:  # Some file systems have no hard links.
+        shutil.copy2(target, second)
+    return second
+
+
+def _put_back(replaced: list[tuple[Path, Path | None]], temporaries: list[Path]) -> None:
+    """Undo what was replaced, and remove what is left of the writing."""
+    for (target, old), temporary in zip(replaced, temporaries, strict=False):
+        if old is not None:
+            old.replace(target)
+        elif not temporary.exists():
+            target.unlink(missing_ok=True)
+    for temporary in temporaries:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(f"{temporary.name}.old").unlink(missing_ok=True)
 
 
 def _permissions(path: Path) -> int:

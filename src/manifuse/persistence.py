@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
-from manifuse.files import check_writable, read_archive, write_whole
+from manifuse.files import Writer, check_writable, read_archive, write_whole
 from manifuse.records import flatten, unflatten
 from manifuse.refinement import Refinement
 
@@ -53,6 +53,11 @@ def save(result: Refinement, path: Path | str) -> None:
     demand(Refinement, result)
     path = Path(path)
     check_model(path)
+    write_whole(path, model_writer(result))
+
+
+def model_writer(result: Refinement) -> Writer:
+    """Return what writes a refinement to a file; see `save`."""
     arrays: dict[str, NDArray[Any]] = {}
     plain = {"format": FORMAT, "refinement": flatten(result.to_record(), arrays, "refinement")}
     content = {"plain": np.frombuffer(json.dumps(plain, allow_nan=False).encode(), dtype=np.uint8), **arrays}
@@ -61,7 +66,7 @@ def save(result: Refinement, path: Path | str) -> None:
         with temporary.open("wb") as file:
             np.savez(file, **content)  # type: ignore[arg-type]
 
-    write_whole(path, write)
+    return write
 
 
 def check_model(path: Path) -> None:

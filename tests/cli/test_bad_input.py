@@ -526,6 +526,36 @@ def test_what_is_written_together_is_there_whole_or_not_at_all(folder):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_if_the_last_file_cannot_get_its_name_the_others_get_theirs_back(folder, monkeypatch, links):
+    from manifuse.files import write_together
+
+    (folder / "old.csv").write_text("old")
+    (folder / "last.csv").write_text("last")
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    replace = Path.replace
+
+    def refuse(path, to):
+        if path.suffix == ".csv" and to.name == "last.csv":
+            raise PermissionError(1, "Operation not permitted")
+        return replace(path, to)
+
+    def no_links(path, to):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", no_links)
+    names = ("old.csv", "new.csv", "last.csv")
+    with pytest.raises(app.InputError, match=r"last\.csv cannot be written \(Operation not permitted\)"):
+        write_together({folder / name: lambda path: path.write_text("whole") for name in names})
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+    monkeypatch.undo()
+    write_together({folder / name: lambda path: path.write_text("whole") for name in names})
+    assert {path.name for path in folder.iterdir()} == {*before, "new.csv"}
+    assert {(folder / name).read_text() for name in names} == {"whole"}
+
+
 def test_a_link_stays_one_and_rights_stay_as_they_were(folder):
     from manifuse.files import write_whole
 

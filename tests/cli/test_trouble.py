@@ -17,6 +17,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app
+from manifuse.cli import output as output_module
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
 
@@ -184,6 +185,22 @@ def test_a_full_disk_leaves_no_part_of_a_table(ending, folder, monkeypatch, caps
     expect("a full disk", answer)
     assert "(None)" not in answer[1]
     assert names(folder) == before
+
+
+def test_all_outputs_of_a_run_appear_or_none(folder, monkeypatch, capsys):
+    """The table is written last; if it cannot be, there is no saved model, page or record either."""
+    before = names(folder)
+    monkeypatch.setattr(output_module, "table_bytes", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    status, said = refine(monkeypatch, capsys, "--save", "model.npz", "--report", "page.html")
+    assert (status, "out.csv cannot be written (No space left" in said) == (2, True)
+    assert names(folder) == before
+
+
+def test_what_is_no_regular_file_is_not_replaced_by_one(folder, monkeypatch, capsys):
+    os.mkfifo(folder / "pipe.csv")
+    status, said = refine(monkeypatch, capsys, out="pipe.csv")
+    assert (status, "pipe.csv is no regular file" in said) == (2, True)
+    assert (folder / "pipe.csv").is_fifo()
 
 
 def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from manifuse.cli.formats import FORMATS
 from manifuse.errors import InputError, require
-from manifuse.files import shorten, write_together
+from manifuse.files import Writer, shorten, write_together
 
 #: Endings under which tables are written; tables with each of them can be read as well.
 WRITTEN = (*FORMATS, ".npz")
@@ -36,10 +35,10 @@ def refined_columns(
     return columns if errors is None else {**columns, "error": errors}
 
 
-def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, str] | None = None) -> None:
-    """Write a table, and texts beside it; either all of these files are written, or none."""
-    texts = {other: partial(Path.write_bytes, data=text.encode()) for other, text in (beside or {}).items()}
-    write_together({**texts, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, Writer] | None = None) -> None:
+    """Write a table, and other files beside it; either all of these files are written, or none."""
+    others = dict(beside or {})
+    write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
 
 
 def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | memoryview:

@@ -26,10 +26,10 @@ from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
-from manifuse.files import shorten
-from manifuse.persistence import check_model, save
+from manifuse.files import Writer, bytes_writer, shorten
+from manifuse.persistence import check_model, model_writer
 from manifuse.refinement import Refinement
-from manifuse.report.markup import write_page
+from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run import refine
 
@@ -56,16 +56,16 @@ def run_refine(options: RefineOptions) -> Refinement:
     ids, main, references, labels = read_problem(options)
     backend = backend_named(options.backend, options.cache)
     result = refine(main, references, labels, method, options.seed, backend=backend)
-    # The page is made before anything is written: if it fails, no file is left behind.
-    seconds = time.perf_counter() - start
-    page = "" if options.report is None else page_of(result, references=references, seconds=seconds)
+    beside: dict[Path, Writer] = {}
     if options.save is not None:
-        save(result, options.save)
+        beside[options.save] = model_writer(result)
     if options.report is not None:
-        write_page(options.report, page)
+        page = page_of(result, references=references, seconds=time.perf_counter() - start)
+        beside[options.report] = page_writer(page)
+    if options.record is not None:
+        beside[options.record] = bytes_writer(config_text(options, method).encode())
     columns = refined_columns(ids, main.scores, result.predictions, result.support, result.errors)
-    record = {} if options.record is None else {options.record: config_text(options, method)}
-    write_table(options.out, columns, record)
+    write_table(options.out, columns, beside)
     return result
 
 

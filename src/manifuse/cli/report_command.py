@@ -9,8 +9,8 @@ from rich.progress import Progress
 
 from manifuse.cli.console import people, say
 from manifuse.errors import InputError
-from manifuse.files import check_folder_of, check_writable
-from manifuse.report.markup import check_page, write_bytes, write_page
+from manifuse.files import bytes_writer, check_folder_of, check_writable, write_together
+from manifuse.report.markup import check_page, page_writer
 from manifuse.study.datasets.synthetic import TASKS
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.plan import deviations_of
@@ -71,14 +71,15 @@ def write_report(
         work = progress.add_task("toy figure", total=TASKS)
         figures = draw_figures(summaries, chosen, tick=lambda: progress.advance(work))
     deviations = deviations_of(summaries, data)
-    write_page(out, results_page("results.html", summaries, findings, deviations, chosen, figures))
+    page = results_page("results.html", summaries, findings, deviations, chosen, figures)
+    writes = {out: page_writer(page)}
     if rows is not None:
-        write_bytes(rows, rows_csv([row.flat() for row in read]))
+        writes[rows] = bytes_writer(rows_csv([row.flat() for row in read]))
     if files is not None:
         try:
             files.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"{files} cannot be made a folder ({error.strerror}); give another.") from None
-        for name, content in results_files(summaries, figures).items():
-            write_bytes(files / name, content)
+        writes |= {files / name: bytes_writer(each) for name, each in results_files(summaries, figures).items()}
+    write_together(writes)
     say(f"The report is {out}.")

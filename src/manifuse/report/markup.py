@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from manifuse.errors import require
-from manifuse.files import check_writable, write_whole
+from manifuse.files import Writer, bytes_writer, check_writable, write_whole
 from manifuse.report.drawing import as_svg
 from manifuse.report.grid import as_markdown
 
@@ -60,14 +60,10 @@ def check_page(path: Path) -> None:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page completely or not at all."""
+    write_whole(path, page_writer(page))
+
+
+def page_writer(page: str) -> Writer:
+    """Return what writes a page."""
     # A file name that is not text can hold half of a surrogate pair, which no encoding has.
-    write_bytes(path, page.encode(errors="replace"))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all."""
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    write_whole(path, write)
+    return bytes_writer(page.encode(errors="replace"))
