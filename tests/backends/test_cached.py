@@ -70,6 +70,21 @@ def test_a_damaged_file_warns_and_the_search_is_done_again(features, tmp_path, c
     np.testing.assert_array_equal(search(backend, features).indices, before.indices)
 
 
+@pytest.mark.parametrize("changed", ["indices", "distances", "recall"])
+def test_a_file_that_was_edited_is_not_used(features, tmp_path, changed):
+    backend = mf.Cached(mf.Host(), tmp_path)
+    before = search(backend, features)
+    (path,) = tmp_path.iterdir()
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays[changed] = arrays[changed][::-1].copy() if arrays[changed].ndim else np.array(0.97)
+    np.savez(path, **arrays)
+    with pytest.warns(mf.ManifuseWarning, match="changed after it was written.* the search is done again"):
+        after = search(backend, features)
+    np.testing.assert_array_equal(after.indices, before.indices)
+    np.testing.assert_array_equal(after.distances, before.distances)
+
+
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(mf.InputError, match="cannot be used"):

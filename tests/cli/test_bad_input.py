@@ -151,7 +151,7 @@ CASES = {
     "an output folder missing": ({}, ["--out", "nowhere/out.csv"], "The folder nowhere is not there"),
     "a report of another kind": ({}, ["--report", "page.pdf"], "ends in '.pdf', but reports end in .html"),
     "a report folder missing": ({}, ["--report", "nowhere/page.html"], "The folder nowhere is not there"),
-    "references of one name": ({}, ["--reference", "reference.csv"], "a name of its own"),
+    "a reference given twice": ({}, ["--reference", "reference.csv"], "was given twice"),
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no 'main' (it has: a, b)"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),
     "a row paired twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r51\n")}, ["--pairs", "p.csv"], "twice"),
@@ -554,6 +554,21 @@ def test_if_the_last_file_cannot_get_its_name_the_others_get_theirs_back(folder,
     write_together({folder / name: lambda path: path.write_text("whole") for name in names})
     assert {path.name for path in folder.iterdir()} == {*before, "new.csv"}
     assert {(folder / name).read_text() for name in names} == {"whole"}
+
+
+def test_a_file_given_twice_is_refused(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    (folder / "copy.csv").write_bytes((folder / "reference.csv").read_bytes())
+    for other, says in {"./reference.csv": "was given twice", "copy.csv": "have the same scores of the same"}.items():
+        monkeypatch.setattr(
+            "sys.argv",
+            ["manifuse", "refine", "main.csv", "--reference", "reference.csv", "--reference", other, "--out", "o.csv"],
+        )
+        with pytest.raises(SystemExit) as left:
+            app.main()
+        assert left.value.code == 2
+        assert says in " ".join(capsys.readouterr().err.split())
+        assert not (folder / "o.csv").exists()
 
 
 def test_a_link_stays_one_and_rights_stay_as_they_were(folder):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend, FeatureGraph
 from manifuse.backends.neighbours import Neighbours, Query, warn_of_recall
@@ -16,7 +18,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import blocks_of
 
 #: The version of the files' layout. Files of another layout are not used.
-FORMAT = 1
+FORMAT = 2
 
 
 class Cached(Backend):
@@ -104,7 +106,9 @@ def _write(path: Path, found: Neighbours) -> None:
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
-            np.savez(file, indices=found.indices.astype(short), distances=found.distances, recall=found.recall)
+            indices = found.indices.astype(short)
+            digest = _digest(indices, found.distances, found.recall)
+            np.savez(file, indices=indices, distances=found.distances, recall=found.recall, digest=digest)
 
     write_whole(path, write)
 
@@ -118,7 +122,17 @@ def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
         fits = is_table and len(indices) == rows and indices.dtype.kind == "i"
         if not fits or not 0 <= indices.min() <= indices.max() < rows or not np.all(np.isfinite(distances)):
             raise ValueError("its parts do not fit together")
+        if arrays["digest"].tobytes() != _digest(indices, distances, recall).tobytes():
+            raise ValueError("it was changed after it was written")
     except (InputError, KeyError, ValueError, TypeError) as error:
         warnings.warn(f"{path} cannot be used ({error}); the search is done again.", ManifuseWarning, stacklevel=5)
         return None
     return Neighbours(indices.astype(np.intp), distances, recall, standardised)
+
+
+def _digest(indices: NDArray[Any], distances: FloatArray, recall: float) -> NDArray[np.uint8]:
+    """Digest of a search, by which a file that was changed is known."""
+    digest = hashlib.blake2b(repr(recall).encode(), digest_size=16)
+    for array in (indices, distances):
+        digest.update(np.ascontiguousarray(array).data)
+    return np.frombuffer(digest.digest(), dtype=np.uint8)

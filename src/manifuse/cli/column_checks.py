@@ -21,6 +21,8 @@ TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
 #: Formats of dates in text (ISO 8601), and how many units of time make a day.
 DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
+#: Characters that a terminal obeys or hides.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 
@@ -113,18 +115,19 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
 
 
 def demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
-    """Refuse ids that look like other ids without being equal to them: empty, with outer blanks, or with NUL.
+    """Refuse ids that look like others without being equal to them: empty, with outer blanks or control characters.
 
     Raises
     ------
     InputError
         If there is such an id; the message shows it.
     """
-    strange = next((i for i in ids.tolist() if isinstance(i, str) and (not i or i != i.strip() or "\0" in i)), None)
+    texts = (i for i in ids.tolist() if isinstance(i, str))
+    strange = next((i for i in texts if not i or i != i.strip() or CONTROL.search(i)), None)
     if strange is not None:
         raise InputError(
             f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
-            "blanks, or contain a NUL character; correct it."
+            "blanks, or contain control characters; correct it."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from manifuse.cli.column_checks import demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.formats import read_columns
 from manifuse.cli.output import check_output, refined_columns, write_table
-from manifuse.cli.paths import check_paths
+from manifuse.cli.paths import check_paths, files_in
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.cli.score_tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
@@ -106,9 +107,13 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
     references : list of Observations
     labels : RankLabels or None
     """
+    files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in options.reference]
+    twice = next((given for given, file in zip(options.reference, files, strict=True) if files.count(file) > 1), None)
+    if twice is not None:
+        raise InputError(f"The reference {twice} was given twice, and would count twice; give it once.")
     table = read_table(options.main, features=options.features)
     others = [read_table(reference, features=options.features) for reference in options.reference]
-    if len({other.name for other in others}) < len(set(options.reference)):
+    if len({other.name for other in others}) < len(others):
         # Files with the same name in several folders are named by their paths.
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
     if options.pairs is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -132,8 +133,8 @@ class Problem:
         Raises
         ------
         InputError
-            If the main predictor is constant, there is no reference, names repeat, or a reference cannot
-            be paired.
+            If the main predictor is constant, there is no reference, names repeat, a reference was given twice, or
+            one cannot be paired.
         """
         if needed and not references:
             raise InputError(
@@ -150,6 +151,7 @@ class Problem:
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
+        _demand_different(references)
         units = Units.of(main.scores)
         if not 0 < units.scale < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
@@ -181,6 +183,23 @@ class Problem:
         main = self.main.take(rows)
         references = tuple(reference.sample(main, size, rng) for reference in self.references)
         return Problem(main, references, unit(self.start[rows]), Units.of(main.scores))
+
+
+def _demand_different(references: Sequence[Observations]) -> None:
+    """Refuse a reference that was given twice, because it would count twice."""
+    known: dict[bytes, Observations] = {}
+    for table in references:
+        # Two tables of the same rows in another order have the same sorted scores.
+        digest = hashlib.blake2b(np.sort(table.scores).tobytes()).digest()
+        twin = known.setdefault(digest, table)
+        if twin is table or np.ptp(table.scores) == 0:
+            continue
+        rows, found = locate(table.keys, twin.keys)
+        if found.all() and np.array_equal(twin.scores[rows], table.scores):
+            raise InputError(
+                f"{twin.name} and {table.name} have the same scores of the same rows, so one reference would count "
+                "twice; give it once."
+            )
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
