@@ -445,6 +445,15 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
             "needs values",
         ),
         (
+            lambda c: mf.refine(
+                c.main,
+                c.references,
+                mf.RankLabels(["m1", "m2", "m3"], [1e308, -1e308, 0.0]),
+                mf.JointDiffusion(task="regression"),
+            ),
+            "labels leave the range of numbers",
+        ),
+        (
             lambda c: mf.refine(c.main, c.references, method=mf.JointDiffusion(step_size=(0.1, 1.0))),
             "only labels choose among",
         ),

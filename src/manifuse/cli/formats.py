@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,8 @@ class ColumnFile:
     types : mapping
         The polars types of the columns, by their names.
     rows : int
-    frame_of : callable
-        Returns a data frame with the columns of these names.
+    read : callable
+        Returns the columns of these names as a list of polars series.
     is_read : bool
         Whether all columns are in memory.
     """
@@ -59,7 +60,7 @@ class ColumnFile:
     path: Path
     types: Mapping[str, Any]
     rows: int
-    frame_of: Callable[[Sequence[str]], Any]
+    read: Callable[[Sequence[str]], list[Any]]
     is_read: bool
 
     def take(self, names: Sequence[str]) -> Columns:
@@ -102,10 +103,11 @@ class ColumnFile:
         return matrix
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        frame = self.frame_of(names)
-        if frame.height != self.rows:
-            raise ValueError(f"{frame.height} rows came where the file promised {self.rows}")
-        return ((name, plain_column(frame.drop_in_place(name))) for name in names)
+        columns = self.read(names)[::-1]
+        if columns and len(columns[0]) != self.rows:
+            raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
+        # A column that was taken leaves the list, and memory.
+        return ((name, plain_column(columns.pop())) for name in names)
 
     def _demand_memory(self, bytes_of_row: float) -> None:
         if not self.is_read:
@@ -144,11 +146,13 @@ def _by_column(path: Path, form: str, polars: ModuleType) -> ColumnFile:
     # By position, because polars takes names such as ^x$ for patterns.
     positions = {name: position for position, name in enumerate(types)}
 
-    def frame_of(names: Sequence[str]) -> Any:
+    def read(names: Sequence[str]) -> list[Any]:
         chosen = [positions[name] for name in names]
-        return _opened(path, lambda file: getattr(polars, f"read_{form}")(file, columns=chosen))
+        frame = _opened(path, lambda file: getattr(polars, f"read_{form}")(file, columns=chosen))
+        columns = {column.name: column for column in frame.get_columns()}
+        return [columns[name] for name in names]
 
-    return ColumnFile(path, types, rows, frame_of, is_read=False)
+    return ColumnFile(path, types, rows, read, is_read=False)
 
 
 def _whole(path: Path, form: str, polars: ModuleType) -> ColumnFile:
@@ -159,7 +163,10 @@ def _whole(path: Path, form: str, polars: ModuleType) -> ColumnFile:
         frame = _opened(path, lambda file: polars.read_csv(file, schema_overrides=text, infer_schema_length=None))
     else:
         frame = _opened(path, lambda file: polars.read_ndjson(file, infer_schema_length=None))
-    return ColumnFile(path, frame.schema, frame.height, lambda _: frame, is_read=True)
+    columns = {column.name: column for column in frame.get_columns()}
+    return ColumnFile(
+        path, frame.schema, frame.height, lambda names: [columns.pop(name) for name in names], is_read=True
+    )
 
 
 def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
@@ -190,6 +197,7 @@ def _check_header(path: Path) -> None:
         raise InputError(
             f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
         )
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    counts = Counter(names)
+    repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:
         raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")

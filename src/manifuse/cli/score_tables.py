@@ -97,7 +97,8 @@ def _from_columns(path: Path, pattern: str | None, fitted: Sequence[str] | None,
     if pattern is not None and not bare:
         names = choose_columns(path, names, pattern)
     if fitted is not None and set(fitted) < set(names):
-        further = [name for name in names if name not in fitted]
+        wanted = set(fitted)
+        further = [name for name in names if name not in wanted]
         names = list(fitted)
         warnings.warn(
             f"{path} has columns that the refinement was fitted without ({shorten(', '.join(further))}); "

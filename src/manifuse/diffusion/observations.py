@@ -182,7 +182,9 @@ class Observations(Saved):
                     "give the same columns."
                 )
             return self
-        missing, further = [n for n in wanted if n not in names], [n for n in names if n not in wanted]
+        places = {name: place for place, name in enumerate(names)}
+        missing, known = [name for name in wanted if name not in places], set(wanted)
+        further = [name for name in names if name not in known]
         if missing:
             raise InputError(
                 f"{self.name} lacks {_listed(missing)}, with which {fitted.name} was fitted; give the same columns."
@@ -196,7 +198,7 @@ class Observations(Saved):
         if names == wanted:
             return self
         arranged = copy(self)
-        arranged.table = self.table[:, [names.index(name) for name in wanted]]
+        arranged.table = self.table[:, [places[name] for name in wanted]]
         arranged.feature_names = wanted
         return arranged
 

@@ -243,7 +243,7 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     Raises
     ------
     InputError
-        If the main table lacks a label's id, or ordered pairs come for a regression.
+        If the main table lacks a label's id, or a regression has ordered pairs or too large values as labels.
     """
     demand(RankLabels, labels)
     rows, known = locate(labels.keys, main.keys)
@@ -257,4 +257,9 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
         return PairedRanking(rows, labels.better, labels.worse)
-    return SquaredError(rows, labels.grades) if regression else GradedRanking(rows, labels.grades)
+    if not regression:
+        return GradedRanking(rows, labels.grades)
+    # Errors are differences of targets and scores, and are squared.
+    if not np.abs(labels.grades).max() < np.sqrt(np.finfo(np.float64).max / 8.0 / len(labels.grades)):
+        raise InputError("The labels leave the range of numbers when squared; give them in other units.")
+    return SquaredError(rows, labels.grades)
