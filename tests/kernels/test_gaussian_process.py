@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 from scipy.stats import multivariate_normal, norm
 
+import manifuse.kernels.gaussian_process as module
 from manifuse.kernels.gaussian_process import (
     NOISE_PRIOR,
     PART_PRIOR,
@@ -85,3 +87,21 @@ def test_a_part_that_explains_nothing_gets_a_small_variance(rng):
     first, second, noise = fit_variances(parts, np.zeros((150, 150)), targets[:, None])
     assert first > 10 * second
     assert noise == pytest.approx(0.25, rel=0.4)
+
+
+@pytest.mark.parametrize("failing", [{2}, {2, 3}, {4}])
+def test_a_step_to_where_there_is_no_factor_is_taken_back(process, rng, monkeypatch, failing):
+    points, (*_, targets) = rng.uniform(-2, 2, 40), process
+    parts, fixed = np.array([gaussian(points, 0.5), gaussian(points, 3.0)]), 0.5 * np.ones((40, 40))
+    expected, calls = fit_variances(parts, fixed, targets), []
+    factor = module.cho_factor
+
+    def sometimes(matrix, **options):
+        calls.append(matrix)
+        if len(calls) in failing:
+            raise LinAlgError
+        return factor(matrix, **options)
+
+    monkeypatch.setattr(module, "cho_factor", sometimes)
+    np.testing.assert_allclose(fit_variances(parts, fixed, targets), expected, rtol=0.05)
+    assert len(calls) > max(failing)

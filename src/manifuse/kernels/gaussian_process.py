@@ -18,6 +18,10 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 #: the matrices and of the noise.
 PART_PRIOR, NOISE_PRIOR = (-3.0, 1.5), (float(np.log(0.3)), 1.0)
 
+#: Standard deviations of the prior within which variances are searched, because a step may go far; and the height
+#: outside, or where the covariance has no factor.
+FARTHEST, OUTSIDE = 20.0, 1e6
+
 #: Iterations of the search for the variances; more change nothing that matters.
 ITERATIONS = 40
 
@@ -44,12 +48,16 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     deviations = np.array([PART_PRIOR[1]] * count + [NOISE_PRIOR[1]])
 
     def height(logarithms: FloatArray) -> tuple[float, FloatArray]:
-        variances = np.exp(logarithms)
         prior = (logarithms - means) / deviations
+        # Finite, because the search would go on from an infinity with NaN.
+        outside = OUTSIDE * (1.0 + prior @ prior), 2.0 * OUTSIDE * prior / deviations
+        if np.abs(prior).max() > FARTHEST:
+            return outside
+        variances = np.exp(logarithms)
         try:
             factor = cho_factor(covariance_of(parts, fixed, variances), lower=True)
         except LinAlgError:
-            return np.inf, np.zeros_like(means)
+            return outside
         inverse = cho_solve(factor, np.eye(size))
         weights = inverse @ targets
         likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(np.diag(factor[0])).sum()
