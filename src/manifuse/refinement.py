@@ -40,7 +40,7 @@ class Refinement(Saved):
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
     scores : (n,) array
-        The same as a NumPy array.
+        The same as a NumPy array; of probabilities, log-odds.
     accepted : bool
         Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
@@ -67,7 +67,7 @@ class Refinement(Saved):
     worth : Gain or None
         What is lost without any reference; as `Relevance.worth`.
     errors : (n,) array or None
-        Standard errors of the refined scores; None if no label taught.
+        Standard errors of ``scores``; None if no label taught.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
     method : JointDiffusion
@@ -225,6 +225,8 @@ class Refinement(Saved):
     def apply_in_full(self, new: Observations) -> Applied:
         """Return what `apply`, `support_of` and `errors_of` return, at the cost of one of them."""
         demand(Observations, new)
+        if new.scale != self.main.scale:
+            raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
         rows, known = locate(new.keys, self.main.keys)
         scores: FloatArray = new.scores
         support: FloatArray = np.zeros(len(new))

@@ -29,10 +29,11 @@ def run_apply(
     check_paths(read=(model, table), written=(out,))
     result = load(model)
     rows = read_table(table, features=features, fitted=result.main.feature_names)
-    new = observe(rows, drop=drop_invalid)
+    new = observe(rows, drop=drop_invalid, scale=result.main.scale)
     applied = result.apply_in_full(new)
     ids = rows.ids[new.rows]
-    write_table(out, refined_columns(ids, new.scores, applied.predictions, applied.support, applied.errors))
+    original = new.in_scale(new.scores)
+    write_table(out, refined_columns(ids, original, applied.predictions, applied.support, applied.errors))
     return {
         "accepted": result.accepted,
         "reason": str(result.reason),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from manifuse.cli.score_tables import Table, observe, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
+from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer, shorten
 from manifuse.persistence import check_model, model_writer
 from manifuse.refinement import Refinement
@@ -65,7 +66,16 @@ def run_refine(options: RefineOptions) -> Refinement:
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    columns = refined_columns(ids, main.scores, result.predictions, result.support, result.errors)
+    refined = np.asarray(result.predictions)
+    original = main.in_scale(main.scores)
+    if 0 <= original.min() <= original.max() <= 1 and not 0 <= refined.min() <= refined.max() <= 1:
+        warnings.warn(
+            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, say "
+            "so with --scale probability.",
+            ManifuseWarning,
+            stacklevel=2,
+        )
+    columns = refined_columns(ids, original, refined, result.support, result.errors)
     write_table(options.out, columns, beside)
     return result
 
@@ -118,7 +128,8 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
     if options.pairs is not None:
         others = rename_by_pairs(table, others, options.pairs)
-    main, *references = (observe(each, drop=options.drop_invalid) for each in (table, *others))
+    main = observe(table, drop=options.drop_invalid, scale=options.scale)
+    references = [observe(each, drop=options.drop_invalid) for each in others]
     return table.ids[main.rows], main, references, None if options.labels is None else read_labels(options.labels)
 
 

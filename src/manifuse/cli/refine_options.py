@@ -40,6 +40,7 @@ class RefineOptions:
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
     features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
+    scale: Annotated[str, Option(help="What main scores are: score (the default) or probability.")] = "score"
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
     backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
     cache: Annotated[Path | None, Option(help="A folder that keeps neighbour searches for later runs.")] = None

@@ -163,13 +163,14 @@ def read_features(path: Path) -> NDArray[Any]:
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def observe(table: Table, *, drop: bool) -> Observations:
-    """Check a table; rows with values that are not finite are dropped or refused."""
+def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
+    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
     return Observations(
         table.scores,
         table.features,
         ids=table.ids,
         name=table.name,
         feature_names=table.feature_names,
+        scale=scale,
         invalid="drop" if drop else "refuse",
     )

@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from manifuse.diffusion.containers import Origin, columns_of, device_of, name_rows, to_floats, to_keys
 from manifuse.diffusion.given import given_neighbours
@@ -14,6 +15,12 @@ from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.records import Saved, read, write
+
+#: What scores may be.
+Scale = Literal["score", "probability"]
+
+#: How far probabilities are drawn to 1/2, as a share of their distance: 0 becomes 0.001.
+MARGIN = 0.002
 
 
 class Observations(Saved):
@@ -26,6 +33,8 @@ class Observations(Saved):
     ----------
     predictions : (n,) array, series or tensor of numbers
         The scores of the predictor. Only their order and relative distances matter.
+    scale : {"score", "probability"}
+        With ``"probability"`` predictions are in [0, 1], are refined as log-odds, and come back in [0, 1].
     features : (n, d) array, data frame or tensor of numbers, optional
         They describe the rows. A table needs them unless all ids are common. Arrays of single or double precision, in
         memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied, so do not change them.
@@ -46,6 +55,7 @@ class Observations(Saved):
     Attributes
     ----------
     scores : (n,) float64 array
+        As they came, or log-odds of probabilities.
     table : (n, d) array or None
         The features, in single or double precision. An array that came in one of these is kept without a copy.
     neighbours : Neighbours or None
@@ -77,8 +87,11 @@ class Observations(Saved):
         neighbours: Any = None,
         name: str = "table",
         feature_names: Sequence[str] | None = None,
+        scale: Scale = "score",
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
+        if scale not in get_args(Scale):
+            raise InputError(f"scale={scale!r} came, but 'score' or 'probability' was expected; choose one.")
         if invalid not in ("refuse", "drop"):
             raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected; choose one.")
         scores = to_floats(predictions, what=f"The scores of {name}", dimensions=1)
@@ -102,7 +115,8 @@ class Observations(Saved):
                 "remove these rows from the scores and the neighbours."
             )
         self.name = name
-        self.scores: FloatArray = scores[kept]
+        self.scale: Scale = scale
+        self.scores: FloatArray = scores[kept] if scale == "score" else log_odds(scores[kept], name=name)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
@@ -133,28 +147,33 @@ class Observations(Saved):
             "table": self.table,
             "keys": self.keys,
             "feature_names": write(self.feature_names),
+            "scale": self.scale,
         }
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saved.from_record`."""
-        if record.keys() != {"name", "scores", "table", "keys", "feature_names"}:
-            raise ValueError("a table should have name, scores, table, keys and feature_names, and no more")
-        return cls(
+        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale"}:
+            raise ValueError("a table should have name, scores, table, keys, feature_names and scale, and no more")
+        made = cls(
             read(FloatArray, record["scores"], "scores"),
             read(FloatArray | None, record["table"], "table"),
             ids=read(NDArray[np.str_], record["keys"], "keys"),
             name=read(str, record["name"], "name"),
             feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
         )
+        made.scale = read(Scale, record["scale"], "scale")
+        return made
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
         assert self.neighbours is None, "neighbours name all rows"
         table = None if self.table is None else self.table[rows]
-        return Observations(
+        taken = Observations(
             self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=self.feature_names
         )
+        taken.scale = self.scale
+        return taken
 
     def arranged_like(self, fitted: "Observations") -> "Observations":
         """Return the same rows with the features of a fitted table in its order, found by their names.
@@ -203,8 +222,31 @@ class Observations(Saved):
         return arranged
 
     def like_predictions(self, numbers: FloatArray) -> Any:
-        """Return ``numbers`` (n,), one per kept row, in the library and dtype of the predictions that came."""
-        return self._origin.restore(numbers, self.rows)
+        """Return ``numbers`` (n,) like `scores`, one per kept row, in library, dtype and scale of what came."""
+        return self._origin.restore(self.in_scale(numbers), self.rows)
+
+    def in_scale(self, numbers: FloatArray) -> FloatArray:
+        """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""
+        if self.scale == "score":
+            return numbers
+        return np.asarray(np.clip(0.5 + (expit(numbers) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
+
+
+def log_odds(probabilities: FloatArray, *, name: str) -> FloatArray:
+    """Log-odds of probabilities, drawn to 1/2 by `MARGIN` of their distance, so that 0 and 1 have finite ones.
+
+    Raises
+    ------
+    InputError
+        If some are outside of [0, 1].
+    """
+    outside = np.flatnonzero((probabilities < 0) | (probabilities > 1)).tolist()
+    if outside:
+        raise InputError(
+            f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "
+            "or leave out scale='probability' (--scale)."
+        )
+    return np.asarray(logit(0.5 + (1.0 - MARGIN) * (probabilities - 0.5)))
 
 
 def _names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:

@@ -257,6 +257,10 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
         return PairedRanking(rows, labels.better, labels.worse)
+    if regression and main.scale == "probability":
+        raise InputError(
+            "Probabilities came for a regression, which compares scores with values; give scores in the labels' units."
+        )
     if not regression:
         return GradedRanking(rows, labels.grades)
     # Errors are differences of targets and scores, and are squared.

@@ -1,0 +1,117 @@
+"""Probabilities are refined as log-odds, and come back as probabilities."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit
+from scipy.stats import rankdata
+
+import manifuse as mf
+from manifuse.cli import app
+from manifuse.cli.output import write_table
+from tests.problems import draw, remade
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def certain(case):
+    """Probabilities, some of them 0 and 1."""
+    return np.round(expit(4.0 * case.main.scores), 2)
+
+
+def as_probabilities(case, values, **others):
+    return remade(case.main, predictions=values, scale="probability", **others)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("learning", [True, False])
+def test_they_stay_in_their_range(case, certain, labelled, learning, tmp_path):
+    assert {0.0, 1.0} < set(certain)
+    method = mf.JointDiffusion(learning=learning, same_target=learning)
+    labels = case.labels() if labelled else None
+    result = mf.refine(as_probabilities(case, certain), case.references, labels, method, rng=0)
+    assert result.accepted
+    assert 0 <= result.predictions.min() < result.predictions.max() <= 1
+    np.testing.assert_allclose(np.mean(result.predictions), certain.mean(), atol=0.15)
+    mf.save(result, tmp_path / "model.npz")
+    later = as_probabilities(case, certain, ids=[f"later {row}" for row in range(len(certain))])
+    for each in (result, mf.load(tmp_path / "model.npz")):
+        np.testing.assert_array_equal(each.apply(as_probabilities(case, certain)), result.predictions)
+        applied = each.apply(later)
+        assert 0 <= applied.min() < applied.max() <= 1
+
+
+def test_their_order_is_that_of_the_refined_log_odds(case, certain):
+    main = as_probabilities(case, certain)
+    odds = remade(case.main, predictions=main.scores)
+    result, plain = (mf.refine(each, case.references, case.labels(), rng=0) for each in (main, odds))
+    np.testing.assert_array_equal(result.scores, plain.predictions)
+    inside = (result.predictions > 0) & (result.predictions < 1)
+    assert inside.mean() > 0.9
+    np.testing.assert_array_equal(rankdata(result.predictions[inside]), rankdata(plain.predictions[inside]))
+
+
+def test_what_is_unchanged_comes_back_as_it_was(case, certain):
+    series = pd.Series(certain, name="risk")
+    noise = np.random.default_rng(0)
+    idle = [remade(each, predictions=noise.standard_normal(len(each))) for each in case.references]
+    result = mf.refine(as_probabilities(case, series), idle, rng=0)
+    assert not result.accepted
+    pd.testing.assert_series_equal(result.predictions, series, rtol=0, atol=1e-12)
+
+
+def test_what_is_no_probability_is_refused(case, certain):
+    with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3; correct them"):
+        as_probabilities(case, np.where(np.arange(160) == 3, 1.2, certain))
+    with pytest.raises(mf.InputError, match="scale='odds' came"):
+        remade(case.main, scale="odds")
+    regression = mf.JointDiffusion(task="regression")
+    with pytest.raises(mf.InputError, match="Probabilities came for a regression"):
+        mf.refine(as_probabilities(case, certain), case.references, case.labels(), regression)
+    result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)
+    with pytest.raises(mf.InputError, match="main has scale='score', but 'probability' was fitted"):
+        result.apply(case.main)
+
+
+@pytest.fixture
+def folder(case, certain, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table, scores in (("main", case.main, certain), ("theirs", case.references[0], None)):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        columns = {"id": table.keys, "score": table.scores if scores is None else scores, **features}
+        write_table(tmp_path / f"{name}.csv", columns)
+    pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_csv("known.csv")
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *arguments])
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    return left.value.code
+
+
+REFINE = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "out.csv")
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, capsys, certain):
+    assert run(monkeypatch, *REFINE, "--scale", "probability", "--save", "model.npz") in (0, None)
+    assert "--scale" not in capsys.readouterr().err
+    table = pl.read_csv("out.csv")
+    assert table["score"].is_between(0, 1).all()
+    np.testing.assert_allclose(table["original"], certain, atol=1e-12)
+    assert 'scale = "probability"' in Path("out.run.toml").read_text()
+    assert run(monkeypatch, "apply", "model.npz", "main.csv", "--out", "again.csv") in (0, None)
+    assert pl.read_csv("again.csv").equals(table)
+    capsys.readouterr()
+    assert run(monkeypatch, *REFINE) in (0, None)
+    assert "if they are probabilities, say so with --scale probability" in " ".join(capsys.readouterr().err.split())
+    assert run(monkeypatch, *REFINE, "--scale", "odds") == 2
