@@ -434,7 +434,10 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
         (lambda c: mf.refine(c.main, [remade(c.references[0], features=None)]), "reference 1 came without features"),
         (lambda c: mf.refine(remade(c.main, features=None), c.references), "main came without features"),
         (lambda c: mf.refine(c.main, [remade(c.main, name="copy")]), "is the main table itself"),
-        (lambda c: mf.refine(c.main, c.references, mf.RankLabels(["m1", "zz"], [0, 1])), "1 labels are for ids"),
+        (
+            lambda c: mf.refine(c.main, c.references, mf.RankLabels(["yy", "zz"], [0, 1])),
+            "No label is of an id that main",
+        ),
         (
             lambda c: mf.refine(
                 c.main,

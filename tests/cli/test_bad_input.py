@@ -89,7 +89,7 @@ CASES = {
     "labels for unknown ids": (
         {"labels.csv": frame(LABELS.with_columns(("q" + pl.col("id")).alias("id")))},
         ["--labels", "labels.csv"],
-        "20 labels are for ids that main does not have",
+        "No label is of an id that main has",
     ),
     "labels all equal": (
         {"labels.csv": frame(LABELS.with_columns(pl.lit(1).alias("label")))},

@@ -19,6 +19,12 @@ from manifuse.cli.datasets_command import app as datasets_app
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
 from manifuse.errors import InputError, ManifuseError, require
 
+#: The options that say which problem ``explore`` shows.
+EXPLORED = (
+    *("main", "reference", "labels", "pairs", "id", "score", "label", "drop", "features", "scale", "task", "seed"),
+    *("drop_invalid", "config"),
+)
+
 #: The exit status of a program that an interrupt (ctrl-C) ended, by the custom of shells.
 INTERRUPTED = 130
 
@@ -86,7 +92,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
 
 @app.command("apply")
-@takes(RefineOptions, "features", "drop_invalid")
+@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid")
 def apply_command(
     given: Given,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
@@ -125,7 +131,7 @@ def demo_command(
 
 
 @app.command("explore")
-@takes(RefineOptions, *("main", "reference", "labels", "pairs", "features", "task", "seed", "drop_invalid", "config"))
+@takes(RefineOptions, *EXPLORED)
 def explore_command(
     given: Given,
     dataset: Annotated[str | None, Option(help="A data set to show instead of tables; digits by default.")] = None,

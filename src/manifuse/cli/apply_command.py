@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from manifuse import __version__
+from manifuse.cli.column_checks import ColumnNames
 from manifuse.cli.output import check_output, refined_columns, write_table
 from manifuse.cli.paths import check_paths
 from manifuse.cli.score_tables import observe, read_table
@@ -16,7 +18,15 @@ from manifuse.report.refinement_statistics import LITTLE
 
 
 def run_apply(
-    model: Path, table: str, out: Path, *, features: str | None = None, drop_invalid: bool = False
+    model: Path,
+    table: str,
+    out: Path,
+    *,
+    id: str = "id",  # noqa: A002
+    score: str = "score",
+    drop: Sequence[str] = (),
+    features: str | None = None,
+    drop_invalid: bool = False,
 ) -> dict[str, Any]:
     """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
 
@@ -28,7 +38,8 @@ def run_apply(
     check_output(out)
     check_paths(read=(model, table), written=(out,))
     result = load(model)
-    rows = read_table(table, features=features, fitted=result.main.feature_names)
+    columns = ColumnNames(id, score, drop=tuple(drop), all_there=True)
+    rows = read_table(table, features=features, fitted=result.main.feature_names, columns=columns)
     new = observe(rows, drop=drop_invalid, scale=result.main.scale)
     applied = result.apply_in_full(new)
     ids = rows.ids[new.rows]

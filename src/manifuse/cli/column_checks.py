@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,58 @@ DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 #: Characters that a terminal obeys or hides.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """What columns of tables are called, where they have other names than manifuse's.
+
+    Attributes
+    ----------
+    id, score, label : str
+    drop : tuple of str
+        Columns that are not read.
+    all_there : bool
+        Whether a table must have the columns that were named. Of several tables, only the main one must.
+    """
+
+    id: str = "id"
+    score: str = "score"
+    label: str = "label"
+    drop: tuple[str, ...] = ()
+    all_there: bool = False
+
+    def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
+        """Return our name of every column of a file that is read.
+
+        Raises
+        ------
+        InputError
+            If a column that must be there is not, or two columns would have the same name.
+        """
+        there = list(there)
+        if self.all_there:
+            self._demand(path, there)
+        given = {self.id: "id", self.score: "score", self.label: "label"}
+        names = {name: given.get(name, name) for name in there if name not in self.drop}
+        for name, ours in names.items():
+            if name != ours and ours in names:
+                raise InputError(
+                    f"{path} has the columns {ours!r} and {name!r}, and both would be the {ours}; leave one out with "
+                    "--drop."
+                )
+        return names
+
+    def _demand(self, path: Path, there: Collection[str]) -> None:
+        named = [("id", self.id), ("score", self.score), *(("drop", name) for name in self.drop)]
+        for option, name in named:
+            if name not in there and name != option:
+                known = shorten(", ".join(there)) or "none"
+                raise InputError(f"--{option} {name} came, but {path} has only {known}; name one of these.")
+
+
+#: Columns with manifuse's own names.
+AS_USUAL = ColumnNames()
 
 
 def plain_column(column: Any) -> Any:
@@ -73,7 +126,8 @@ def demand_columns(path: Path, there: Collection[str], *names: str) -> None:
     for name in names:
         if name not in there:
             known = shorten(", ".join(there)) or "none"
-            raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it.")
+            remedy = f", or name it with --{name}" if name in ("id", "score") and path.suffix != ".npz" else ""
+            raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 
 
 def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
@@ -109,7 +163,7 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
         remedy = (
             ""
             if name in ("score", "label")
-            else ", encode categories as columns of 0 and 1, or choose the feature columns with --features"
+            else ", encode categories as columns of 0 and 1, or leave it out with --drop"
         )
         raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; correct it{remedy}.")
 

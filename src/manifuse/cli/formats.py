@@ -7,6 +7,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,13 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.column_checks import TEXT_COLUMNS, Columns, demand_numbers, demand_visible, plain_column
+from manifuse.cli.column_checks import (
+    AS_USUAL,
+    TEXT_COLUMNS,
+    ColumnNames,
+    Columns,
+    demand_numbers,
+    demand_visible,
+    plain_column,
+)
 from manifuse.cli.paths import demand_file
 from manifuse.errors import InputError, require
 from manifuse.files import check_size, demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
-FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
+FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
 BY_COLUMN = ("parquet", "ipc")
 
 #: Memory that reading text takes, in file sizes: the text, its columns, the array, and some to spare.
@@ -33,9 +42,9 @@ PART, COPIES = 1 << 20, 5
 #: Bytes that one entry takes in a column that is not numeric: as it was read, as an object, and as text.
 ENTRY = 200
 
-#: Most bytes in the header of a CSV file, and separators that are found there in place of commas.
+#: Most bytes in the header of a CSV file, and separators that may be found there.
 HEADER = 1 << 20
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +123,8 @@ class ColumnFile:
             demand_memory(self.path, float(self.rows) * bytes_of_row)
 
 
-def open_columns(path: Path) -> ColumnFile:
-    """Find out which columns a file has.
+def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
+    """Find out which columns a file has, by our names.
 
     Raises
     ------
@@ -131,42 +140,50 @@ def open_columns(path: Path) -> ColumnFile:
         )
     demand_file(path)
     with reading(path):
-        return _by_column(path, form, polars) if form in BY_COLUMN else _whole(path, form, polars)
+        read = _by_column if form in BY_COLUMN else _whole
+        return read(path, form, columns, polars)
 
 
-def read_columns(path: Path) -> Columns:
-    """Read every column of a table."""
-    file = open_columns(path)
+def read_columns(path: Path, columns: ColumnNames = AS_USUAL) -> Columns:
+    """Read every column of a table, by our names."""
+    file = open_columns(path, columns)
     return file.take(list(file.types))
 
 
-def _by_column(path: Path, form: str, polars: ModuleType) -> ColumnFile:
-    types = _opened(path, getattr(polars, f"read_{form}_schema"))
+def _by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
+    there = _opened(path, getattr(polars, f"read_{form}_schema"))
+    ours = columns.ours(path, there)
     rows = _opened(path, lambda file: getattr(polars, f"scan_{form}")(file).select(polars.len()).collect().item())
     # By position, because polars takes names such as ^x$ for patterns.
-    positions = {name: position for position, name in enumerate(types)}
+    positions = {ours[name]: position for position, name in enumerate(there) if name in ours}
 
     def read(names: Sequence[str]) -> list[Any]:
         chosen = [positions[name] for name in names]
         frame = _opened(path, lambda file: getattr(polars, f"read_{form}")(file, columns=chosen))
-        columns = {column.name: column for column in frame.get_columns()}
-        return [columns[name] for name in names]
+        found = {ours[column.name]: column for column in frame.get_columns()}
+        return [found[name].alias(name) for name in names]
 
-    return ColumnFile(path, types, rows, read, is_read=False)
+    return ColumnFile(path, {ours[name]: there[name] for name in ours}, rows, read, is_read=False)
 
 
-def _whole(path: Path, form: str, polars: ModuleType) -> ColumnFile:
+def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
     check_size(path, growth=GROWTH)
+    read = partial(polars.read_ndjson, infer_schema_length=None)
     if form == "csv":
-        _check_header(path)
-        text = dict.fromkeys(TEXT_COLUMNS, polars.String)
-        frame = _opened(path, lambda file: polars.read_csv(file, schema_overrides=text, infer_schema_length=None))
-    else:
-        frame = _opened(path, lambda file: polars.read_ndjson(file, infer_schema_length=None))
-    columns = {column.name: column for column in frame.get_columns()}
-    return ColumnFile(
-        path, frame.schema, frame.height, lambda names: [columns.pop(name) for name in names], is_read=True
-    )
+        separator = separator_of(path.suffix)
+        header = columns.ours(path, _header_of(path, separator))
+        text = {name: polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
+        read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
+    frame = _opened(path, read)
+    ours = columns.ours(path, frame.columns)
+    found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
+    types = {name: each.dtype for name, each in found.items()}
+    return ColumnFile(path, types, frame.height, lambda names: [found.pop(name) for name in names], is_read=True)
+
+
+def separator_of(ending: str) -> str:
+    """Separator of a text table with this ending."""
+    return "\t" if ending.lower() == ".tsv" else ","
 
 
 def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
@@ -175,8 +192,11 @@ def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
         return read(file)
 
 
-def _check_header(path: Path) -> None:
-    """Refuse a CSV file by its first line: another encoding or separator, or names that repeat or are missing."""
+def _header_of(path: Path, separator: str) -> list[str]:
+    """Return the column names of a CSV file.
+
+    Its first line is refused if it has another encoding or separator, or names that repeat or are missing.
+    """
     with path.open("rb") as file:
         line = file.readline(HEADER)
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -185,14 +205,15 @@ def _check_header(path: Path) -> None:
         header = line.decode("utf-8-sig").rstrip("\r\n")
         if "\r" in header:
             raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
-        names = next(csv.reader([header]), [])
+        names = next(csv.reader([header], delimiter=separator), [])
     except (UnicodeDecodeError, csv.Error):
         raise InputError(
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
     for sign, word in SEPARATORS.items():
         if len(names) == 1 and sign in header:
-            raise InputError(f"{path} is separated by {word}, but commas were expected; save it with commas.")
+            wanted = SEPARATORS[separator]
+            raise InputError(f"{path} is separated by {word}, but {wanted} were expected; save it with {wanted}.")
     if len(names) > 1 and "" in names:
         raise InputError(
             f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
@@ -201,3 +222,4 @@ def _check_header(path: Path) -> None:
     repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:
         raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")
+    return names

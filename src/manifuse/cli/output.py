@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.formats import FORMATS
+from manifuse.cli.formats import FORMATS, separator_of
 from manifuse.errors import InputError, require
 from manifuse.files import Writer, shorten, write_together
 
@@ -58,7 +58,8 @@ def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | mem
     polars = require("polars", extra="tables", purpose=f"Writing a table that ends in {ending}")
     # In memory, because on a full disk some versions of polars write a part of the file and raise no error.
     try:
-        getattr(polars.DataFrame(dict(columns)), f"write_{FORMATS[ending]}")(content)
+        options = {"separator": separator_of(ending)} if FORMATS[ending] == "csv" else {}
+        getattr(polars.DataFrame(dict(columns)), f"write_{FORMATS[ending]}")(content, **options)
     except polars.exceptions.PolarsError as error:
         raise OSError(errno.EIO, shorten(error)) from None
     return content.getbuffer()

@@ -17,7 +17,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.cli.column_checks import demand_columns, demand_numbers
+from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.formats import read_columns
 from manifuse.cli.output import check_output, refined_columns, write_table
@@ -121,8 +121,9 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
     twice = next((given for given, file in zip(options.reference, files, strict=True) if files.count(file) > 1), None)
     if twice is not None:
         raise InputError(f"The reference {twice} was given twice, and would count twice; give it once.")
-    table = read_table(options.main, features=options.features)
-    others = [read_table(reference, features=options.features) for reference in options.reference]
+    columns = options.columns
+    table = read_table(options.main, features=options.features, columns=replace(columns, all_there=True))
+    others = [read_table(reference, features=options.features, columns=columns) for reference in options.reference]
     if len({other.name for other in others}) < len(others):
         # Files with the same name in several folders are named by their paths.
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
@@ -130,12 +131,13 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
         others = rename_by_pairs(table, others, options.pairs)
     main = observe(table, drop=options.drop_invalid, scale=options.scale)
     references = [observe(each, drop=options.drop_invalid) for each in others]
-    return table.ids[main.rows], main, references, None if options.labels is None else read_labels(options.labels)
+    labels = None if options.labels is None else read_labels(options.labels, columns)
+    return table.ids[main.rows], main, references, labels
 
 
-def read_labels(path: Path) -> RankLabels:
+def read_labels(path: Path, called: ColumnNames = AS_USUAL) -> RankLabels:
     """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
-    columns = read_columns(path)
+    columns = read_columns(path, called)
     if {"id", "label"} <= columns.keys():
         demand_numbers(path, "label", columns["label"])
         return RankLabels(columns["id"], columns["label"])
@@ -143,7 +145,8 @@ def read_labels(path: Path) -> RankLabels:
         return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(", ".join(columns)) or "none"
     raise InputError(
-        f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them."
+        f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
+        "or name them with --id and --label."
     )
 
 

@@ -8,9 +8,12 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from os.path import realpath
 from pathlib import Path
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from manifuse.cli.column_checks import ColumnNames
 
 #: An option of every command that prints a result.
 AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
@@ -38,6 +41,12 @@ class RefineOptions:
     out: Annotated[Path, Option(help="The file to write the refined table to.")]
     labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
+    id: Annotated[str, Option(help="The name of the id column, in tables that have it.")] = "id"
+    score: Annotated[str, Option(help="The name of the score column, likewise.")] = "score"
+    label: Annotated[str, Option(help="The name of the label column, likewise.")] = "label"
+    drop: Annotated[list[str], Option(help="A column that is no feature; may be repeated.")] = field(
+        default_factory=list
+    )
     features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
     scale: Annotated[str, Option(help="What main scores are: score (the default) or probability.")] = "score"
@@ -64,6 +73,13 @@ class RefineOptions:
         """The tables and files that the run reads; a table may be ``FILE::FEATURES.npy``."""
         files = (self.main, *self.reference, self.labels, self.pairs, self.config, self.cache)
         return [file for file in files if file is not None]
+
+    @property
+    def columns(self) -> ColumnNames:
+        """What the columns of the tables are called."""
+        from manifuse.cli.column_checks import ColumnNames
+
+        return ColumnNames(self.id, self.score, self.label, tuple(self.drop))
 
     @property
     def record(self) -> Path | None:

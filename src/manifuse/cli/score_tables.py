@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from manifuse.cli.column_checks import choose_columns, demand_columns, demand_numbers, demand_visible
+from manifuse.cli.column_checks import (
+    AS_USUAL,
+    ColumnNames,
+    choose_columns,
+    demand_columns,
+    demand_numbers,
+    demand_visible,
+)
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
 from manifuse.diffusion.containers import columns_of, to_text
@@ -44,7 +51,13 @@ class Table:
     feature_names: tuple[str, ...] | None = None
 
 
-def read_table(given: str, *, features: str | None = None, fitted: Sequence[str] | None = None) -> Table:
+def read_table(
+    given: str,
+    *,
+    features: str | None = None,
+    fitted: Sequence[str] | None = None,
+    columns: ColumnNames = AS_USUAL,
+) -> Table:
     """Read a table of ids, scores and features.
 
     Parameters
@@ -58,6 +71,8 @@ def read_table(given: str, *, features: str | None = None, fitted: Sequence[str]
         A regular expression. Columns are features if their names start with a match.
     fitted : sequence of str, optional
         The only features that are needed. Other columns are not read, if the file has all of these.
+    columns : ColumnNames
+        What its columns are called; an archive and annotated data have their own names.
 
     Raises
     ------
@@ -74,7 +89,9 @@ def read_table(given: str, *, features: str | None = None, fitted: Sequence[str]
         )
     if ending == ".h5ad":
         return _from_annotated(path, entry)
-    table = _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, bare=bool(entry))
+    table = (
+        _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, columns, bare=bool(entry))
+    )
     return replace(table, features=read_features(Path(entry)), feature_names=None) if entry else table
 
 
@@ -87,9 +104,11 @@ def _from_archive(path: Path) -> Table:
     return Table(path.stem, ids, arrays["scores"], arrays.get("features"))
 
 
-def _from_columns(path: Path, pattern: str | None, fitted: Sequence[str] | None, *, bare: bool) -> Table:
+def _from_columns(
+    path: Path, pattern: str | None, fitted: Sequence[str] | None, called: ColumnNames, *, bare: bool
+) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
-    file = open_columns(path)
+    file = open_columns(path, called)
     demand_columns(path, file.types, "id", "score")
     columns = file.take(["id", "score"])
     demand_numbers(path, "score", columns["score"])

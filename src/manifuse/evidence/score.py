@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from scipy.stats import rankdata
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import locate
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
@@ -243,16 +244,11 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     Raises
     ------
     InputError
-        If the main table lacks a label's id, or a regression has ordered pairs or too large values as labels.
+        If the main table has no id of a label, or a regression has ordered pairs or too large values as labels.
     """
     demand(RankLabels, labels)
-    rows, known = locate(labels.keys, main.keys)
-    if not known.all():
-        unknown = labels.keys[~known]
-        raise InputError(
-            f"{len(unknown)} labels are for ids that {main.name} does not have (first: {str(unknown[0])!r}); "
-            "labels are of main rows, so leave the others out."
-        )
+    labels = _of_rows(labels, main)
+    rows, _ = locate(labels.keys, main.keys)
     if labels.grades is None:
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
@@ -267,3 +263,24 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     if not np.abs(labels.grades).max() < np.sqrt(np.finfo(np.float64).max / 8.0 / len(labels.grades)):
         raise InputError("The labels leave the range of numbers when squared; give them in other units.")
     return SquaredError(rows, labels.grades)
+
+
+def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
+    """Leave out labels, and ordered pairs, of ids that the main table does not have; warn if there are any."""
+    _, known = locate(labels.keys, main.keys)
+    if known.all():
+        return labels
+    graded = labels.grades is not None
+    usable = known if graded else known[labels.better] & known[labels.worse]
+    kept, left, what = int(usable.sum()), int((~usable).sum()), "labels" if graded else "ordered pairs"
+    example = f"first: {str(labels.keys[~known][0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
+    if not kept:
+        raise InputError(f"No label is of an id that {main.name} has ({example}); give labels of its rows.")
+    warnings.warn(
+        f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
+        ManifuseWarning,
+        stacklevel=4,
+    )
+    if labels.grades is not None:
+        return RankLabels(labels.keys[known], labels.grades[known])
+    return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])

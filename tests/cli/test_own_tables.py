@@ -1,0 +1,115 @@
+"""Tables as their owners have them: other column names, further columns, tabs, labels of other rows."""
+
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app
+
+NAMES = {"id": "patient", "score": "risk", "label": "outcome"}
+CALLED = ("--id", "patient", "--score", "risk", "--label", "outcome", "--drop", "town")
+
+
+def frame(table):
+    features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+    return pl.DataFrame({"id": table.keys, "score": table.scores, **features})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The same problem twice: with the usual names, and with others, a column of text and tabs."""
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, references=1)
+    main, theirs = frame(case.main), frame(case.references[0])
+    known = pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades})
+    for table, name in ((main, "main"), (theirs, "theirs"), (known, "known")):
+        table.write_csv(f"{name}.csv")
+    town = pl.lit("Bonn").alias("town")
+    main.with_columns(town).rename({"id": "patient", "score": "risk"}).write_csv("ours.csv")
+    theirs.rename({"id": "patient"}).write_csv("partner.tsv", separator="\t")
+    known.rename({"id": "patient", "label": "outcome"}).write_parquet("outcomes.parquet")
+    return tmp_path
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *map(str, arguments)])
+    try:
+        app.main()
+    except SystemExit as left:
+        return left.code or 0
+    return 0
+
+
+USUAL = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv")
+OWN = ("refine", "ours.csv", "--reference", "partner.tsv", "--labels", "outcomes.parquet")
+
+
+def test_names_change_nothing_but_names(folder, monkeypatch):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    assert run(monkeypatch, *OWN, *CALLED, "--out", "own.tsv", "--save", "model.npz") == 0
+    usual, own = pl.read_csv("usual.csv"), pl.read_csv("own.tsv", separator="\t")
+    assert usual.columns == own.columns
+    for column in usual.columns[1:]:
+        np.testing.assert_allclose(own[column], usual[column], rtol=1e-9)
+    assert mf.load("model.npz").main.feature_names == tuple(f"x{k}" for k in range(6))
+    # The record repeats the run.
+    (folder / "own.tsv").unlink()
+    assert run(monkeypatch, "refine", "--config", "own.run.toml") == 0
+    assert pl.read_csv("own.tsv", separator="\t").equals(own)
+    later = ("--id", "patient", "--score", "risk", "--drop", "town", "--out", "later.csv")
+    assert run(monkeypatch, "apply", "model.npz", "ours.csv", *later) == 0
+    np.testing.assert_array_equal(pl.read_csv("later.csv")["score"], own["score"])
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (("--id", "patients"), "--id patients came, but ours.csv has only patient, risk, x0"),
+        (("--id", "patient", "--score", "risk", "--drop", "city"), "--drop city came, but ours.csv has only"),
+        (("--score", "risk"), "ours.csv has no 'id' (it has: patient, score, x0"),
+        (("--id", "patient", "--score", "risk"), "leave it out with --drop"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused(folder, monkeypatch, capsys, options, says):
+    assert run(monkeypatch, *OWN, *options, "--out", "out.csv") == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):
+    pl.read_csv("ours.csv").with_columns(pl.col("x0").alias("id")).write_csv("both.csv")
+    arguments = ("refine", "both.csv", "--reference", "partner.tsv", "--id", "patient", "--score", "risk")
+    assert run(monkeypatch, *arguments, "--drop", "town", "--out", "out.csv") == 2
+    assert "has the columns 'id' and 'patient', and both would be the id" in " ".join(capsys.readouterr().err.split())
+    assert run(monkeypatch, *arguments, "--drop", "town", "--drop", "id", "--out", "out.csv") == 0
+
+
+def test_ids_keep_their_zeros_under_any_name(folder, monkeypatch):
+    for name in ("ours.csv", "partner.tsv"):
+        separator = "\t" if name.endswith("tsv") else ","
+        table = pl.read_csv(name, separator=separator)
+        numbers = pl.col("patient").str.replace("^m", "001").str.replace("^[^0-9]+", "002")
+        table.with_columns(numbers).write_csv(name, separator=separator)
+    arguments = ("refine", "ours.csv", "--reference", "partner.tsv", *CALLED[:4], "--drop", "town", "--same-target")
+    assert run(monkeypatch, *arguments, "--out", "out.csv") == 0
+    assert pl.read_csv("out.csv", infer_schema=False)["id"].str.starts_with("00").all()
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_labels_of_other_rows_are_counted_and_left_out(ordered):
+    case = draw(0)
+    labels = case.labels()
+    strangers = np.array([f"other {row}" for row in range(7)])
+    if ordered:
+        rows = case.labelled[np.argsort(case.truth[case.labelled])]
+        better, worse = case.main.keys[rows[30:]], case.main.keys[rows[:30]]
+        labels = mf.RankLabels.from_pairs(better, worse)
+        more = mf.RankLabels.from_pairs([*better, *strangers], [*worse, *better[:7]])
+    else:
+        more = mf.RankLabels([*labels.keys, *strangers], [*labels.grades, *np.arange(7)])
+    with pytest.warns(mf.ManifuseWarning, match="^7 .*first: 'other 0', where main has ids like 'm0'.*left out, "):
+        found = mf.refine(case.main, case.references, more, rng=0)
+    np.testing.assert_array_equal(found.scores, mf.refine(case.main, case.references, labels, rng=0).scores)
