@@ -171,7 +171,7 @@ def test_features_of_later_rows_are_found_by_their_names(named, tmp_path):
         assert each.main.feature_names == tuple("uvwxyz")
         np.testing.assert_array_equal(each.apply(later(new, frame[list("zxvuyw")])), expected)
         reversed_array = frame.to_numpy()[:, ::-1]
-        np.testing.assert_array_equal(each.apply(later(new, reversed_array, feature_names="zyxwvu")), expected)
+        np.testing.assert_array_equal(each.apply(later(new, reversed_array, feature_names=list("zyxwvu"))), expected)
         # Without names, features go by position.
         np.testing.assert_array_equal(each.apply(later(new, frame.to_numpy())), expected)
 
@@ -187,7 +187,16 @@ def test_missing_features_are_refused_and_further_ones_ignored_by_name(named):
     np.testing.assert_array_equal(applied, result.apply(later(new, frame)))
 
 
-@pytest.mark.parametrize("names", [["a", "a"], ["a"]])
-def test_each_feature_needs_a_name_of_its_own(names):
-    with pytest.raises(mf.InputError, match="give each feature a name of its own"):
+@pytest.mark.parametrize(
+    "names, says",
+    [
+        (["a", "a"], "give each feature a name of its own"),
+        (["a"], "give each feature a name of its own"),
+        ("ab", "The feature names of table came with shape"),
+        (7, "The feature names of table came with shape"),
+        ([1.5, 2.5], "The feature names of table holds fractions"),
+    ],
+)
+def test_each_feature_needs_a_name_of_its_own(names, says):
+    with pytest.raises(mf.InputError, match=says):
         mf.Observations([1.0, 2.0], np.eye(2), ids=["a", "b"], feature_names=names)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from manifuse.diffusion.containers import Origin, columns_of, device_of, name_rows, to_floats, to_keys
+from manifuse.diffusion.containers import Origin, columns_of, device_of, name_rows, to_floats, to_keys, to_text
 from manifuse.diffusion.given import given_neighbours
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
@@ -251,10 +251,12 @@ def log_odds(probabilities: FloatArray, *, name: str) -> FloatArray:
 
 def _names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:
     """Names of the ``width`` features, given or those of a data frame; None if there are none."""
-    names = columns_of(features) if given is None and features is not None else given
+    if given is None:
+        names = None if features is None else columns_of(features)
+    else:
+        names = tuple(to_text(given, what=f"The feature names of {name}").tolist())
     if names is None:
         return None
-    names = tuple(map(str, names))
     if len(names) != width or len(set(names)) < width:
         raise InputError(
             f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
