@@ -53,6 +53,8 @@ def test_powers_of_two_of_the_main_scores_come_back(case, plain, exponent, metho
     main = remade(case.main, predictions=np.ldexp(case.main.scores, exponent))
     found = refined(case, main, labelled=True, method=method)
     np.testing.assert_array_equal(np.ldexp(found.scores, -exponent), plain[method, True].scores)
+    later, there = (remade(each, ids=[f"later {row}" for row in range(len(main))]) for each in (main, case.main))
+    np.testing.assert_allclose(np.ldexp(found.apply(later), -exponent), plain[method, True].apply(there), rtol=1e-9)
 
 
 @pytest.mark.parametrize("labelled", [True, False])

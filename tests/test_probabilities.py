@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.output import write_table
+from manifuse.report.refinement_statistics import Shift
 from tests.problems import draw, remade
 
 
@@ -65,12 +66,33 @@ def test_what_is_unchanged_comes_back_as_it_was(case, certain):
     idle = [remade(each, predictions=noise.standard_normal(len(each))) for each in case.references]
     result = mf.refine(as_probabilities(case, series), idle, rng=0)
     assert not result.accepted
-    pd.testing.assert_series_equal(result.predictions, series, rtol=0, atol=1e-12)
+    pd.testing.assert_series_equal(result.predictions, series, check_exact=True)
+
+
+def test_the_main_table_is_known_as_its_own_reference(case, certain):
+    coupled = remade(case.main, predictions=certain, features=None, name="copy")
+    with pytest.raises(mf.InputError, match="copy is the main table itself"):
+        mf.refine(as_probabilities(case, certain), [coupled])
+
+
+def test_the_report_shows_probabilities(case, certain):
+    result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)
+    shift = Shift.of(result)
+    np.testing.assert_array_equal(shift.before, certain)
+    np.testing.assert_array_equal(shift.after, result.predictions)
+    # The same interval, one standard error up in log-odds, where the slope hardly changes.
+    step = 1e-4
+    up = result.main.in_scale(result.scores + step * result.errors)
+    inside = (shift.after > 0.05) & (shift.after < 0.95)
+    np.testing.assert_allclose(((up - shift.after) / step)[inside], shift.errors[inside], rtol=1e-2)
 
 
 def test_what_is_no_probability_is_refused(case, certain):
     with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3; correct them"):
         as_probabilities(case, np.where(np.arange(160) == 3, 1.2, certain))
+    values = np.where(np.arange(160) == 3, 1.2, np.where(np.arange(160) == 1, np.nan, certain))
+    with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3"):
+        as_probabilities(case, values, invalid="drop")
     with pytest.raises(mf.InputError, match="scale='odds' came"):
         remade(case.main, scale="odds")
     regression = mf.JointDiffusion(task="regression")
@@ -109,8 +131,15 @@ def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, 
     assert table["score"].is_between(0, 1).all()
     np.testing.assert_allclose(table["original"], certain, atol=1e-12)
     assert 'scale = "probability"' in Path("out.run.toml").read_text()
-    assert run(monkeypatch, "apply", "model.npz", "main.csv", "--out", "again.csv") in (0, None)
-    assert pl.read_csv("again.csv").equals(table)
+    new = pl.read_csv("main.csv").with_columns(pl.format("later {}", "id").alias("id"))
+    new.write_csv("new.csv")
+    assert run(monkeypatch, "apply", "model.npz", "new.csv", "--out", "later.csv") in (0, None)
+    later = pl.read_csv("later.csv")
+    assert later["score"].is_between(0, 1).all()
+    np.testing.assert_allclose(later["original"], certain, atol=1e-12)
+    features, ids = new.drop("id", "score").to_numpy(), new["id"].to_numpy()
+    expected = mf.load("model.npz").apply(mf.Observations(certain, features, ids=ids, scale="probability"))
+    np.testing.assert_allclose(later["score"], expected, rtol=1e-9)
     capsys.readouterr()
     assert run(monkeypatch, *REFINE) in (0, None)
     assert "if they are probabilities, say so with --scale probability" in " ".join(capsys.readouterr().err.split())

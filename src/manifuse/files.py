@@ -23,7 +23,7 @@ Writer = Callable[[Path], object]
 
 
 def bytes_writer(content: bytes) -> Writer:
-    """Return what writes these bytes."""
+    """Return a function that writes these bytes to a file."""
     return lambda path: path.write_bytes(content)
 
 
@@ -55,7 +55,7 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
         If the system refuses.
     """
     filled: list[tuple[Path, Path, Path]] = []
-    replaced: list[tuple[Path, Path | None]] = []
+    replaced: list[tuple[Path, Path, Path | None]] = []
     path = None
     try:
         for path, write in writes.items():
@@ -70,14 +70,18 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
                 os.fsync(file.fileno())
         for path, temporary, target in filled:
             # The last file needs no way back.
-            old = None if path is filled[-1][0] else _second_name(target, temporary)
-            replaced.append((target, old))
+            if path is not filled[-1][0]:
+                replaced.append((temporary, target, _second_name(target, temporary)))
             temporary.replace(target)
-        replaced.clear()
     except OSError as error:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
     finally:
-        _put_back(replaced, [temporary for _, temporary, _ in filled])
+        if filled and filled[-1][1].exists():
+            _put_back(replaced)
+        for _, temporary, _ in filled:
+            for left in (temporary, _old_name(temporary)):
+                with suppress(OSError):
+                    left.unlink(missing_ok=True)
 
 
 def check_writable(path: Path) -> None:
@@ -86,14 +90,14 @@ def check_writable(path: Path) -> None:
     Raises
     ------
     InputError
-        If its folder does not exist or takes no file, it is no regular file, or its name is not valid UTF-8.
+        If its folder does not exist or cannot be written to, it is not a regular file, or its name is not valid UTF-8.
     """
     check_name(path)
     check_folder_of(path)
     if os.path.isdir(path):
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(f"{path} is no regular file, and would be replaced by one; write elsewhere.")
+        raise InputError(f"{path} is not a regular file, so a table cannot be written to it; write elsewhere.")
     try:
         with NamedTemporaryFile(dir=Path(os.path.realpath(path)).parent, prefix=f".{path.stem}-"):
             pass
@@ -207,11 +211,15 @@ def shorten(said: object, *, most: int = 160) -> str:
     return line if len(line) <= most else f"{line[:most]}..."
 
 
+def _old_name(temporary: Path) -> Path:
+    return temporary.with_name(f"{temporary.name}.old")
+
+
 def _second_name(target: Path, temporary: Path) -> Path | None:
     """Give a file a second name, under which its content stays when it is replaced; None if it is not there."""
     if not target.exists():
         return None
-    second = temporary.with_name(f"{temporary.name}.old")
+    second = _old_name(temporary)
     try:
         second.hardlink_to(target)
     except OSError:  # Some file systems have no hard links.
@@ -219,16 +227,16 @@ def _second_name(target: Path, temporary: Path) -> Path | None:
     return second
 
 
-def _put_back(replaced: list[tuple[Path, Path | None]], temporaries: list[Path]) -> None:
-    """Undo what was replaced, and remove what is left of the writing."""
-    for (target, old), temporary in zip(replaced, temporaries, strict=False):
-        if old is not None:
-            old.replace(target)
-        elif not temporary.exists():
-            target.unlink(missing_ok=True)
-    for temporary in temporaries:
-        temporary.unlink(missing_ok=True)
-        temporary.with_name(f"{temporary.name}.old").unlink(missing_ok=True)
+def _put_back(replaced: list[tuple[Path, Path, Path | None]]) -> None:
+    """Give files that were replaced their old content, as far as the system lets us."""
+    for temporary, target, old in replaced:
+        if temporary.exists():
+            continue  # It was not replaced yet.
+        with suppress(OSError):
+            if old is None:
+                target.unlink(missing_ok=True)
+            else:
+                old.replace(target)
 
 
 def _permissions(path: Path) -> int:

@@ -13,6 +13,7 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Transport
+from manifuse.diffusion.units import Units
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.teaching import Teaching
@@ -32,7 +33,7 @@ class Later:
     errors : (q,) array or None
         Standard errors; None if no label taught.
     familiar : (q,) array
-        How near a row is to the fitted ones, in [0, 1]. At 0, ``scores`` say nothing.
+        How near a row is to the fitted ones, in [0, 1]. At 0, ``scores`` must not be used.
     """
 
     scores: FloatArray
@@ -174,6 +175,6 @@ def place(own: FloatArray, fitted: FloatArray, refined: FloatArray) -> FloatArra
     levels, counts = np.unique(fitted, return_counts=True)
     sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
     places = sums / counts
-    ratio = float(np.std(refined)) / float(np.std(fitted))
+    ratio = Units.of(refined).scale / Units.of(fitted).scale
     beyond = own - np.clip(own, levels[0], levels[-1])
     return np.asarray(np.interp(own, levels, places) + ratio * beyond)

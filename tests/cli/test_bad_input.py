@@ -556,6 +556,46 @@ def test_if_the_last_file_cannot_get_its_name_the_others_get_theirs_back(folder,
     assert {(folder / name).read_text() for name in names} == {"whole"}
 
 
+def test_a_file_in_the_middle_that_cannot_be_replaced_ends_in_a_sentence_too(folder, monkeypatch):
+    from manifuse.files import write_together
+
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_text("old")
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    replace = Path.replace
+
+    def refuse(path, to):
+        if to.name == "b.csv":
+            raise PermissionError(1, "Operation not permitted")
+        return replace(path, to)
+
+    def no_links(path, to):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    with pytest.raises(app.InputError, match=r"b\.csv cannot be written"):
+        write_together({folder / name: lambda path: path.write_text("whole") for name in ("a.csv", "b.csv", "c.csv")})
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+
+
+def test_an_interrupt_after_the_last_file_has_its_name_undoes_nothing(folder, monkeypatch):
+    from manifuse.files import write_together
+
+    replace = Path.replace
+
+    def late(path, to):
+        replace(path, to)
+        if to.name == "b.csv":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", late)
+    with pytest.raises(KeyboardInterrupt):
+        write_together({folder / name: lambda path: path.write_text("whole") for name in ("a.csv", "b.csv")})
+    assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text() == "whole"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
 def test_a_file_given_twice_is_refused(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     (folder / "copy.csv").write_bytes((folder / "reference.csv").read_bytes())

@@ -118,5 +118,6 @@ def test_the_real_folder_is_sound(data):
     readme = (data / "README.md").read_text()
     sums = {path: digest for each in reports for path, digest in each.get("checksums", {}).items()}
     listed = {path: digest for path, digest in sums.items() if f"| `{path}` |" in readme}
+    assert "hw/mfeat.npz" in listed
     assert set(sums) - set(listed) <= {"lipophilicity/lipophilicity.npz"}
     assert all(digest in readme for digest in listed.values())

@@ -60,16 +60,23 @@ def test_names_change_nothing_but_names(folder, monkeypatch):
     (folder / "own.tsv").unlink()
     assert run(monkeypatch, "refine", "--config", "own.run.toml") == 0
     assert pl.read_csv("own.tsv", separator="\t").equals(own)
+    table = pl.read_csv("ours.csv").with_columns(pl.format("later {}", "patient").alias("patient"))
+    table.select(reversed(table.columns)).write_csv("new.csv")
     later = ("--id", "patient", "--score", "risk", "--drop", "town", "--out", "later.csv")
-    assert run(monkeypatch, "apply", "model.npz", "ours.csv", *later) == 0
-    np.testing.assert_array_equal(pl.read_csv("later.csv")["score"], own["score"])
+    assert run(monkeypatch, "apply", "model.npz", "new.csv", *later) == 0
+    features = table.select(f"x{k}" for k in range(6)).to_numpy()
+    new = mf.Observations(table["risk"].to_numpy(), features, ids=table["patient"].to_numpy())
+    np.testing.assert_allclose(pl.read_csv("later.csv")["score"], mf.load("model.npz").apply(new), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
     "options, says",
     [
         (("--id", "patients"), "--id patients came, but ours.csv has only patient, risk, x0"),
-        (("--id", "patient", "--score", "risk", "--drop", "city"), "--drop city came, but ours.csv has only"),
+        (
+            ("--id", "patient", "--score", "risk", "--drop", "town", "--drop", "city"),
+            "--drop city came, but no table has such a column",
+        ),
         (("--score", "risk"), "ours.csv has no 'id' (it has: patient, score, x0"),
         (("--id", "patient", "--score", "risk"), "leave it out with --drop"),
     ],
@@ -85,6 +92,21 @@ def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):
     assert run(monkeypatch, *arguments, "--drop", "town", "--out", "out.csv") == 2
     assert "has the columns 'id' and 'patient', and both would be the id" in " ".join(capsys.readouterr().err.split())
     assert run(monkeypatch, *arguments, "--drop", "town", "--drop", "id", "--out", "out.csv") == 0
+    assert run(monkeypatch, *OWN, "--id", "patient", "--score", "patient", "--out", "out.csv") == 2
+    assert "--id and --score both name the column 'patient'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_column_has_its_role_in_every_kind_of_table(folder, monkeypatch):
+    """One file of scores and labels; a label called score; a partner with a further column that is dropped."""
+    table = pl.read_csv("ours.csv").join(pl.read_parquet("outcomes.parquet"), on="patient", how="left")
+    table.with_columns(pl.col("outcome").fill_null(0.0)).write_csv("all.csv")
+    partner = pl.read_csv("partner.tsv", separator="\t").with_columns(pl.lit("x").alias("ward"))
+    partner.write_csv("partner.tsv", separator="\t")
+    arguments = ("refine", "all.csv", "--reference", "partner.tsv", "--labels", "outcomes.parquet", *CALLED)
+    assert run(monkeypatch, *arguments, "--drop", "ward", "--save", "model.npz", "--out", "out.csv") == 0
+    assert mf.load("model.npz").main.feature_names == tuple(f"x{k}" for k in range(6))
+    pl.read_csv("known.csv").rename({"label": "score"}).write_csv("scores.csv")
+    assert run(monkeypatch, *USUAL[:4], "--labels", "scores.csv", "--label", "score", "--out", "out.csv") == 0
 
 
 def test_ids_keep_their_zeros_under_any_name(folder, monkeypatch):

@@ -61,6 +61,17 @@ def test_where_most_rows_have_doubles_near_rows_are_familiar(rng):
     assert Familiarity.of(table(features)).at(table(features[::10] + 0.1)).min() == 1.0
 
 
+def test_a_rare_value_and_rows_of_the_fit_are_familiar(rng):
+    """Nearly all rows are equal, so that nearest distances are 0; and fitted rows far from the others."""
+    rare = np.concatenate([np.zeros(54), np.ones(6)])[:, None]
+    assert Familiarity.of(table(rare)).at(table(rare)).min() == 1.0
+    every_second = np.where(np.arange(4000) % 2, rng.standard_normal(4000), 0.0)[:, None]
+    assert Familiarity.of(table(every_second)).at(table(every_second)).min() == 1.0
+    apart = rng.standard_normal((5000, 4))
+    apart[1001:1006] += 25.0
+    assert Familiarity.of(table(apart)).at(table(apart)).min() == 1.0
+
+
 def test_without_features_that_vary_nothing_is_compared(case):
     assert Familiarity.of(remade(case.main, features=None)) is None
     assert Familiarity.of(remade(case.main, features=np.ones((len(case.main), 2)))) is None

@@ -131,7 +131,7 @@ def _read(path: Path, rows: int, standardised: bool) -> Neighbours | None:
 
 
 def _digest(indices: NDArray[Any], distances: FloatArray, recall: float) -> NDArray[np.uint8]:
-    """Digest of a search, by which a file that was changed is known."""
+    """Digest of a search; a file that was changed has another."""
     digest = hashlib.blake2b(repr(recall).encode(), digest_size=16)
     for array in (indices, distances):
         digest.update(np.ascontiguousarray(array).data)

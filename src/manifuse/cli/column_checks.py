@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 class ColumnNames:
     """What columns of tables are called, where they have other names than manifuse's.
 
+    A name holds for the tables that have such a column. A column that was named is never dropped.
+
     Attributes
     ----------
     id, score, label : str
@@ -38,6 +40,8 @@ class ColumnNames:
         Columns that are not read.
     all_there : bool
         Whether a table must have the columns that were named. Of several tables, only the main one must.
+    roles : tuple of str
+        Which of id, score and label a file has.
     """
 
     id: str = "id"
@@ -45,6 +49,18 @@ class ColumnNames:
     label: str = "label"
     drop: tuple[str, ...] = ()
     all_there: bool = False
+    roles: tuple[str, ...] = ("id", "score")
+
+    @property
+    def of_labels(self) -> ColumnNames:
+        """The same names for a file of labels."""
+        return replace(self, roles=("id", "label"))
+
+    @property
+    def of_scores(self) -> ColumnNames:
+        """The same names for a table of scores, in which a label that was named is no feature."""
+        kept = ("label", self.id, self.score)
+        return self if self.label in kept else replace(self, drop=(*self.drop, self.label))
 
     def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
         """Return our name of every column of a file that is read.
@@ -54,25 +70,28 @@ class ColumnNames:
         InputError
             If a column that must be there is not, or two columns would have the same name.
         """
-        there = list(there)
+        there, named = list(there), {role: getattr(self, role) for role in self.roles}
+        given = {name: ours for ours, name in named.items() if name != ours}
+        if len(set(named.values())) < len(named):
+            options = " and ".join(f"--{role}" for role in named)
+            raise InputError(f"{options} both name the column {self.id!r}; name two columns.")
         if self.all_there:
             self._demand(path, there)
-        given = {self.id: "id", self.score: "score", self.label: "label"}
-        names = {name: given.get(name, name) for name in there if name not in self.drop}
+        names = {name: given.get(name, name) for name in there if name in given or name not in self.drop}
         for name, ours in names.items():
             if name != ours and ours in names:
                 raise InputError(
-                    f"{path} has the columns {ours!r} and {name!r}, and both would be the {ours}; leave one out with "
-                    "--drop."
+                    f"{path} has the columns {ours!r} and {name!r}, and both would be the {ours}; leave the first out "
+                    f"with --drop {ours}."
                 )
         return names
 
     def _demand(self, path: Path, there: Collection[str]) -> None:
-        named = [("id", self.id), ("score", self.score), *(("drop", name) for name in self.drop)]
-        for option, name in named:
-            if name not in there and name != option:
+        for role in self.roles:
+            name = getattr(self, role)
+            if name not in there and name != role:
                 known = shorten(", ".join(there)) or "none"
-                raise InputError(f"--{option} {name} came, but {path} has only {known}; name one of these.")
+                raise InputError(f"--{role} {name} came, but {path} has only {known}; name one of these.")
 
 
 #: Columns with manifuse's own names.
@@ -126,7 +145,7 @@ def demand_columns(path: Path, there: Collection[str], *names: str) -> None:
     for name in names:
         if name not in there:
             known = shorten(", ".join(there)) or "none"
-            remedy = f", or name it with --{name}" if name in ("id", "score") and path.suffix != ".npz" else ""
+            remedy = f", or name it with --{name}" if name in ("id", "score") else ""
             raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 
 

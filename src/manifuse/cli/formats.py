@@ -64,6 +64,8 @@ class ColumnFile:
         Returns the columns of these names as a list of polars series.
     is_read : bool
         Whether all columns are in memory.
+    dropped : frozenset of str
+        Columns that are there and were left out.
     """
 
     path: Path
@@ -71,6 +73,7 @@ class ColumnFile:
     rows: int
     read: Callable[[Sequence[str]], list[Any]]
     is_read: bool
+    dropped: frozenset[str] = frozenset()
 
     def take(self, names: Sequence[str]) -> Columns:
         """Take columns, each as an array; ids stay text.
@@ -163,7 +166,8 @@ def _by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) 
         found = {ours[column.name]: column for column in frame.get_columns()}
         return [found[name].alias(name) for name in names]
 
-    return ColumnFile(path, {ours[name]: there[name] for name in ours}, rows, read, is_read=False)
+    types = {ours[name]: there[name] for name in ours}
+    return ColumnFile(path, types, rows, read, is_read=False, dropped=frozenset(there) - ours.keys())
 
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
@@ -178,7 +182,12 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types = {name: each.dtype for name, each in found.items()}
-    return ColumnFile(path, types, frame.height, lambda names: [found.pop(name) for name in names], is_read=True)
+    dropped = frozenset(frame.columns) - ours.keys()
+
+    def take(names: Sequence[str]) -> list[Any]:
+        return [found.pop(name) for name in names]
+
+    return ColumnFile(path, types, frame.height, take, is_read=True, dropped=dropped)
 
 
 def separator_of(ending: str) -> str:
@@ -211,7 +220,7 @@ def _header_of(path: Path, separator: str) -> list[str]:
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
     for sign, word in SEPARATORS.items():
-        if len(names) == 1 and sign in header:
+        if len(names) == 1 and sign != separator and sign in header:
             wanted = SEPARATORS[separator]
             raise InputError(f"{path} is separated by {word}, but {wanted} were expected; save it with {wanted}.")
     if len(names) > 1 and "" in names:

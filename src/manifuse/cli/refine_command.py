@@ -68,7 +68,8 @@ def run_refine(options: RefineOptions) -> Refinement:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
     refined = np.asarray(result.predictions)
     original = main.in_scale(main.scores)
-    if 0 <= original.min() <= original.max() <= 1 and not 0 <= refined.min() <= refined.max() <= 1:
+    leaves = 0 <= original.min() <= original.max() <= 1 and not 0 <= refined.min() <= refined.max() <= 1
+    if leaves and not method.is_regression:
         warnings.warn(
             f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, say "
             "so with --scale probability.",
@@ -124,6 +125,7 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
     columns = options.columns
     table = read_table(options.main, features=options.features, columns=replace(columns, all_there=True))
     others = [read_table(reference, features=options.features, columns=columns) for reference in options.reference]
+    _demand_dropped(options.drop, [table, *others])
     if len({other.name for other in others}) < len(others):
         # Files with the same name in several folders are named by their paths.
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
@@ -135,9 +137,16 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
     return table.ids[main.rows], main, references, labels
 
 
+def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:
+    """Refuse a column to drop that no table has, because a misspelt one would stay a feature."""
+    for name in names:
+        if not any(name in table.dropped for table in tables):
+            raise InputError(f"--drop {name} came, but no table has such a column to leave out; correct it.")
+
+
 def read_labels(path: Path, called: ColumnNames = AS_USUAL) -> RankLabels:
     """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
-    columns = read_columns(path, called)
+    columns = read_columns(path, called.of_labels)
     if {"id", "label"} <= columns.keys():
         demand_numbers(path, "label", columns["label"])
         return RankLabels(columns["id"], columns["label"])

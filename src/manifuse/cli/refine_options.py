@@ -42,9 +42,9 @@ class RefineOptions:
     labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
     id: Annotated[str, Option(help="The name of the id column, in tables that have it.")] = "id"
-    score: Annotated[str, Option(help="The name of the score column, likewise.")] = "score"
-    label: Annotated[str, Option(help="The name of the label column, likewise.")] = "label"
-    drop: Annotated[list[str], Option(help="A column that is no feature; may be repeated.")] = field(
+    score: Annotated[str, Option(help="The name of the score column, in tables that have it.")] = "score"
+    label: Annotated[str, Option(help="The name of the label column, in tables that have it.")] = "label"
+    drop: Annotated[list[str], Option(help="A column to leave out of all tables; may be repeated.")] = field(
         default_factory=list
     )
     features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None

@@ -28,6 +28,9 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
 
+#: Options that name columns which a file with this ending does not have.
+OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -42,6 +45,8 @@ class Table:
     features : (n, d) array or None
     feature_names : tuple of str or None
         None if there are no features, or the file has no names for them.
+    dropped : frozenset of str
+        Columns that are there and were left out.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Table:
     scores: NDArray[Any]
     features: NDArray[Any] | None
     feature_names: tuple[str, ...] | None = None
+    dropped: frozenset[str] = frozenset()
 
 
 def read_table(
@@ -72,7 +78,7 @@ def read_table(
     fitted : sequence of str, optional
         The only features that are needed. Other columns are not read, if the file has all of these.
     columns : ColumnNames
-        What its columns are called; an archive and annotated data have their own names.
+        What its columns are called; an archive has names of its own, and annotated data have no column of ids.
 
     Raises
     ------
@@ -87,8 +93,12 @@ def read_table(
             f"--features came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
             "among the entries of annotated data)."
         )
+    if columns.all_there and ending in (".h5ad", ".npz"):
+        named = [role for role in OWN_NAMES[ending] if getattr(columns, role) != role]
+        if named:
+            raise InputError(f"--{named[0]} came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
-        return _from_annotated(path, entry)
+        return _from_annotated(path, entry, columns.score)
     table = (
         _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, columns, bare=bool(entry))
     )
@@ -108,7 +118,7 @@ def _from_columns(
     path: Path, pattern: str | None, fitted: Sequence[str] | None, called: ColumnNames, *, bare: bool
 ) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
-    file = open_columns(path, called)
+    file = open_columns(path, called.of_scores)
     demand_columns(path, file.types, "id", "score")
     columns = file.take(["id", "score"])
     demand_numbers(path, "score", columns["score"])
@@ -126,10 +136,10 @@ def _from_columns(
             stacklevel=2,
         )
     matrix = file.take_matrix(names) if names else None
-    return Table(path.stem, columns["id"], columns["score"], matrix, tuple(names) if names else None)
+    return Table(path.stem, columns["id"], columns["score"], matrix, tuple(names) if names else None, file.dropped)
 
 
-def _from_annotated(path: Path, entry: str) -> Table:
+def _from_annotated(path: Path, entry: str, score: str) -> Table:
     """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -140,8 +150,10 @@ def _from_annotated(path: Path, entry: str) -> Table:
         # Backed: the matrix is not needed here, and stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
-        demand_columns(path, list(map(str, cells.obs.columns)), "score")
-        ids, scores = cells.obs_names.to_numpy(), cells.obs["score"].to_numpy()
+        there = list(map(str, cells.obs.columns))
+        score = score if score in there else "score"
+        demand_columns(path, there, score)
+        ids, scores = cells.obs_names.to_numpy(), cells.obs[score].to_numpy()
         demand_numbers(path, "score", scores)
         demand_visible(path, "obs_names", ids)
         entries = list(cells.obsm)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import pairwise_distances_argmin_min
+from sklearn.neighbors import NearestNeighbors
 
 from manifuse.backends.neighbours import Scaling
 from manifuse.diffusion.observations import Observations
@@ -15,11 +16,9 @@ from manifuse.errors import ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
 from manifuse.kernels.columns import means_and_deviations
 
-#: So many fitted rows, at equal steps, stand for all.
-STANDING = 2000
-
-#: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another.
-FAMILIAR_SHARE = 0.99
+#: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
+#: every k-th row is measured.
+FAMILIAR_SHARE, MEASURED = 0.99, 2000
 
 #: In the fitted rows, a normal column is 0.7 standard deviations away from its mean in the median. A column of later
 #: rows is strange from 1.5 on; with few rows, from more.
@@ -37,16 +36,16 @@ class Familiarity:
     ----------
     scaling : Scaling
         Standardises features.
-    standing : (s, d) array
-        Fitted rows that stand for all, standardised.
+    fitted : (n, d) array
+        The fitted rows, standardised.
     reach : float
         Distance up to which a row is familiar; at twice the distance it is strange.
     widest : (d,) array
-        Largest deviation of these rows in every column, in standard deviations.
+        Largest deviation of the fitted rows in every column, in standard deviations.
     """
 
     scaling: Scaling
-    standing: FloatArray
+    fitted: FloatArray
     reach: float
     widest: FloatArray
 
@@ -57,13 +56,13 @@ class Familiarity:
         if table is None or not means_and_deviations(table)[1].any():
             return None
         scaling = Scaling.of(table, standardised=True, name=main.name)
-        standing = scaling.apply(np.ascontiguousarray(table[thinned(len(table), STANDING)]))
-        distances = pairwise_distances(standing)
-        half_median = np.median(distances) / 2.0
-        np.fill_diagonal(distances, np.inf)
-        # Where most rows have a double, nearest distances are 0; then half of a usual distance is near.
-        reach = max(float(np.quantile(distances.min(axis=1), FAMILIAR_SHARE)), float(half_median))
-        return cls(scaling, standing, reach, np.abs(standing).max(axis=0))
+        fitted = scaling.apply(table)
+        measured = fitted[thinned(len(fitted), MEASURED)]
+        nearest = NearestNeighbors(n_neighbors=2, algorithm="brute").fit(fitted).kneighbors(measured)[0][:, 1]
+        # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
+        half = float(np.sqrt(np.count_nonzero(scaling.deviations) / 2.0))
+        reach = max(float(np.quantile(nearest, FAMILIAR_SHARE)), half)
+        return cls(scaling, fitted, reach, np.abs(fitted).max(axis=0))
 
     def at(self, new: Observations) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
@@ -83,7 +82,7 @@ class Familiarity:
         strange = self._strange_columns(rows)
         if len(strange):
             warnings.warn(self._of_strange(new, rows, strange), ManifuseWarning, stacklevel=5)
-        nearest = pairwise_distances_argmin_min(rows, self.standing)[1]
+        nearest = pairwise_distances_argmin_min(rows, self.fitted)[1]
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
 
     def _strange_columns(self, rows: FloatArray) -> IndexArray:

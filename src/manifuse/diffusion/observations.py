@@ -19,8 +19,8 @@ from manifuse.records import Saved, read, write
 #: What scores may be.
 Scale = Literal["score", "probability"]
 
-#: How far probabilities are drawn to 1/2, as a share of their distance: 0 becomes 0.001.
-MARGIN = 0.002
+#: How far probabilities are drawn to 1/2, as a share of their distance: 0 becomes 0.0001.
+MARGIN = 0.0002
 
 
 class Observations(Saved):
@@ -116,7 +116,8 @@ class Observations(Saved):
             )
         self.name = name
         self.scale: Scale = scale
-        self.scores: FloatArray = scores[kept] if scale == "score" else log_odds(scores[kept], name=name)
+        self._came: FloatArray = scores[kept]
+        self.scores: FloatArray = self._came if scale == "score" else log_odds(self._came, kept, name=name)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
@@ -162,8 +163,14 @@ class Observations(Saved):
             name=read(str, record["name"], "name"),
             feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
         )
-        made.scale = read(Scale, record["scale"], "scale")
+        made._set_scale(read(Scale, record["scale"], "scale"))
         return made
+
+    def _set_scale(self, scale: Scale) -> None:
+        """Say that the scores are log-odds of probabilities, if they are."""
+        if scale != self.scale:
+            scores, self.scale = self.scores, scale
+            self._came = self.in_scale(scores.copy())
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
@@ -172,7 +179,7 @@ class Observations(Saved):
         taken = Observations(
             self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=self.feature_names
         )
-        taken.scale = self.scale
+        taken._set_scale(self.scale)
         return taken
 
     def arranged_like(self, fitted: "Observations") -> "Observations":
@@ -229,18 +236,20 @@ class Observations(Saved):
         """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""
         if self.scale == "score":
             return numbers
+        if numbers is self.scores:
+            return self._came
         return np.asarray(np.clip(0.5 + (expit(numbers) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
 
 
-def log_odds(probabilities: FloatArray, *, name: str) -> FloatArray:
-    """Log-odds of probabilities, drawn to 1/2 by `MARGIN` of their distance, so that 0 and 1 have finite ones.
+def log_odds(probabilities: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
+    """Log-odds of probabilities of ``rows`` of the input, drawn to 1/2 by `MARGIN`, so that 0 and 1 have finite ones.
 
     Raises
     ------
     InputError
         If some are outside of [0, 1].
     """
-    outside = np.flatnonzero((probabilities < 0) | (probabilities > 1)).tolist()
+    outside = rows[(probabilities < 0) | (probabilities > 1)].tolist()
     if outside:
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "

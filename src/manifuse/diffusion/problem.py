@@ -59,11 +59,9 @@ class Reference:
         """
         main_rows, reference_rows = pairs_of(main, table)
         coupled = len(main_rows) == len(main)
-        if (
-            coupled
-            and len(table) == len(main)
-            and np.array_equal(table.scores[reference_rows], main.scores[main_rows])
-        ):
+        # As they came: log-odds and probabilities are the same scores.
+        ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+        if coupled and len(table) == len(main) and np.array_equal(theirs, ours):
             raise InputError(
                 f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
             )
@@ -73,7 +71,7 @@ class Reference:
         idle = None
         if bool(is_constant(used[:, None])[0]):
             idle = f"All scores of {table.name} are equal; it gets weight 0."
-        elif coupled and abs(float(unit(used) @ unit(main.scores[main_rows]))) > 1.0 - REPEATED:
+        elif coupled and abs(float(unit(theirs) @ unit(ours))) > 1.0 - REPEATED:
             idle = f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
         if idle is not None:
             warnings.warn(idle, ManifuseWarning, stacklevel=4)
@@ -187,19 +185,20 @@ class Problem:
 
 def _demand_different(references: Sequence[Observations]) -> None:
     """Refuse a reference that was given twice, because it would count twice."""
-    known: dict[bytes, Observations] = {}
+    alike: dict[bytes, list[Observations]] = {}
     for table in references:
-        # Two tables of the same rows in another order have the same sorted scores.
-        digest = hashlib.blake2b(np.sort(table.scores).tobytes()).digest()
-        twin = known.setdefault(digest, table)
-        if twin is table or np.ptp(table.scores) == 0:
+        if np.ptp(table.scores) == 0:
             continue
-        rows, found = locate(table.keys, twin.keys)
-        if found.all() and np.array_equal(twin.scores[rows], table.scores):
-            raise InputError(
-                f"{twin.name} and {table.name} have the same scores of the same rows, so one reference would count "
-                "twice; give it once."
-            )
+        # Two tables of the same rows in another order have the same sorted scores.
+        others = alike.setdefault(hashlib.blake2b(np.sort(table.scores).tobytes()).digest(), [])
+        for twin in others:
+            rows, found = locate(table.keys, twin.keys)
+            if found.all() and np.array_equal(twin.scores[rows], table.scores):
+                raise InputError(
+                    f"{twin.name} and {table.name} have the same scores of the same rows, so one reference would "
+                    "count twice; give it once."
+                )
+        others.append(table)
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:

@@ -39,8 +39,8 @@ class Reason(StrEnum):
         "'same_target' to true."
     )
     DIFFER = (
-        "The references and the main predictor do not predict the same thing, because their scores do not correlate "
-        "as one common factor would have it, so the main predictor comes back unchanged; give labels or other "
+        "The references and the main predictor do not predict the same thing, because one common factor does not "
+        "explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
         "references, or set the method's 'same_target' to true if you know better."
     )
     UNLIKE = (

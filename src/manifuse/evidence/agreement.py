@@ -24,8 +24,8 @@ MOST_RESIDUAL = 0.1
 #: loading may be below the references' mean by the second factor. If it is above by the third, it leads.
 LEAST_LOADING, LEAST_SHARE, LEADING_SHARE = 0.1, 0.85, 1.1
 
-#: The references are followed at most so far if the main predictor leads them, or if they cannot be asked; below the
-#: other number they add nothing.
+#: The references are followed at most so far if the main predictor leads them, or if they cannot be asked. If they
+#: would be followed less far than the other number, they are not followed.
 CAUTIOUS_TRUST, LEAST_TRUST = 0.5, 0.1
 
 #: The gain of only two references at held-out pairs must exceed its standard error and this, in correlation.
@@ -111,7 +111,7 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     answer = Reason.TOLD if same_target and count else _answer(loadings, residual, gains, trust)
     if answer is Reason.TOLD:
         trust = 1.0
-    elif answer is Reason.NOT_MEASURED or _share(loadings) > LEADING_SHARE:
+    elif answer is Reason.NOT_MEASURED or (answer is Reason.AGREE and _share(loadings) > LEADING_SHARE):
         trust = min(trust, CAUTIOUS_TRUST)
     several = count >= FEWEST_REFERENCES
     return Agreement(
@@ -181,12 +181,12 @@ def _answer(loadings: FloatArray, residual: float, gains: FloatArray, trust: flo
         return Reason.NO_REFERENCE
     if residual > MOST_RESIDUAL or loadings.min() < LEAST_LOADING:
         return Reason.DIFFER
-    if count == 1 or not np.isfinite(residual):
-        return Reason.NOT_MEASURED
     if _share(loadings) < LEAST_SHARE:
         return Reason.UNLIKE
     if trust < LEAST_TRUST:
         return Reason.WORSE
+    if count == 1 or not np.isfinite(residual):
+        return Reason.NOT_MEASURED
     if count < FEWEST_REFERENCES:
         # Three predictors always have one common factor, so here a gain must be clear.
         return Reason.NOT_MEASURED if gains.mean() > max(_error(gains), LEAST_GAIN) else Reason.WORSE
@@ -253,7 +253,7 @@ def _trust(predicted: _LeftOut) -> float:
     consensus -= _error(predicted.gains)
     of_consensus, of_main = consensus - between * main, main - between * consensus
     if of_consensus <= 0 or of_main <= 0:
-        return float(of_consensus > of_main)
+        return float(of_consensus > 0)
     return min(1.0, 2.0 * of_consensus / (of_consensus + of_main))
 
 

@@ -275,7 +275,8 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
     kept, left, what = int(usable.sum()), int((~usable).sum()), "labels" if graded else "ordered pairs"
     example = f"first: {str(labels.keys[~known][0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
     if not kept:
-        raise InputError(f"No label is of an id that {main.name} has ({example}); give labels of its rows.")
+        what = "No label is of an id" if graded else "No ordered pair is of two ids"
+        raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
     warnings.warn(
         f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
         ManifuseWarning,

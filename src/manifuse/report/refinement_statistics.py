@@ -55,7 +55,12 @@ class Shift:
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
-        return cls(result.main.keys, result.main.scores, result.scores, result.support, result.errors)
+        main, errors = result.main, result.errors
+        before, after = main.in_scale(main.scores), main.in_scale(result.scores)
+        if errors is not None and main.scale == "probability":
+            # By the delta method: the slope of probabilities over log-odds.
+            errors = errors * after * (1.0 - after)
+        return cls(main.keys, before, after, result.support, errors)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:

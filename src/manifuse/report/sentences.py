@@ -149,7 +149,7 @@ def _supported(shift: Shift, *, taught: bool) -> str:
     verb, them = ("has", "it") if little == 1 else ("have", "them")
     advice = f"trust {them} no more than before"
     if taught:
-        advice = f"your labels and features moved {them}, and the standard errors say how sure that is"
+        advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
     return (
         f"{_many(little, 'row')} ({little / len(shift.keys):.1%}) {verb} hardly any evidence from the references "
         f"behind {them} (support below {LITTLE}): {advice}."
