@@ -173,6 +173,7 @@ def test_later_rows_come_out_nearly_as_well_as_if_they_had_been_there(labelled):
     assert np.mean(losses) < 0.01
 
 
+@pytest.mark.filterwarnings("ignore:.* differs from the fitted rows:manifuse.ManifuseWarning")
 def test_errors_are_larger_far_from_all_that_was_fitted():
     case = draw(0)
     result = mf.refine(case.main, case.references, case.labels(), rng=0)

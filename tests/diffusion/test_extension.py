@@ -8,6 +8,7 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.backends.neighbours import Scaling
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
 TUNED = mf.JointDiffusion(learning=False)
@@ -127,7 +128,8 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     new = mf.Observations([score], features[None], ids=["new"])
     own = fit.units.to_sphere(score)
 
-    squares = np.sum((case.main.table - features) ** 2, axis=1)
+    divisors = Scaling.of(case.main.table, standardised=False, name="main").divisors
+    squares = np.sum(((case.main.table - features) / divisors) ** 2, axis=1)
     near = np.argsort(squares)[:6]
     scales = np.sqrt(2 * squares[near].mean() * graph.scales[near])
     weights = np.exp(-squares[near] / scales) * np.exp(-n * (own - start[near]) ** 2 / 0.1)
