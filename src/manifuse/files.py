@@ -90,14 +90,14 @@ def check_writable(path: Path) -> None:
     Raises
     ------
     InputError
-        If its folder does not exist or cannot be written to, it is not a regular file, or its name is not valid UTF-8.
+        If its folder does not exist or cannot be written to, it is a pipe or a device, or its name is not valid UTF-8.
     """
     check_name(path)
     check_folder_of(path)
     if os.path.isdir(path):
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(f"{path} is not a regular file, so a table cannot be written to it; write elsewhere.")
+        raise InputError(f"{path} is a pipe or a device, not a file; write elsewhere.")
     try:
         with NamedTemporaryFile(dir=Path(os.path.realpath(path)).parent, prefix=f".{path.stem}-"):
             pass

@@ -57,7 +57,7 @@ def save(result: Refinement, path: Path | str) -> None:
 
 
 def model_writer(result: Refinement) -> Writer:
-    """Return what writes a refinement to a file; see `save`."""
+    """Return a function that writes a refinement to a file; see `save`."""
     arrays: dict[str, NDArray[Any]] = {}
     plain = {"format": FORMAT, "refinement": flatten(result.to_record(), arrays, "refinement")}
     content = {"plain": np.frombuffer(json.dumps(plain, allow_nan=False).encode(), dtype=np.uint8), **arrays}

@@ -199,7 +199,7 @@ def test_all_outputs_of_a_run_appear_or_none(folder, monkeypatch, capsys):
 def test_what_is_no_regular_file_is_not_replaced_by_one(folder, monkeypatch, capsys):
     os.mkfifo(folder / "pipe.csv")
     status, said = refine(monkeypatch, capsys, out="pipe.csv")
-    assert (status, "pipe.csv is not a regular file" in said) == (2, True)
+    assert (status, "pipe.csv is a pipe or a device, not a file" in said) == (2, True)
     assert (folder / "pipe.csv").is_fifo()
 
 

@@ -7,13 +7,15 @@ import signal
 import sys
 from types import FrameType
 
+from manifuse.cli import INTERRUPTED, STOPPED
+
 
 def stop(number: int, frame: FrameType | None) -> None:
     """Answer an interrupt while Python imports the commands, when nothing has been written yet."""
     del number, frame
-    sys.stderr.write("manifuse: Stopped; no unfinished file was written.\n")
+    sys.stderr.write(f"{STOPPED}\n")
     sys.stderr.flush()
-    os._exit(130)
+    os._exit(INTERRUPTED)
 
 
 def start() -> None:

@@ -14,6 +14,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
+from manifuse.cli import INTERRUPTED, STOPPED
 from manifuse.cli.console import people, say, show_warning
 from manifuse.cli.datasets_command import app as datasets_app
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
@@ -25,9 +26,6 @@ EXPLORED = (
     *("drop_invalid", "config"),
 )
 
-#: The exit status of a program that an interrupt (ctrl-C) ended, by the custom of shells.
-INTERRUPTED = 130
-
 
 class Interruptible(TyperGroup):
     """Commands that an interrupt can stop; files are written whole, so no unfinished file is left."""
@@ -37,7 +35,7 @@ class Interruptible(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            say("manifuse: Stopped; no unfinished file was written.", style="red")
+            say(STOPPED, style="red")
             raise typer.Exit(INTERRUPTED) from None
 
 

@@ -22,9 +22,10 @@ TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
 #: Formats of dates in text (ISO 8601), and how many units of time make a day.
 DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
+PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
+
 #: Characters that a terminal obeys or hides.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 
 @dataclass(frozen=True)

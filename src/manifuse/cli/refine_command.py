@@ -66,19 +66,21 @@ def run_refine(options: RefineOptions) -> Refinement:
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    refined = np.asarray(result.predictions)
     original = main.in_scale(main.scores)
-    leaves = 0 <= original.min() <= original.max() <= 1 and not 0 <= refined.min() <= refined.max() <= 1
-    if leaves and not method.is_regression:
+    if not method.is_regression and _in_unit_range(original) and not _in_unit_range(result.predictions):
         warnings.warn(
             f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, say "
             "so with --scale probability.",
             ManifuseWarning,
             stacklevel=2,
         )
-    columns = refined_columns(ids, original, refined, result.support, result.errors)
+    columns = refined_columns(ids, original, result.predictions, result.support, result.errors)
     write_table(options.out, columns, beside)
     return result
+
+
+def _in_unit_range(scores: NDArray[Any]) -> bool:
+    return bool(scores.min() >= 0 and scores.max() <= 1)
 
 
 def _check_files(options: RefineOptions) -> None:

@@ -79,27 +79,26 @@ class Familiarity:
         """
         assert new.table is not None, "features were not compared"
         rows = self.scaling.apply(new.table)
-        strange = self._strange_columns(rows)
+        deviations = np.median(np.abs(rows), axis=0)
+        strange = np.flatnonzero(deviations > self._limits(len(rows)))
         if len(strange):
-            warnings.warn(self._of_strange(new, rows, strange), ManifuseWarning, stacklevel=5)
+            warnings.warn(_of_strange(new, strange, deviations[strange]), ManifuseWarning, stacklevel=5)
         nearest = pairwise_distances_argmin_min(rows, self.fitted)[1]
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
 
-    def _strange_columns(self, rows: FloatArray) -> IndexArray:
-        """Columns whose median deviation in the rows (q, d) is not one of the fitted rows."""
-        count = len(rows)
-        usual = np.full(rows.shape[1], STRANGE_DEVIATIONS + 3.0 / np.sqrt(count))
-        limits = usual if count >= FEWEST_ROWS else np.maximum(usual, 1.1 * self.widest)
-        return np.flatnonzero(np.median(np.abs(rows), axis=0) > limits)
+    def _limits(self, rows: int) -> FloatArray:
+        """Median deviations (d,) above which columns of so many rows are strange."""
+        usual = np.full(len(self.widest), STRANGE_DEVIATIONS + 3.0 / np.sqrt(rows))
+        return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * self.widest)
 
-    def _of_strange(self, new: Observations, rows: FloatArray, strange: IndexArray) -> str:
-        """Say which columns are strange, the strangest first."""
-        deviations = np.median(np.abs(rows[:, strange]), axis=0)
-        order = strange[np.argsort(-deviations, kind="stable")]
-        names = [str(column) if new.feature_names is None else repr(new.feature_names[column]) for column in order]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return (
-            f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
-            f"{', '.join(names[:NAMED])}{more} of the features, by {deviations.max():,.1f} standard deviations in the "
-            "median; check the units. Rows far from all fitted ones keep the place that their own scores give them."
-        )
+
+def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:
+    """Say which columns are strange, the strangest first."""
+    order = strange[np.argsort(-deviations, kind="stable")]
+    names = [str(column) if new.feature_names is None else repr(new.feature_names[column]) for column in order]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return (
+        f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
+        f"{', '.join(names[:NAMED])}{more} of the features, by {deviations.max():,.1f} standard deviations in the "
+        "median; check the units. Rows far from all fitted ones keep the place that their own scores give them."
+    )

@@ -169,16 +169,14 @@ class Observations(Saved):
     def _set_scale(self, scale: Scale) -> None:
         """Say that the scores are log-odds of probabilities, if they are."""
         if scale != self.scale:
-            scores, self.scale = self.scores, scale
-            self._came = self.in_scale(scores.copy())
+            self.scale, self._came = scale, probabilities(self.scores)
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
         assert self.neighbours is None, "neighbours name all rows"
         table = None if self.table is None else self.table[rows]
-        taken = Observations(
-            self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=self.feature_names
-        )
+        names = self.feature_names
+        taken = Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=names)
         taken._set_scale(self.scale)
         return taken
 
@@ -203,10 +201,8 @@ class Observations(Saved):
         if self.table is None or wanted is None or names is None:
             came, width = 0 if self.table is None else self.table.shape[1], fitted.table.shape[1]
             if came != width:
-                raise InputError(
-                    f"{self.name} came with {came} features, but {fitted.name} was fitted with {width}; "
-                    "give the same columns."
-                )
+                sides = f"{self.name} came with {came} features, but {fitted.name} was fitted with {width}"
+                raise InputError(f"{sides}; give the same columns.")
             return self
         places = {name: place for place, name in enumerate(names)}
         missing, known = [name for name in wanted if name not in places], set(wanted)
@@ -238,24 +234,29 @@ class Observations(Saved):
             return numbers
         if numbers is self.scores:
             return self._came
-        return np.asarray(np.clip(0.5 + (expit(numbers) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
+        return probabilities(numbers)
 
 
-def log_odds(probabilities: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
-    """Log-odds of probabilities of ``rows`` of the input, drawn to 1/2 by `MARGIN`, so that 0 and 1 have finite ones.
+def log_odds(came: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
+    """Log-odds of probabilities of ``rows`` of the input, drawn to 1/2 by `MARGIN`; so those of 0 and 1 are finite.
 
     Raises
     ------
     InputError
         If some are outside of [0, 1].
     """
-    outside = rows[(probabilities < 0) | (probabilities > 1)].tolist()
+    outside = rows[(came < 0) | (came > 1)].tolist()
     if outside:
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "
             "or leave out scale='probability' (--scale)."
         )
-    return np.asarray(logit(0.5 + (1.0 - MARGIN) * (probabilities - 0.5)))
+    return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
+
+
+def probabilities(odds: FloatArray) -> FloatArray:
+    """Undo `log_odds`; what is beyond those of 0 and 1 is 0 or 1."""
+    return np.asarray(np.clip(0.5 + (expit(odds) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
 
 
 def _names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:

@@ -64,6 +64,6 @@ def write_page(path: Path, page: str) -> None:
 
 
 def page_writer(page: str) -> Writer:
-    """Return what writes a page."""
+    """Return a function that writes a page to a file."""
     # A file name that is not text can hold half of a surrogate pair, which no encoding has.
     return bytes_writer(page.encode(errors="replace"))
