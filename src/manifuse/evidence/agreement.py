@@ -4,7 +4,8 @@ Two questions are put to the scores at the pairs. *Do all predict the same thing
 follow a one-factor model: each predictor is the common truth times its loading, plus noise of its own (Spearman 1904).
 A loading is the correlation of a predictor with that truth. *Would the references have helped?* Each reference in turn
 is left out: do the others, carried over the main table's own rows, predict it better than the main predictor does, at
-pairs that they have not seen? How much of both predicts it best says how far the refinement follows the references.
+pairs that they have not seen? The weights with which both together predict it best say how far the refinement follows
+the references.
 """
 
 from __future__ import annotations
