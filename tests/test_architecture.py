@@ -24,7 +24,7 @@ KNOWS = {
     "evidence": {"diffusion", "backends", "kernels", "records", "errors"},
     "preparation": {"evidence", "diffusion", "backends", "kernels"},
     "choice": {"preparation", "evidence", "diffusion", "kernels", "records"},
-    "refiner": {"evidence", "diffusion", "kernels", "records"},
+    "refiner": {"evidence", "diffusion", "kernels", "records", "machine", "errors"},
     "conclusion": {"refiner", "preparation", "evidence", "diffusion", "kernels"},
     "wording": {"evidence", "diffusion"},
     "refinement": {
@@ -39,7 +39,7 @@ KNOWS = {
         "records",
         "errors",
     },
-    "run": {"refinement", "conclusion", "preparation", "evidence", "diffusion", "backends", "errors"},
+    "run": {"refinement", "conclusion", "preparation", "evidence", "diffusion", "backends", "kernels", "errors"},
     "persistence": {"refinement", "records", "files", "errors"},
     "combiner": {"run", "persistence", "evidence", "diffusion", "kernels", "errors"},
     "report": {"refinement", "wording", "evidence", "diffusion", "kernels", "files", "errors"},

@@ -13,7 +13,7 @@ from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
-from tests.problems import draw
+from tests.problems import draw, remade
 
 METHOD = mf.JointDiffusion(standardised=True, learning=False)
 
@@ -86,7 +86,7 @@ def test_rounds_that_do_not_fit_are_not_repeated(monkeypatch):
     result = mf.refine(case.main, case.references, method=METHOD, rng=0)
     monkeypatch.setattr(footprint, "available_memory", lambda: 1000)
     with pytest.raises(mf.InputError, match=r"Refining rows that came later needs about .* GiB of memory, but"):
-        result.apply(case.main)
+        result.apply(remade(case.main, ids=[f"later {row}" for row in range(len(case.main))]))
 
 
 @pytest.mark.parametrize("features", [True, False])

@@ -62,7 +62,14 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
 def test_every_field_is_kept_but_the_container_of_the_predictions(saved):
     with np.load(saved) as archive:
         plain = json.loads(bytes(archive["plain"]))["refinement"]
-    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"predictions", "main", "method"}
+    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {
+        "predictions",
+        "scores",
+        "support",
+        "errors",
+        "main",
+        "method",
+    }
 
 
 def test_a_file_has_no_names_of_private_classes(saved):
@@ -96,7 +103,7 @@ def test_another_format_is_refused(saved):
     with np.load(saved) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for content, says in (
-        ({"format": 99}, "has the format 99, but this version reads 3"),
+        ({"format": 99}, "has the format 99, but this version reads 4"),
         ({}, "not a saved refinement"),
     ):
         arrays["plain"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
@@ -125,12 +132,15 @@ def test_another_format_is_refused(saved):
             lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["setting"].update(bridge={"scheme": "eval"}),
             "eval",
         ),
-        (lambda plain, arrays: arrays.pop("refinement/weights"), "refinement/weights"),
+        (lambda plain, arrays: arrays.pop("refinement/refiner/weights"), "refinement/refiner/weights"),
         (
-            lambda plain, arrays: arrays.update({"refinement/weights": np.ones(3)}),
-            r"weights is not finite and of shape \(2,\)",
+            lambda plain, arrays: arrays.update({"refinement/refiner/weights": np.ones(3)}),
+            r"weights does not fit the references, or is not finite",
         ),
-        (lambda plain, arrays: arrays.update({"refinement/support": np.full(160, np.nan)}), "support is not finite"),
+        (
+            lambda plain, arrays: arrays.update({"refinement/refiner/fitted/support": np.full(160, np.nan)}),
+            "or are not finite",
+        ),
         (
             lambda plain, arrays: arrays.update({"refinement/refiner/fit/coefficients": np.ones((2, 3))}),
             "mix other columns",

@@ -11,11 +11,12 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.consultation import Consultation, Subject, consult, own_rows, worths
+from manifuse.evidence.relevance import final_weights
 from manifuse.evidence.score import Gain
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
-from manifuse.refiner import Refiner
+from manifuse.refiner import Refined, Refiner, support_of_rows, typical_row_sums
 
 #: What references are worth is measured by fitting again without each of them; in larger tables it is not.
 MOST_ROWS = 50_000
@@ -31,12 +32,9 @@ class Conclusion:
     path : Path
         Of the diffusion.
     refiner : Refiner
-    refined : (n,) array
-        The refined scores, taken or not.
+        With the refined scores, taken or not.
     honest : (n,) array
-        The same for labels to measure: each labelled row without its own label, if labels taught.
-    errors : (n,) array or None
-        Standard errors of the refined scores; None if no label taught.
+        Refined scores for labels to measure: each labelled row without its own label, if labels taught.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
     worths : mapping of int to Gain
@@ -48,9 +46,7 @@ class Conclusion:
     verdict: Verdict
     path: Path
     refiner: Refiner
-    refined: FloatArray
     honest: FloatArray
-    errors: FloatArray | None
     agreement: Agreement | None
     worths: Mapping[int, Gain]
     worth: Gain | None
@@ -68,8 +64,8 @@ def _tune(prepared: Prepared) -> Conclusion:
     refined = problem.units.from_sphere(path.predictions)
     gain = None if score is None else score.gain(problem.main.scores[score.rows], refined[score.rows])
     verdict = judge_tuned(path, prepared.active, gain, safeguarded=prepared.setup.method.safeguarded)
-    refiner = Refiner(_fit(prepared, problem.start, path), None, None)
-    return Conclusion(verdict, path, refiner, refined, refined, None, None, {}, None)
+    refiner = _refiner(prepared, problem.start, path, refined)
+    return Conclusion(verdict, path, refiner, refined, None, {}, None)
 
 
 def _learn(prepared: Prepared) -> Conclusion:
@@ -84,18 +80,8 @@ def _learn(prepared: Prepared) -> Conclusion:
     verdict = judge_learned(found.agreement, gain, safeguarded=method.safeguarded)
     each, together = _worths(subject, found, numbers)
     start = problem.starting_from(found.taught.held_out).start
-    refiner = Refiner(_fit(prepared, start, found.path), found.taught.teaching, found.mixture)
-    return Conclusion(
-        verdict,
-        found.path,
-        refiner,
-        found.scores,
-        found.honest,
-        found.errors,
-        found.agreement,
-        each,
-        together,
-    )
+    refiner = _refiner(prepared, start, found.path, found.scores, found)
+    return Conclusion(verdict, found.path, refiner, found.honest, found.agreement, each, together)
 
 
 def _worths(subject: Subject, found: Consultation, numbers: tuple[int, ...]) -> tuple[Mapping[int, Gain], Gain | None]:
@@ -115,10 +101,19 @@ def _worths(subject: Subject, found: Consultation, numbers: tuple[int, ...]) -> 
     return worths(subject, found, numbers)
 
 
-def _fit(prepared: Prepared, start: FloatArray, path: Path) -> Fit:
-    """What later rows need of the diffusion."""
+def _refiner(
+    prepared: Prepared, start: FloatArray, path: Path, refined: FloatArray, found: Consultation | None = None
+) -> Refiner:
+    """What later rows need, and the fitted rows with their ``refined`` scores (n,)."""
+    problem, transport, weights = prepared.problem, path.references, final_weights(path)
     smoothing = prepared.smoothing
     bridges = prepared.bridges.on_host()
     if smoothing is not None:
         smoothing = smoothing.over(bridges.graph) if bridges.anchors else smoothing.on_host()
-    return Fit(prepared.problem.main, start, bridges, path.coefficients, smoothing)
+    fit = Fit(problem.main, start, bridges, path.coefficients, smoothing)
+    typical = typical_row_sums(problem, transport)
+    support = support_of_rows(transport.row_sums * transport.reached, typical, weights)
+    if found is None:
+        return Refiner(fit, None, None, weights, typical, Refined(refined, support, None))
+    fitted = Refined(refined, support, found.errors)
+    return Refiner(fit, found.taught.teaching, found.mixture, weights, typical, fitted)

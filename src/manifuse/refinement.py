@@ -14,21 +14,21 @@ from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import locate
 from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.mixture import ordered_rightly
-from manifuse.evidence.relevance import Relevance, final_weights, relevance_of
+from manifuse.evidence.relevance import Relevance, relevance_of
 from manifuse.evidence.score import Gain
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.keys import locate
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refiner import Applied, Refiner, place, support_of_rows, typical_row_sums
+from manifuse.refiner import Applied, Refiner
 from manifuse.wording import summary_of
 
-#: Fields that are not written to a file: the container of the predictions, and what the fit has as well.
-NOT_SAVED = ("predictions", "main", "method")
+#: Fields that are not written to a file: the container of the predictions, and what the refiner has as well.
+NOT_SAVED = ("predictions", "scores", "support", "errors", "main", "method")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,6 @@ class Refinement(Saved):
         Why the diffusion stopped, or why the main predictor came back unchanged.
     relevance : tuple of Relevance
         One for every reference, in the order given.
-    weights : (m,) array
-        Weight of every reference at the end, in [0, 1].
     support : (n,) array
         How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
         at a typical pair.
@@ -74,10 +72,9 @@ class Refinement(Saved):
     seed : int
         Gives the same result again on the same input.
     main : Observations
-    typical : (m,) array
-        Row sum of every reference's bridge at a typical pair, which ``support`` is measured by.
+        All main rows. Of a saved refinement, those that were fitted.
     refiner : Refiner
-        What later rows need.
+        What later rows need, and the fitted rows.
 
     Examples
     --------
@@ -100,7 +97,6 @@ class Refinement(Saved):
     accepted: bool
     reason: Reason
     relevance: tuple[Relevance, ...]
-    weights: FloatArray
     support: FloatArray
     metric: FloatArray
     history: tuple[Step, ...]
@@ -113,45 +109,45 @@ class Refinement(Saved):
     method: JointDiffusion
     seed: int
     main: Observations
-    typical: FloatArray
     refiner: Refiner
 
     @classmethod
-    def of(cls, prepared: Prepared, found: Conclusion) -> Refinement:
-        """Put together what a run found."""
-        problem, score, path = prepared.problem, prepared.score, found.path
-        main, weights, transport = problem.main, final_weights(path), path.references
+    def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
+        """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
+        problem, score, path, refiner = prepared.problem, prepared.score, found.path, found.refiner
         accepted = found.verdict.accepted
-        scores = found.refined if accepted else main.scores
-        typical = typical_row_sums(problem, transport)
         accuracy = None
         if score is not None:
-            honest = found.honest if accepted else main.scores
-            before, after = (score.report(values[score.rows]) for values in (main.scores, honest))
+            honest = found.honest if accepted else problem.main.scores
+            before, after = (score.report(values[score.rows]) for values in (problem.main.scores, honest))
             accuracy = {"before": before, "after": after}
-        mixture = found.refiner.mixture
+        refined = refiner.fitted if main is problem.main else refiner.refine(main)
+        scores = refined.scores if accepted else main.scores
         return cls(
             predictions=main.like_predictions(scores),
             scores=scores,
             accepted=accepted,
             reason=found.verdict.reason,
             relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, prepared.setup.seed),
-            weights=weights,
-            support=support_of_rows(transport.row_sums * transport.reached, typical, weights),
+            support=refined.support,
             metric=path.metric,
             history=path.history,
-            choice=Choice.of(prepared, path, 1.0 if mixture is None else mixture.share),
+            choice=Choice.of(prepared, path, 1.0 if refiner.mixture is None else refiner.mixture.share),
             accuracy=accuracy,
             gain=found.verdict.gain,
             worth=found.worth,
-            errors=found.errors if accepted else None,
+            errors=refined.errors if accepted else None,
             agreement=found.agreement,
             method=prepared.setup.method,
             seed=prepared.setup.seed,
             main=main,
-            typical=typical,
-            refiner=found.refiner,
+            refiner=refiner,
         )
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of every reference at the end, shape (m,), in [0, 1]."""
+        return self.refiner.weights
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds: everything but the container of the predictions."""
@@ -161,27 +157,20 @@ class Refinement(Saved):
     def from_record(cls, record: Any) -> Refinement:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
-        fit = values["refiner"].fit
-        made = cls(**values, predictions=values["scores"], main=fit.main, method=fit.bridges.method)
+        refiner: Refiner = values["refiner"]
+        fit, fitted, accepted = refiner.fit, refiner.fitted, values["accepted"]
+        scores = fitted.scores if accepted else fit.main.scores
+        errors = fitted.errors if accepted else None
+        values |= {"predictions": scores, "scores": scores, "support": fitted.support, "errors": errors}
+        made = cls(**values, main=fit.main, method=fit.bridges.method)
         made.check()
         return made
 
     def check(self) -> None:
         """Refuse values that do not fit together."""
-        rows, references = len(self.main), self.refiner.fit.bridges.count
-        shapes = {
-            "scores": (rows,),
-            "support": (rows,),
-            "weights": (references,),
-            "typical": (references,),
-            "metric": (references + 2, references + 2),
-        }
-        if self.errors is not None:
-            shapes["errors"] = (rows,)
-        for name, shape in shapes.items():
-            array = getattr(self, name)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} is not finite and of shape {shape}")
+        references = self.refiner.fit.bridges.count
+        if self.metric.shape != (references + 2, references + 2) or not np.isfinite(self.metric).all():
+            raise ValueError(f"metric is not finite and of shape {(references + 2, references + 2)}")
         counts = {len(self.relevance), len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
         if counts != {references} or not self.history or {len(s.weights) for s in self.history} != {references}:
             raise ValueError("the references are not those of the fit")
@@ -227,19 +216,10 @@ class Refinement(Saved):
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
-        rows, known = locate(new.keys, self.main.keys)
-        scores: FloatArray = new.scores
-        support: FloatArray = np.zeros(len(new))
-        errors = None
-        if self.accepted:
-            later = self.refiner.refine(new)
-            familiar = later.familiar
-            scores = familiar * later.scores + (1.0 - familiar) * place(new.scores, self.main.scores, self.scores)
-            support = familiar * support_of_rows(later.row_sums, self.typical, self.weights)
-            if later.errors is not None and self.errors is not None:
-                errors = np.where(known, self.errors[rows], later.errors)
-        refined = new.like_predictions(np.where(known, self.scores[rows], scores))
-        return Applied(refined, np.where(known, self.support[rows], support), errors)
+        if not self.accepted:
+            return Applied(new.like_predictions(new.scores), np.zeros(len(new)), None)
+        refined = self.refiner.refine(new)
+        return Applied(new.like_predictions(refined.scores), refined.support, refined.errors)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.
@@ -286,6 +266,7 @@ class Refinement(Saved):
             "references": write(self.relevance),
             "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
             "rows": len(self.main),
+            "fitted": len(self.refiner.fit.main),
             "seed": self.seed,
         }
 

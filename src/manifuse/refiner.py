@@ -1,45 +1,59 @@
-"""Refiner: everything that rows that came later need of a refinement."""
+"""Refiner: everything that rows that came later need of a refinement. It is a function of a batch of rows."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.familiarity import Familiarity
 from manifuse.diffusion.fit import Fit
+from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Transport
 from manifuse.diffusion.units import Units
+from manifuse.errors import InputError
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.teaching import Teaching
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.machine import threads
 from manifuse.records import Saved
+
+#: Later rows are refined in blocks of so many.
+BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Later:
-    """Later rows, refined.
+class Refined(Saved):
+    """Rows, refined.
 
     Attributes
     ----------
-    scores : (q,) array
-    row_sums : (q, m) array
-        Pair evidence that arrives at each row.
-    errors : (q,) array or None
+    scores : (n,) array
+        In the units of the main predictor or, after a regression, of the targets.
+    support : (n,) array
+        As `Refinement.support`.
+    errors : (n,) array or None
         Standard errors; None if no label taught.
-    familiar : (q,) array
-        How near a row is to the fitted ones, in [0, 1]. At 0, ``scores`` must not be used.
     """
 
     scores: FloatArray
-    row_sums: FloatArray
+    support: FloatArray
     errors: FloatArray | None
-    familiar: FloatArray
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together or are not finite."""
+        arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]
+        if any(array.shape != (len(self.scores),) or not np.isfinite(array).all() for array in arrays):
+            raise ValueError("scores, support and errors do not fit together, or are not finite")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +76,38 @@ class Applied:
 
 
 @dataclass(frozen=True, eq=False)
+class Ranks:
+    """The refined score that a row has if only its own score is known.
+
+    A row has the place among the refined scores that its own score has among the fitted ones. Beyond their ends it is
+    as far away, in standard deviations.
+
+    Attributes
+    ----------
+    levels, places : (k,) array
+        Different scores of the fitted rows, rising, and the refined score in the place of each.
+    ratio : float
+        Standard deviation of the refined scores, in those of the fitted ones.
+    """
+
+    levels: FloatArray
+    places: FloatArray
+    ratio: float
+
+    @classmethod
+    def of(cls, fitted: FloatArray, refined: FloatArray) -> Self:
+        """Put refined scores (n,) in the order of the fitted ones (n,); equal ones share their mean."""
+        levels, counts = np.unique(fitted, return_counts=True)
+        sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
+        return cls(levels, sums / counts, Units.of(refined).scale / Units.of(fitted).scale)
+
+    def at(self, own: FloatArray) -> FloatArray:
+        """Refined scores of rows with their ``own`` scores (q,)."""
+        beyond = own - np.clip(own, self.levels[0], self.levels[-1])
+        return np.asarray(np.interp(own, self.levels, self.places) + self.ratio * beyond)
+
+
+@dataclass(frozen=True, eq=False)
 class Refiner(Saved):
     """A refinement as a function of rows.
 
@@ -73,66 +119,133 @@ class Refiner(Saved):
         What labels and references taught; None if they only tuned the diffusion.
     mixture : Mixture or None
         How both are mixed, likewise.
+    weights : (m,) array
+        Of the references at the end.
+    typical : (m,) array
+        Row sum of every reference's bridge at a typical pair, which support is measured by.
+    fitted : Refined
+        The fitted rows.
     """
 
     fit: Fit
     teaching: Teaching | None
     mixture: Mixture | None
+    weights: FloatArray
+    typical: FloatArray
+    fitted: Refined
 
-    def refine(self, new: Observations) -> Later:
-        """Refine later rows.
+    def refine(self, new: Observations) -> Refined:
+        """Refine rows. Fitted rows have their fitted scores; the score of another does not depend on rows beside it.
 
         Raises
         ------
         InputError
             If they lack features of the fitted rows, or there is not enough memory.
         """
+        rows, known = locate(new.keys, self.fit.main.keys)
         if self._reads_features:
             new = new.arranged_like(self.fit.main)
+        fitted = self.fitted
+        made = Refined(
+            np.where(known, fitted.scores[rows], 0.0),
+            np.where(known, fitted.support[rows], 0.0),
+            None if fitted.errors is None else np.where(known, fitted.errors[rows], 0.0),
+        )
+        later = np.flatnonzero(~known)
+        if len(later):
+            self._refine_later(new, later, made)
+        return made
+
+    def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
+        """Refine the rows ``later`` of a table into ``made``."""
+        self._prepare()
+        if self._familiarity is not None:
+            self._familiarity.warn_of_strange(new)
+        rows = LaterRows.of(new, self.fit.bridges.lookups)
+
+        def work(first: int) -> None:
+            here = later[first : first + BLOCK]
+            with np.errstate(all="ignore"):
+                block = self._refine_block(rows.block(here, BLOCK))
+            made.scores[here], made.support[here] = block.scores[: len(here)], block.support[: len(here)]
+            if made.errors is not None and block.errors is not None:
+                made.errors[here] = block.errors[: len(here)]
+
+        # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
+        with threadpool_limits(1), ThreadPoolExecutor(threads(), initializer=_use_one_thread) as pool:
+            for _ in pool.map(work, range(0, len(later), BLOCK)):
+                pass
+        found = [made.scores, made.support, *([] if made.errors is None else [made.errors])]
+        if not all(np.isfinite(each[later]).all() for each in found):
+            raise InputError(
+                f"Refined scores of {new.name} leave the range of numbers; its scores or features, or the saved "
+                "refinement, hold numbers that are too large."
+            )
+
+    def _prepare(self) -> None:
+        """Compute what all blocks need, before threads share it."""
+        self.fit.prepare()
+        _ = self._familiarity, self._ranks
+
+    def _refine_block(self, new: LaterRows) -> Refined:
+        """Refine later rows, of which there are `BLOCK`."""
         units = self.fit.units
+        edges = Edges.of(new, self.fit.index, self.fit.graph)
         if self.teaching is None or self.mixture is None:
-            diffused, row_sums = self.fit.extend(new, units.to_sphere(new.scores))
-            return Later(units.from_sphere(diffused), row_sums, None, self._familiar(new))
-        rows, expected = self.teaching.at(self._rows(new), new.keys, self.fit.bridges.lookups)
-        learned, variances = self.teaching.learn(rows, expected)
-        diffused, row_sums = self.fit.extend(new, units.sphere_from_standardised(learned))
-        values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
-        errors = self.mixture.errors(variances)
-        return Later(self.mixture.in_units(values, units), row_sums, errors, self._familiar(new))
+            diffused, row_sums = self.fit.extend(new, edges, units.to_sphere(new.scores))
+            scores, errors = units.from_sphere(diffused), None
+        else:
+            rows, expected = self.teaching.at(self._rows(new, edges), new.looked_up)
+            learned, variances = self.teaching.learn(rows, expected)
+            diffused, row_sums = self.fit.extend(new, edges, units.sphere_from_standardised(learned))
+            values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
+            scores, errors = self.mixture.in_units(values, units), self.mixture.errors(variances)
+        familiar = self._familiar(new, edges)
+        scores = familiar * scores + (1.0 - familiar) * self._ranks.at(new.scores)
+        return Refined(scores, familiar * support_of_rows(row_sums, self.typical, self.weights), errors)
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return Ranks.of(self.fit.main.scores, self.fitted.scores)
 
     @cached_property
     def _familiarity(self) -> Familiarity | None:
         """Where the fitted rows are, if their features are read."""
-        return Familiarity.of(self.fit.main) if self._reads_features else None
+        return Familiarity.of(self.fit.main, self.fit.index) if self._reads_features else None
 
-    def _familiar(self, new: Observations) -> FloatArray:
+    def _familiar(self, new: LaterRows, edges: Edges) -> FloatArray:
         """How near later rows are to the fitted ones; without features, whether a reference knows them."""
         if self._familiarity is not None:
-            return self._familiarity.at(new)
-        lookups = self.fit.bridges.lookups.values()
-        known = [lookup.at(new.keys)[1] > 0 for lookup in lookups]
+            return self._familiarity.at(new, edges, self.fit.index)
+        known = [known > 0 for _, known in new.looked_up.values()]
         return np.any(known, axis=0).astype(np.float64) if known else np.ones(len(new))
 
     @property
     def _reads_features(self) -> bool:
         """Whether the features of later rows are read: by the graph or by a lesson."""
-        return bool(self.fit.bridges.graph.neighbours) or self.fit.smoothing is not None or self._learned_from_features
+        return bool(self.fit.graph.neighbours) or self._learned_from_features
 
     @property
     def _learned_from_features(self) -> bool:
         teaching = self.teaching
         return teaching is not None and (teaching.lesson is not None or bool(teaching.imputation.lessons))
 
-    def _rows(self, new: Observations) -> Rows:
+    def _rows(self, new: LaterRows, edges: Edges) -> Rows:
         """What is known of later rows without references."""
-        smoothing = self.fit.smoothing
-        columns = [self.fit.units.standardise(new.scores)] + ([] if smoothing is None else [smoothing.extend(new)])
+        own, smoothing = self.fit.units.standardise(new.scores), self.fit.smoothing
+        columns = [own] + ([] if smoothing is None else [smoothing.extend(own, edges)])
         nothing = np.empty((len(new), 0))
         reads = self._learned_from_features and self.fit.main.table is not None
-        return Rows(np.column_stack(columns), nothing, new.table if reads and new.table is not None else nothing)
+        return Rows(np.column_stack(columns), nothing, new.features if reads and new.features is not None else nothing)
 
     def check(self) -> None:
         """Refuse parts that do not fit together."""
+        for name in ("weights", "typical"):
+            array = getattr(self, name)
+            if array.shape != (self.fit.bridges.count,) or not np.isfinite(array).all():
+                raise ValueError(f"{name} does not fit the references, or is not finite")
+        if len(self.fitted.scores) != len(self.fit.main):
+            raise ValueError("the refined rows are not those of the fit")
         if (self.teaching is None) != (self.mixture is None):
             raise ValueError("there is a lesson without a mixture, or a mixture without a lesson")
         numbers = () if self.teaching is None else self.teaching.imputation.numbers
@@ -166,15 +279,6 @@ def typical_row_sums(problem: Problem, transport: Transport) -> FloatArray:
     return np.array([np.median(transport.row_sums[rows, number]) for number, rows in enumerate(pairs)])
 
 
-def place(own: FloatArray, fitted: FloatArray, refined: FloatArray) -> FloatArray:
-    """Refined scores of later rows (q,) of which only their own scores are known.
-
-    A row has the place among the refined scores (n,) that its own score has among the fitted ones (n,). Beyond their
-    ends it is as far away, in standard deviations.
-    """
-    levels, counts = np.unique(fitted, return_counts=True)
-    sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
-    places = sums / counts
-    ratio = Units.of(refined).scale / Units.of(fitted).scale
-    beyond = own - np.clip(own, levels[0], levels[-1])
-    return np.asarray(np.interp(own, levels, places) + ratio * beyond)
+def _use_one_thread() -> None:
+    """Let the libraries that a thread calls use no further threads; each thread has a number of its own."""
+    threadpool_limits(1, user_api="openmp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
@@ -15,8 +16,12 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.randomness import Stream, generator
+from manifuse.diffusion.sampling import sample_rows
 from manifuse.errors import InputError, demand, look_up
-from manifuse.evidence.score import score_of
+from manifuse.evidence.score import Score, score_of
+from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.keys import locate
 from manifuse.preparation import prepare
 from manifuse.refinement import Refinement
 
@@ -97,8 +102,51 @@ def refine(
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
-    prepared = prepare(problem, method, score, seed, backend)
-    return Refinement.of(prepared, conclude(prepared))
+    fitted, score = fitted_part(problem, score, method, seed)
+    prepared = prepare(fitted, method, score, seed, backend)
+    return Refinement.of(prepared, conclude(prepared), main)
+
+
+def fitted_part(
+    problem: Problem, score: Score | None, method: JointDiffusion, seed: int
+) -> tuple[Problem, Score | None]:
+    """Return the part of a large problem that is fitted, and the score of its labels; a small one as it is."""
+    tables, most = problem.tables_with_graphs(), method.fitted_rows
+    if most is None or all(len(table) <= most for table in tables):
+        return problem, score
+    if any(table.neighbours is not None for table in tables):
+        # Neighbours that came are row numbers of the whole table.
+        return problem, score
+    labelled = None if score is None else score.rows
+    part = problem.sample(generator(seed, Stream.FITTED), most, labelled)
+    if score is None:
+        return part, None
+    return part, score.at(locate(problem.main.keys[score.rows], part.main.keys)[0])
+
+
+def rows_to_fit(
+    main: Observations,
+    references: Sequence[Observations],
+    labels: RankLabels | None,
+    method: JointDiffusion,
+    seed: int,
+) -> tuple[IndexArray, list[IndexArray]] | None:
+    """Rows of tables that `refine` fits, found by their ids alone; None if it fits all.
+
+    Returns
+    -------
+    main_rows : array of int
+    reference_rows : list of arrays of int
+        Of every reference.
+    """
+    most = method.fitted_rows
+    if most is None or all(len(table) <= most for table in (main, *references)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `refine` will say the same.
+        labelled = None if labels is None else score_of(labels, main, regression=False).rows
+    keys = [reference.keys for reference in references]
+    return sample_rows(main.keys, keys, most, generator(seed, Stream.FITTED), labelled)
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:

@@ -8,8 +8,10 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.familiarity import Familiarity
-from manifuse.refiner import place
+from manifuse.diffusion.later_rows import LaterRows
+from manifuse.refiner import Ranks
 
 TUNED = mf.JointDiffusion(learning=False)
 
@@ -17,6 +19,11 @@ TUNED = mf.JointDiffusion(learning=False)
 def table(features, **others):
     rows = len(features)
     return mf.Observations(np.arange(rows) % 7, features, ids=[f"row {row}" for row in range(rows)], **others)
+
+
+def familiarity(fitted, new):
+    rows = LaterRows.of(new, {})
+    return fitted.at(rows, Edges.of(rows, None, None), None)
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +52,31 @@ def test_rows_far_from_everything_have_the_place_of_their_own_scores(case, resul
 
 def test_rows_like_the_fitted_ones_are_familiar(rng):
     features = rng.standard_normal((900, 12))
-    familiar = Familiarity.of(table(features[:600])).at(table(features[600:]))
+    familiar = familiarity(Familiarity.of(table(features[:600])), table(features[600:]))
     assert (familiar == 1).mean() > 0.95
     assert familiar.min() > 0.5
 
 
 def test_a_row_half_way_out_counts_half():
     found = Familiarity.of(table(np.linspace(0.0, 1.0, 101)[:, None]))
-    out = 1.0 + 1.5 * found.reach * found.scaling.deviations[0]
-    assert found.at(table(np.array([[0.5], [out]]))) == pytest.approx([1.0, 0.5])
+    out = 1.0 + 1.5 * found.reach * found.index.scaling.deviations[0]
+    assert familiarity(found, table(np.array([[0.5], [out]]))) == pytest.approx([1.0, 0.5])
 
 
 def test_where_most_rows_have_doubles_near_rows_are_familiar(rng):
     features = np.repeat(rng.standard_normal((20, 3)), 10, axis=0)
-    assert Familiarity.of(table(features)).at(table(features[::10] + 0.1)).min() == 1.0
+    assert familiarity(Familiarity.of(table(features)), table(features[::10] + 0.1)).min() == 1.0
 
 
 def test_a_rare_value_and_rows_of_the_fit_are_familiar(rng):
     """Nearly all rows are equal, so that nearest distances are 0; and fitted rows far from the others."""
     rare = np.concatenate([np.zeros(54), np.ones(6)])[:, None]
-    assert Familiarity.of(table(rare)).at(table(rare)).min() == 1.0
+    assert familiarity(Familiarity.of(table(rare)), table(rare)).min() == 1.0
     every_second = np.where(np.arange(4000) % 2, rng.standard_normal(4000), 0.0)[:, None]
-    assert Familiarity.of(table(every_second)).at(table(every_second)).min() == 1.0
+    assert familiarity(Familiarity.of(table(every_second)), table(every_second)).min() == 1.0
     apart = rng.standard_normal((5000, 4))
     apart[1001:1006] += 25.0
-    assert Familiarity.of(table(apart)).at(table(apart)).min() == 1.0
+    assert familiarity(Familiarity.of(table(apart)), table(apart)).min() == 1.0
 
 
 def test_without_features_that_vary_nothing_is_compared(case):
@@ -94,7 +101,7 @@ def test_strange_columns_are_named(rng, change, says):
     frame = pd.DataFrame(rng.standard_normal((900, 4)), columns=list("abcd"))
     later = table(change(frame[400:]), name="later")
     with pytest.warns(mf.ManifuseWarning, match=says) as caught:
-        Familiarity.of(table(frame[:400])).at(later)
+        Familiarity.of(table(frame[:400])).warn_of_strange(later)
     assert len(caught) == 1
 
 
@@ -106,7 +113,7 @@ def test_usual_rows_are_not_called_strange(rng):
         warnings.simplefilter("error")
         for size in (1, 2, 5, 20, 100):
             for first in range(400, 600 - size, 3):
-                fitted.at(table(features[first : first + size]))
+                fitted.warn_of_strange(table(features[first : first + size]))
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
@@ -120,15 +127,15 @@ def test_a_row_that_no_reference_knows_keeps_its_place_without_features():
 def test_the_place_of_a_score_is_that_of_its_rank(rng):
     fitted = rng.standard_normal(50)
     refined = rng.permutation(np.exp(fitted))
-    np.testing.assert_allclose(place(fitted, fitted, refined), np.exp(fitted))
-    assert place(np.array([np.median(fitted)]), fitted, 3.0 * fitted + 1.0)[0] == pytest.approx(
+    np.testing.assert_allclose(Ranks.of(fitted, refined).at(fitted), np.exp(fitted))
+    assert Ranks.of(fitted, 3.0 * fitted + 1.0).at(np.array([np.median(fitted)]))[0] == pytest.approx(
         3 * np.median(fitted) + 1
     )
     # Beyond the ends, a score is as many standard deviations away.
-    beyond = place(np.array([fitted.max() + 2.0, fitted.min() - 1.0]), fitted, 3.0 * fitted + 1.0)
+    beyond = Ranks.of(fitted, 3.0 * fitted + 1.0).at(np.array([fitted.max() + 2.0, fitted.min() - 1.0]))
     np.testing.assert_allclose(beyond, [3 * fitted.max() + 7.0, 3 * fitted.min() - 2.0])
 
 
 def test_equal_scores_have_one_place():
     fitted, refined = np.array([1.0, 1.0, 2.0, 2.0]), np.array([0.4, 0.1, 0.3, 0.2])
-    np.testing.assert_allclose(place(np.array([1.0, 2.0]), fitted, refined), [0.15, 0.35])
+    np.testing.assert_allclose(Ranks.of(fitted, refined).at(np.array([1.0, 2.0])), [0.15, 0.35])

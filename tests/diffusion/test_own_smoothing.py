@@ -5,7 +5,10 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.backends.index import Index
 from manifuse.backends.neighbours import Query
+from manifuse.diffusion.edges import Edges
+from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.kernels.sphere import standardise
 
@@ -61,8 +64,10 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
         own = (own + 10.0 * weights @ smoothed[near]) / (1.0 + 10.0 * weights @ constant[near])
         averages = smoothed / constant
         own, fitted = (own - averages.mean()) / averages.std(), standardise(averages)
-    new = mf.Observations([score], features[None], ids=["new"])
-    assert chosen.extend(new)[0] == pytest.approx(own, abs=1e-6)
+    new = LaterRows(np.array([score]), features[None], {})
+    edges = Edges.of(new, Index.of(main.table, standardised=True, name="main"), chosen.graph)
+    start = (new.scores - main.scores.mean()) / main.scores.std()
+    assert chosen.extend(start, edges)[0] == pytest.approx(own, abs=1e-6)
 
 
 def test_evidence_at_the_pairs_is_of_the_scores_as_they_came():

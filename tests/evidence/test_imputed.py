@@ -87,7 +87,7 @@ def test_later_rows_that_are_fitted_rows_have_their_values(mixed):
     found, rows, own, _ = imputed(problem)
     coupled = problem.references[1]
     lookup = Lookup(coupled.table.keys, coupled.scores, coupled.reference_rows)
-    again = found.imputation.at(rows, own, problem.main.keys, {1: lookup})
+    again = found.imputation.at(rows, own, {1: lookup.at(problem.main.keys)})
     np.testing.assert_allclose(again, found.values, atol=1e-9)
 
 

@@ -338,7 +338,8 @@ def test_references_of_slight_weight_are_counted_and_not_named():
     result, _ = run("coupled")
     first, second = result.relevance
     slight = (replace(first, weight=0.04), replace(second, weight=0.0003))
-    changed = replace(result, relevance=slight, weights=np.array([entry.weight for entry in slight]))
+    refiner = replace(result.refiner, weights=np.array([entry.weight for entry in slight]))
+    changed = replace(result, relevance=slight, refiner=refiner)
     read = Reader(page_of(changed))
     assert "the most important first: “reference 1” (weight 0.04), and 1 more with less." in read.words
     assert read.table("reference")["reference 2"]["weight"] == "<0.001"

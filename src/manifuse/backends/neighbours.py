@@ -19,6 +19,10 @@ Search = Literal["auto", "exact", "approximate"]
 LEAST_RECALL = 0.95
 
 
+#: Scaled features of later rows that are farther than this count as this far, so that their squares stay in range.
+FARTHEST = 1e100
+
+
 @dataclass(frozen=True)
 class Query:
     """What is asked of a neighbour search.
@@ -84,8 +88,10 @@ class Scaling:
         return cls(means, deviations, divisors, standardised)
 
     def apply(self, features: FloatArray) -> FloatArray:
-        """Scale rows (q, d) of the table, or of another table with the same columns."""
-        return rescale(features, self.means, self.divisors, np.float64)
+        """Scale rows (q, d) of the table, or of another table with the same columns, up to `FARTHEST`."""
+        with np.errstate(over="ignore"):
+            scaled = rescale(features, self.means, self.divisors, np.float64)
+        return np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
 
     def narrow(self, features: FloatArray) -> FloatArray:
         """Scale a table (n, d) to single precision; its widest column gets deviation 1, so squares stay in range."""

@@ -78,13 +78,13 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
-    with people.status("Refining ..."):
-        result = run_refine(options)
+    with people.status("Refining ...") as status:
+        result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"))
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
-        facts = {**result.to_dict(), "seconds": seconds, "version": __version__}
+        facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
         typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"{result.summary()}\n{len(result.main)} rows written to {options.out}.")
+    say(f"{result.summary()}\n{rows} rows written to {options.out}.")
     if options.report is not None:
         say(f"The report is {options.report}.")
 
@@ -104,7 +104,8 @@ def apply_command(
     """
     from manifuse.cli.apply_command import run_apply
 
-    summary = run_apply(model, new, out, **given)
+    with people.status("Refining ...") as status:
+        summary = run_apply(model, new, out, **given, tell=lambda done: status.update(f"Refining ... {done}"))
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     say(

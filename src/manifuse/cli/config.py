@@ -26,6 +26,9 @@ SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
     scheme.kind: scheme for scheme in (ImplicitEuler, ExplicitEuler)
 }
 
+#: TOML has no None; this text stands for that of ``fitted_rows``.
+ALL = "all"
+
 
 def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any) -> Options:
     """Complete the options of the command line by those of the config that they name.
@@ -95,7 +98,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     known = dict.fromkeys(field_names())
     for name, value in given.get("method", {}).items():
         look_up(name, known, kind=f"hyperparameter in {path} named")
-        given["method"][name] = _hyperparameter(value, path)
+        given["method"][name] = None if (name, value) == ("fitted_rows", ALL) else _hyperparameter(value, path)
     return given
 
 
@@ -103,6 +106,7 @@ def config_text(options: RefineOptions, method: JointDiffusion) -> str:
     """Write what a run used as TOML; ``--config`` with this text repeats the run."""
     named = {key: getattr(options, key) for key in config_keys(type(options)) if key != "method"}
     hyperparameters = {name: getattr(method, name) for name in field_names()}
+    hyperparameters["fitted_rows"] = ALL if method.fitted_rows is None else method.fitted_rows
     return "\n".join([*_lines(named), "", "[method]", *_lines(hyperparameters), ""])
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from rich.console import Console
 
 from manifuse.errors import ManifuseWarning
@@ -19,3 +25,20 @@ def show_warning(message: Warning | str, category: type[Warning], *others: objec
     del others, named
     if issubclass(category, ManifuseWarning):
         say(f"manifuse: {message}", style="yellow")
+
+
+@contextmanager
+def once() -> Iterator[None]:
+    """Show a warning once, though many parts of a table raise it, each with other numbers."""
+    shown: set[str] = set()
+    show = warnings.showwarning
+
+    def show_first(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
+        words = re.split(r"\d", str(message))[0]
+        if words not in shown:
+            shown.add(words)
+            show(message, category, *others, **named)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_first
+        yield

@@ -57,7 +57,7 @@ def explore_files(given: Given) -> Page:
         raise InputError("--reference is missing; the page shows what references do, so give at least one.")
     if options.out == Path():
         options = replace(options, out=_name_of_output(options))
-    _, main, references, labels = read_problem(options)
+    main, references, labels = read_problem(options)
     title = f"{main.name}, refined by {', '.join(reference.name for reference in references)}"
     exploration = Exploration(title, main, tuple(references), labels, method_of(options), options.seed)
     return Page(exploration, partial(export_config, options))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import io
 from collections.abc import Mapping
+from os.path import realpath
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,83 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping
     """Write a table, and other files beside it; either all of these files are written, or none."""
     others = dict(beside or {})
     write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
+
+
+class TableWriter:
+    """Writes a table part by part. Parquet files are written in constant memory, all others at the end.
+
+    No file appears before `finish`. It is a context, which removes what was not finished.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: list[Mapping[str, NDArray[Any]]] = []
+        self._folder: TemporaryDirectory[str] | None = None
+        self._rows: list[int] = []
+
+    @property
+    def rows(self) -> int:
+        """Rows added so far."""
+        return sum(self._rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def add(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Add rows.
+
+        Raises
+        ------
+        InputError
+            If the disk is full.
+        """
+        self._rows.append(len(columns["id"]))
+        if self._path.suffix.lower() != ".parquet":
+            self._columns.append(columns)
+            return
+        try:
+            if self._folder is None:
+                folder = Path(realpath(self._path)).parent
+                self._folder = TemporaryDirectory(
+                    dir=folder, prefix=f".{self._path.stem}-", ignore_cleanup_errors=True
+                )
+            self._part(len(self._rows)).write_bytes(table_bytes(".parquet", columns))
+        except OSError as error:
+            raise InputError(f"{self._path} cannot be written ({shorten(error)}); write elsewhere.") from None
+
+    def finish(self, beside: Mapping[Path, Writer] | None = None) -> None:
+        """Let the table appear, and other files beside it; either all of them are written, or none."""
+        others = dict(beside or {})
+        if self._folder is not None:
+            write_together({**others, self._path: self._join})
+            return
+        first = self._columns[0]
+        whole = {name: np.concatenate([part[name] for part in self._columns]) for name in first}
+        write_table(self._path, first if len(self._columns) == 1 else whole, others)
+
+    def _part(self, number: int) -> Path:
+        assert self._folder is not None, "nothing was added"
+        return Path(self._folder.name) / f"{number}.parquet"
+
+    def _join(self, file: Path) -> None:
+        polars = require("polars", extra="tables", purpose="Writing Parquet")
+        parts = [self._part(number) for number in range(1, len(self._rows) + 1)]
+        try:
+            polars.scan_parquet(parts, glob=False).sink_parquet(file, maintain_order=True)
+            # On a full disk some versions of polars write a part of the file and raise no error.
+            rows = polars.scan_parquet(file, glob=False).select(polars.len()).collect().item()
+        except polars.exceptions.PolarsError as error:
+            raise OSError(errno.EIO, shorten(error)) from None
+        if rows != sum(self._rows):
+            raise OSError(errno.EIO, f"{rows} rows are there after {sum(self._rows)} were written")
 
 
 def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | memoryview:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
+from manifuse.cli.console import once
 from manifuse.cli.formats import read_columns
-from manifuse.cli.output import check_output, refined_columns, write_table
+from manifuse.cli.output import TableWriter, check_output, refined_columns
 from manifuse.cli.paths import check_paths, files_in
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.cli.score_tables import Table, observe, read_table
+from manifuse.cli.score_tables import WINDOW, Table, observe, observe_part, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer, shorten
@@ -33,14 +35,17 @@ from manifuse.persistence import check_model, model_writer
 from manifuse.refinement import Refinement
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
-from manifuse.run import refine
+from manifuse.run import refine, rows_to_fit
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.
 DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 
-def run_refine(options: RefineOptions) -> Refinement:
-    """Read, refine, write; return what was written.
+def run_refine(options: RefineOptions, tell: Callable[[str], None] = lambda done: None) -> tuple[Refinement, int]:
+    """Read, refine, write; return what was found, and how many rows were written.
+
+    Of large tables, the features of the rows that are fitted are read first; then the main table is refined window by
+    window. ``tell`` gets how far it is.
 
     Raises
     ------
@@ -55,8 +60,12 @@ def run_refine(options: RefineOptions) -> Refinement:
         )
     method = method_of(options)
     _check_files(options)
-    ids, main, references, labels = read_problem(options)
     backend = backend_named(options.backend, options.cache)
+    tables = read_tables(options)
+    fitted = fitted_rows(tables, method, options)
+    main, references = observed(tables, options, fitted)
+    whole, labels = tables.main, tables.labels
+    del tables  # Ids of references take much memory.
     result = refine(main, references, labels, method, options.seed, backend=backend)
     beside: dict[Path, Writer] = {}
     if options.save is not None:
@@ -66,17 +75,37 @@ def run_refine(options: RefineOptions) -> Refinement:
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    original = main.in_scale(main.scores)
-    if not method.is_regression and _in_unit_range(original) and not _in_unit_range(result.predictions):
-        warnings.warn(
-            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, say "
-            "so with --scale probability.",
-            ManifuseWarning,
-            stacklevel=2,
-        )
-    columns = refined_columns(ids, original, result.predictions, result.support, result.errors)
-    write_table(options.out, columns, beside)
-    return result
+    in_range = True
+    with TableWriter(options.out) as writer, once():
+        for columns in refined_parts(result, whole, None if fitted else main, options):
+            in_range = in_range and (_in_unit_range(columns["score"]) or not _in_unit_range(columns["original"]))
+            writer.add(columns)
+            tell(f"{writer.rows:,} rows")
+        if not method.is_regression and not in_range:
+            warnings.warn(
+                f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, "
+                "say so with --scale probability.",
+                ManifuseWarning,
+                stacklevel=2,
+            )
+        writer.finish(beside)
+    return result, writer.rows
+
+
+def refined_parts(
+    result: Refinement, table: Table, main: Observations | None, options: RefineOptions
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Columns of the refined table: at once if all rows are in ``main``, else window by window."""
+    if main is not None:
+        original = main.in_scale(main.scores)
+        yield refined_columns(table.ids[main.rows], original, result.predictions, result.support, result.errors)
+        return
+    for first in range(0, len(table), WINDOW):
+        rows = np.arange(first, min(first + WINDOW, len(table)))
+        new = observe_part(table, rows, scale=options.scale)
+        applied = result.apply_in_full(new)
+        original = new.in_scale(new.scores)
+        yield refined_columns(table.ids[rows], original, applied.predictions, applied.support, applied.errors)
 
 
 def _in_unit_range(scores: NDArray[Any]) -> bool:
@@ -109,16 +138,64 @@ def backend_named(name: str, cache: Path | None) -> Backend:
     return backend if cache is None else Cached(backend, cache)
 
 
-def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, list[Observations], RankLabels | None]:
-    """Read the tables and labels that options name.
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the files of a problem hold.
 
-    Returns
-    -------
-    ids : (n,) array
-        Of the main rows, as the file holds them.
-    main : Observations
-    references : list of Observations
+    Attributes
+    ----------
+    main : Table
+    references : list of Table
     labels : RankLabels or None
+    """
+
+    main: Table
+    references: list[Table]
+    labels: RankLabels | None
+
+
+def read_problem(options: RefineOptions) -> tuple[Observations, list[Observations], RankLabels | None]:
+    """Read the tables and labels that options name, all of their rows."""
+    tables = read_tables(options)
+    return *observed(tables, options), tables.labels
+
+
+def observed(
+    tables: Tables, options: RefineOptions, rows: Sequence[NDArray[Any]] | None = None
+) -> tuple[Observations, list[Observations]]:
+    """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
+    if rows is None:
+        main = observe(tables.main, drop=options.drop_invalid, scale=options.scale)
+        return main, [observe(each, drop=options.drop_invalid) for each in tables.references]
+    main = observe_part(tables.main, rows[0], scale=options.scale)
+    return main, [observe_part(each, here) for each, here in zip(tables.references, rows[1:], strict=True)]
+
+
+def fitted_rows(tables: Tables, method: JointDiffusion, options: RefineOptions) -> list[NDArray[Any]] | None:
+    """Rows of the main table and of every reference that are fitted if their features are in files; None for all.
+
+    They are those that `refine` chooses by itself of whole tables.
+
+    Raises
+    ------
+    InputError
+        If ids or scores of a table cannot be used.
+    """
+    all_tables, most = [tables.main, *tables.references], method.fitted_rows
+    in_files = [table for table in all_tables if table.source is not None and not table.source.is_read]
+    if most is None or options.drop_invalid or not any(len(table) > most for table in in_files):
+        return None
+    scale: Any = options.scale
+    main = Observations(tables.main.scores, ids=tables.main.ids, name=tables.main.name, scale=scale)
+    others = [Observations(table.scores, ids=table.ids, name=table.name) for table in tables.references]
+    chosen = rows_to_fit(main, others, tables.labels, method, options.seed)
+    return None if chosen is None else [chosen[0], *chosen[1]]
+
+
+def read_tables(options: RefineOptions) -> Tables:
+    """Read the ids and scores of the tables that options name, and their labels.
+
+    Features stay in files of Parquet and Arrow until they are needed.
     """
     files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in options.reference]
     twice = next((given for given, file in zip(options.reference, files, strict=True) if files.count(file) > 1), None)
@@ -133,10 +210,7 @@ def read_problem(options: RefineOptions) -> tuple[NDArray[Any], Observations, li
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
     if options.pairs is not None:
         others = rename_by_pairs(table, others, options.pairs)
-    main = observe(table, drop=options.drop_invalid, scale=options.scale)
-    references = [observe(each, drop=options.drop_invalid) for each in others]
-    labels = None if options.labels is None else read_labels(options.labels, columns)
-    return table.ids[main.rows], main, references, labels
+    return Tables(table, others, None if options.labels is None else read_labels(options.labels, columns))
 
 
 def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +21,17 @@ from manifuse.cli.column_checks import (
     demand_numbers,
     demand_visible,
 )
+from manifuse.cli.column_file import ColumnFile
+from manifuse.cli.feature_source import InFile, Loaded, Source
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
-from manifuse.diffusion.containers import columns_of, to_text
+from manifuse.diffusion.containers import columns_of, name_rows, to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
+
+#: Endings of files that are read in windows, and rows of a window.
+WINDOWED, WINDOW = (".parquet", ".arrow", ".feather"), 1 << 17
 
 #: Options that name columns which a file with this ending does not have.
 OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
@@ -42,7 +47,8 @@ class Table:
         The file's name without its ending.
     ids : (n,) array
     scores : (n,) array
-    features : (n, d) array or None
+    source : Source or None
+        The features; None if there are none.
     feature_names : tuple of str or None
         None if there are no features, or the file has no names for them.
     dropped : frozenset of str
@@ -52,9 +58,17 @@ class Table:
     name: str
     ids: NDArray[Any]
     scores: NDArray[Any]
-    features: NDArray[Any] | None
+    source: Source | None
     feature_names: tuple[str, ...] | None = None
     dropped: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def features(self) -> NDArray[Any] | None:
+        """All features, shape (n, d); None if there are none."""
+        return None if self.source is None else self.source.take()
 
 
 def read_table(
@@ -102,7 +116,7 @@ def read_table(
     table = (
         _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, columns, bare=bool(entry))
     )
-    return replace(table, features=read_features(Path(entry)), feature_names=None) if entry else table
+    return replace(table, source=Loaded(read_features(Path(entry))), feature_names=None) if entry else table
 
 
 def _from_archive(path: Path) -> Table:
@@ -111,7 +125,7 @@ def _from_archive(path: Path) -> Table:
     demand_columns(path, arrays, "ids", "scores")
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(path, "ids", ids)
-    return Table(path.stem, ids, arrays["scores"], arrays.get("features"))
+    return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")))
 
 
 def _from_columns(
@@ -119,11 +133,16 @@ def _from_columns(
 ) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path, called.of_scores)
+    names = () if bare else _feature_names(file, pattern, fitted)
+    return _table_of(file, names)
+
+
+def _feature_names(file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the columns of a file that are features."""
+    path = file.path
     demand_columns(path, file.types, "id", "score")
-    columns = file.take(["id", "score"])
-    demand_numbers(path, "score", columns["score"])
-    names = [] if bare else [name for name in file.types if name not in columns]
-    if pattern is not None and not bare:
+    names = [name for name in file.types if name not in ("id", "score")]
+    if pattern is not None:
         names = choose_columns(path, names, pattern)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
@@ -135,8 +154,44 @@ def _from_columns(
             ManifuseWarning,
             stacklevel=2,
         )
-    matrix = file.take_matrix(names) if names else None
-    return Table(path.stem, columns["id"], columns["score"], matrix, tuple(names) if names else None, file.dropped)
+    return tuple(names)
+
+
+def _table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
+    """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
+    demand_columns(file.path, file.types, "id", "score")
+    columns = file.take(["id", "score"])
+    demand_numbers(file.path, "score", columns["score"])
+    source: Source | None = None
+    if names:
+        source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
+    return Table(file.path.stem, columns["id"], columns["score"], source, names or None, file.dropped)
+
+
+def read_windows(
+    given: str,
+    *,
+    features: str | None = None,
+    fitted: Sequence[str] | None = None,
+    columns: ColumnNames = AS_USUAL,
+    size: int | None = None,
+) -> tuple[int, Iterator[Table]]:
+    """Read a table like `read_table`, in windows of ``size`` rows, or `WINDOW`, if its format allows that.
+
+    Returns
+    -------
+    rows : int
+        Of the whole table.
+    tables : iterator of Table
+    """
+    path, size = Path(given), WINDOW if size is None else size
+    if not (path.is_dir() or path.suffix.lower() in WINDOWED):
+        table = read_table(given, features=features, fitted=fitted, columns=columns)
+        return len(table), iter([table])
+    file = open_columns(path, columns.of_scores)
+    names = _feature_names(file, features, fitted)
+    starts = range(0, max(file.rows, 1), size)
+    return file.rows, (_table_of(file.window(first, min(size, file.rows - first)), names) for first in starts)
 
 
 def _from_annotated(path: Path, entry: str, score: str) -> Table:
@@ -165,7 +220,11 @@ def _from_annotated(path: Path, entry: str, score: str) -> Table:
         features: Any = cells.obsm[entry or entries[0]] if entries else None
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
-        return Table(path.stem, ids, scores, matrix, None if features is None else columns_of(features))
+        return Table(path.stem, ids, scores, _loaded(matrix), None if features is None else columns_of(features))
+
+
+def _loaded(features: NDArray[Any] | None) -> Source | None:
+    return None if features is None else Loaded(features)
 
 
 def _size_of(file: Any, h5py: Any) -> float:
@@ -204,4 +263,30 @@ def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
         feature_names=table.feature_names,
         scale=scale,
         invalid="drop" if drop else "refuse",
+    )
+
+
+def observe_part(table: Table, rows: NDArray[Any], *, scale: Any = "score") -> Observations:
+    """Check some rows of a table, whose ids and scores are checked already, and read their features.
+
+    Raises
+    ------
+    InputError
+        If features are not finite numbers.
+    """
+    features = None if table.source is None else table.source.take(rows)
+    if features is not None:
+        bad = rows[~np.isfinite(features).all(axis=1)].tolist()
+        if bad:
+            raise InputError(
+                f"{table.name} has NaN or infinite features in {name_rows(bad)}; correct them, or drop such rows with "
+                "--drop-invalid."
+            )
+    return Observations(
+        table.scores[rows],
+        features,
+        ids=table.ids[rows],
+        name=table.name,
+        feature_names=table.feature_names,
+        scale=scale,
     )

@@ -14,13 +14,14 @@ from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.method import JointDiffusion, Setting
-from manifuse.diffusion.problem import Reference, locate
+from manifuse.diffusion.problem import Reference
 from manifuse.diffusion.schemes import Anchor, anchors_of, transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
+from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved, read_fields, write
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import repeated
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,8 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     if array.dtype.kind in "iuU":
         return _whole_characters(array.astype(np.str_), what=what)
     values = array.tolist()
+    if set(map(type, values)) == {str}:
+        return _whole_characters(np.array(values, dtype=np.str_), what=what)
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
@@ -177,10 +180,10 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
         If an id occurs twice, or `to_text` refuses one.
     """
     keys = to_text(values, what=what)
-    unique, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    if len(unique) < len(keys):
+    twice = repeated(keys)
+    if len(twice):
         raise InputError(
-            f"{what} has {np.sum(counts > 1)} repeated values (first: {str(keys[first[counts > 1].min()])!r}), "
+            f"{what} has {len(twice)} repeated values (first: {str(keys[twice[0]])!r}), "
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
+import scipy.sparse as sparse
 
 from manifuse.backends.backend import FeatureGraph
-from manifuse.backends.neighbours import Scaling
-from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
+from manifuse.backends.index import Index
+from manifuse.diffusion.later_rows import LaterRows
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.laplacian import feature_weights, local_scales, prediction_weights
+from manifuse.kernels.laplacian import feature_weights, prediction_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,56 +27,51 @@ class Edges:
         The fitted rows.
     weights : (q, N) array
         ``W^x`` of eq. 14.
+    nearest : (q,) array
+        Distance to the nearest of them; 0 if there are no edges.
     """
 
     graph: FeatureGraph
     indices: IndexArray
     weights: FloatArray
+    nearest: FloatArray
 
     @classmethod
-    def of(cls, new: Observations, main: Observations, graph: FeatureGraph) -> Edges:
-        """Find the nearest fitted rows of every later row; there are none if the graph has no edges.
+    def of(cls, new: LaterRows, index: Index | None, graph: FeatureGraph) -> Self:
+        """Find the nearest fitted rows of every later row; there are none without an index of the fitted rows."""
+        if index is None:
+            return cls(graph, np.empty((len(new), 0), dtype=np.intp), np.empty((len(new), 0)), np.zeros(len(new)))
+        assert new.features is not None, "later rows were not compared with the fitted table"
+        squares, indices = index.nearest(new.features, graph.neighbours)
+        own = 2.0 * squares.mean(axis=1)
+        # A row whose neighbours are all copies of it has the mean scale of the fitted rows.
+        own = np.where(own > 0, own, graph.scales.mean())
+        weights = feature_weights(squares, own[:, None], graph.scales[indices])
+        return cls(graph, indices, weights, np.sqrt(squares[:, 0]))
 
-        The features of ``new`` are in the order of ``main``; see `Observations.arranged_like`.
-
-        Raises
-        ------
-        InputError
-            If the fitted rows had no features.
-        """
-        if graph.neighbours == 0:
-            return cls(graph, np.empty((len(new), 0), dtype=np.intp), np.empty((len(new), 0)))
-        if main.table is None:
-            raise InputError(
-                f"{main.name} was fitted on neighbours that were given, so {new.name} cannot be compared with it; "
-                "fit on features to apply to rows that come later."
-            )
-        assert new.table is not None, "later rows were not compared with the fitted table"
-        scaling = Scaling.of(main.table, standardised=graph.standardised is True, name=main.name)
-        search = NearestNeighbors(n_neighbors=graph.neighbours, algorithm="brute").fit(scaling.apply(main.table))
-        distances, indices = search.kneighbors(scaling.apply(new.table))
-        squares = distances**2
-        return cls(graph, indices, feature_weights(squares, local_scales(squares)[:, None], graph.scales[indices]))
-
-    def affinity(self, new: FloatArray, fitted: FloatArray, scale: float) -> FloatArray:
+    def affinity(self, new: FloatArray, fitted: FloatArray, degrees: FloatArray, scale: float) -> FloatArray:
         """Normalised affinity (eq. 14) of later rows to their fitted neighbours, shape (q, N).
 
         Parameters
         ----------
         new, fitted : (q,) and (n,) array
             Predictions, standardised by the fitted ones.
+        degrees : (n,) array
+            Of the graph that ``fitted`` weighs.
         scale : float
             ``sigma_f^2``.
         """
         weights = self.weights * prediction_weights(new[:, None] - fitted[self.indices], scale)
         own = weights.sum(axis=1, keepdims=True)
-        theirs = self.graph.degrees(fitted, scale)[self.indices]
-        roots = np.sqrt(own * theirs)
+        roots = np.sqrt(own * degrees[self.indices])
         return np.asarray(np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0))
 
     def carry(self, affinity: FloatArray, values: FloatArray) -> FloatArray:
         """Average ``values`` (n, c) of the fitted neighbours by ``affinity``, shape (q, c)."""
-        return np.asarray(np.einsum("qN,qNc->qc", affinity, values[self.indices]))
+        rows, count = self.indices.shape
+        starts = np.arange(0, rows * count + 1, count) if count else np.zeros(rows + 1, dtype=np.intp)
+        matrix = sparse.csr_array((affinity.ravel(), self.indices.ravel(), starts), shape=(rows, len(values)))
+        return np.asarray(matrix @ values)
 
 
 def smooth_later(current: FloatArray, step: float, carried: FloatArray, row_sums: FloatArray) -> FloatArray:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_distances_argmin_min
-from sklearn.neighbors import NearestNeighbors
 
-from manifuse.backends.neighbours import Scaling
+from manifuse.backends.index import Index
+from manifuse.diffusion.edges import Edges
+from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
@@ -19,6 +19,9 @@ from manifuse.kernels.columns import means_and_deviations
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: every k-th row is measured.
 FAMILIAR_SHARE, MEASURED = 0.99, 2000
+
+#: Later rows whose columns are compared with those of the fitted rows; of more, every k-th.
+COMPARED = 20_000
 
 #: In the fitted rows, a normal column is 0.7 standard deviations away from its mean in the median. A column of later
 #: rows is strange from 1.5 on; with few rows, from more.
@@ -34,38 +37,38 @@ class Familiarity:
 
     Attributes
     ----------
-    scaling : Scaling
-        Standardises features.
-    fitted : (n, d) array
-        The fitted rows, standardised.
+    index : Index
+        Of the fitted rows, standardised.
     reach : float
         Distance up to which a row is familiar; at twice the distance it is strange.
     widest : (d,) array
         Largest deviation of the fitted rows in every column, in standard deviations.
     """
 
-    scaling: Scaling
-    fitted: FloatArray
+    index: Index
     reach: float
     widest: FloatArray
 
     @classmethod
-    def of(cls, main: Observations) -> Self | None:
-        """Measure the fitted rows; None if they have no features, or are all equal."""
+    def of(cls, main: Observations, index: Index | None = None) -> Self | None:
+        """Measure the fitted rows, with their ``index`` if it is standardised.
+
+        It is None if they have no features, or are all equal.
+        """
         table = main.table
         if table is None or not means_and_deviations(table)[1].any():
             return None
-        scaling = Scaling.of(table, standardised=True, name=main.name)
-        fitted = scaling.apply(table)
-        measured = fitted[thinned(len(fitted), MEASURED)]
-        nearest = NearestNeighbors(n_neighbors=2, algorithm="brute").fit(fitted).kneighbors(measured)[0][:, 1]
+        if index is None or not index.scaling.standardised:
+            index = Index.of(table, standardised=True, name=main.name)
+        measured = table[thinned(len(table), MEASURED)]
+        nearest = np.sqrt(index.nearest(measured, 2)[0][:, 1])
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
-        half = float(np.sqrt(np.count_nonzero(scaling.deviations) / 2.0))
+        half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))
         reach = max(float(np.quantile(nearest, FAMILIAR_SHARE)), half)
-        return cls(scaling, fitted, reach, np.abs(fitted).max(axis=0))
+        return cls(index, reach, np.abs(index.rows).max(axis=0))
 
-    def at(self, new: Observations) -> FloatArray:
-        """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
+    def warn_of_strange(self, new: Observations) -> None:
+        """Warn of columns of later rows that are far from the fitted ones.
 
         Parameters
         ----------
@@ -75,15 +78,27 @@ class Familiarity:
         Warns
         -----
         ManifuseWarning
-            If a column is far from the fitted rows.
+            If there are such columns; it names them.
         """
         assert new.table is not None, "features were not compared"
-        rows = self.scaling.apply(new.table)
+        rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
         deviations = np.median(np.abs(rows), axis=0)
         strange = np.flatnonzero(deviations > self._limits(len(rows)))
         if len(strange):
             warnings.warn(_of_strange(new, strange, deviations[strange]), ManifuseWarning, stacklevel=5)
-        nearest = pairwise_distances_argmin_min(rows, self.fitted)[1]
+
+    def at(self, new: LaterRows, edges: Edges, index: Index | None) -> FloatArray:
+        """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
+
+        Parameters
+        ----------
+        new : LaterRows
+        edges : Edges
+            Their edges, which know the nearest fitted rows if ``index``, by which they were found, is ours.
+        index : Index or None
+        """
+        assert new.features is not None, "features were not compared"
+        nearest = edges.nearest if index is self.index else np.sqrt(self.index.nearest(new.features, 1)[0][:, 0])
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
 
     def _limits(self, rows: int) -> FloatArray:

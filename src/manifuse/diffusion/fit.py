@@ -8,16 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from manifuse.backends.backend import StoredGraph
+from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
+from manifuse.backends.index import Index
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import Round, mixture, replay
+from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.diffusion.units import Units
+from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read, write
 
@@ -108,12 +111,49 @@ class Fit(Saved):
         demand_memory_to_replay(self.bridges, len(self.main), len(self.coefficients))
         return replay(self.start, self.bridges, self.coefficients)
 
-    def extend(self, new: Observations, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def index(self) -> Index | None:
+        """Of the fitted rows, as their graph compares them; None if no graph has edges.
+
+        Raises
+        ------
+        InputError
+            If the fitted rows had neighbours and no features.
+        """
+        if not self.graph.neighbours:
+            return None
+        if self.main.table is None:
+            raise InputError(
+                f"{self.main.name} was fitted on neighbours that were given, so later rows cannot be compared with "
+                "it; fit on features to apply to rows that come later."
+            )
+        return Index.of(self.main.table, standardised=self.graph.standardised is True, name=self.main.name)
+
+    @property
+    def graph(self) -> FeatureGraph:
+        """The graph of the main table: that of the bridges or, without bridges, that of the smoothing."""
+        return self.bridges.graph if self.smoothing is None else self.smoothing.graph
+
+    @cached_property
+    def _degrees(self) -> list[FloatArray]:
+        """Degrees of the graph as each round weighed it, each (n,)."""
+        scale, graph = self.bridges.setting.score_scale, self.bridges.graph
+        return [graph.degrees(self.units.standardised_from_sphere(each.start), scale) for each in self.rounds]
+
+    def prepare(self) -> None:
+        """Compute what `extend` needs, once, before threads share it."""
+        _ = self.index, self._degrees
+        for each in self.rounds:
+            _ = each.arrival.averaged, [transport.levels for transport in each.arrival.transports]
+
+    def extend(self, new: LaterRows, edges: Edges, own: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Diffuse later rows.
 
         Parameters
         ----------
-        new : Observations
+        new : LaterRows
+        edges : Edges
+            Of the later rows over `graph`.
         own : (q,) array
             What they start with, in the units of ``start``.
 
@@ -123,36 +163,29 @@ class Fit(Saved):
             In the units of ``start``.
         row_sums : (q, m) array
             Pair evidence that arrives at each row.
-
-        Raises
-        ------
-        InputError
-            If the fitted rows had no features, or the rounds do not fit into memory.
         """
-        edges = Edges.of(new, self.main, self.bridges.graph)
-        *rounds, end = self.rounds
+        *rounds, end = zip(self.rounds, self._degrees, strict=True)
+        # Without bridges, nothing is carried over the graph of the smoothing.
+        edges = edges if self.bridges.anchors else Edges.of(new, None, self.bridges.graph)
         current = own
-        for each in rounds:
-            arrived = each.arrival.columns(at=self._arrive(each, current, new, edges))
+        for each, degrees in rounds:
+            arrived = each.arrival.columns(at=self._arrive(each, degrees, current, new, edges))
             current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
-        return current, self._arrive(end, current, new, edges).references.row_sums
+        return current, self._arrive(*end, current, new, edges).references.row_sums
 
-    def _arrive(self, each: Round, current: FloatArray, new: Observations, edges: Edges) -> Arrival:
+    def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, new: LaterRows, edges: Edges) -> Arrival:
         """What arrives at the later rows, which have the predictions ``current`` (q,)."""
         standardise, fitted = self.units.standardised_from_sphere, each.arrival
-        affinity = edges.affinity(standardise(current), standardise(each.start), self.bridges.setting.score_scale)
-        carried, row_sums = _average(fitted.references, affinity, edges)
-        for number, lookup in self.bridges.lookups.items():
-            carried[:, number], row_sums[:, number] = lookup.at(new.keys)
+        scale = self.bridges.setting.score_scale
+        affinity = edges.affinity(standardise(current), standardise(each.start), degrees, scale)
+        averages = edges.carry(affinity, fitted.averaged)
+        count = self.bridges.count
+        carried, row_sums = averages[:, :count], averages[:, count : 2 * count]
+        for number, looked_up in new.looked_up.items():
+            carried[:, number], row_sums[:, number] = looked_up
         smoothed = None
         if fitted.smoothed is not None:
-            block, constant = _average(fitted.smoothed, affinity, edges)
+            block, constant = averages[:, -2:-1], averages[:, -1:]
             values = smooth_later(current[:, None], self.bridges.method.smoothing, block, constant)
             smoothed = Transport(values, constant, constant > 0)
         return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
-
-
-def _average(transport: Transport, affinity: FloatArray, edges: Edges) -> tuple[FloatArray, FloatArray]:
-    """Average what the fitted neighbours have, before division by row sums, and their row sums."""
-    carried = edges.carry(affinity, transport.values * transport.row_sums)
-    return carried, edges.carry(affinity, transport.row_sums)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.problem import locate
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
 from manifuse.records import Saved
 
 

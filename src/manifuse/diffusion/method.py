@@ -29,6 +29,9 @@ UNLABELLED_STEP_SIZE, UNLABELLED_WEIGHT_SCALE = 1.0, 0.3
 #: Characters of a refused value that a message repeats.
 LONGEST = 200
 
+#: Fewer rows of a large table would say too little of it.
+FEWEST_FITTED = 100
+
 #: With labels, a round takes steps while its score rises, at most so many.
 LABELLED_STEPS = 20
 
@@ -110,6 +113,9 @@ class JointDiffusion(Saved):
         tuple, held-out pairs choose for each table, also if ``selection`` is ``"alignment"``.
     search : {"auto", "exact", "approximate"}
         Nearest-neighbour search; with ``"auto"`` the size of the table decides.
+    fitted_rows : int or None
+        How many rows of a table are fitted, at least 100, if it has more: all labelled rows, all pairs, and others
+        drawn at random. All other rows are refined as later rows are. None fits all rows.
     task : {"ranking", "regression"}
         What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool
@@ -150,6 +156,7 @@ class JointDiffusion(Saved):
     folds: int = 5
     standardised: bool | tuple[bool, ...] = (True, False)
     search: Search = "auto"
+    fitted_rows: int | None = 20_000
     task: Literal["ranking", "regression"] = "ranking"
     safeguarded: bool = True
 
@@ -174,6 +181,7 @@ class JointDiffusion(Saved):
         counts = [("neighbours", value, 1) for value in choices(self.neighbours)]
         counts += [("rounds", self.rounds, 1), ("folds", self.folds, 2)]
         counts += [] if self.steps is None else [("steps", self.steps, 1)]
+        counts += [] if self.fitted_rows is None else [("fitted_rows", self.fitted_rows, FEWEST_FITTED)]
         for name, value, smallest in counts:
             is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             self._demand(name, is_whole and value >= smallest, f"whole numbers of at least {smallest}")
@@ -207,6 +215,7 @@ class JointDiffusion(Saved):
             ignore_chance=False,
             selection="alignment",
             standardised=True,
+            fitted_rows=None,
             safeguarded=False,
         )
 

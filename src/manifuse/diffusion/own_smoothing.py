@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,6 +52,27 @@ class SmoothingSetting(Saved):
             raise ValueError("the smoothing is out of range")
 
 
+class Stage(NamedTuple):
+    """One round of smoothing.
+
+    Attributes
+    ----------
+    start : (n,) array
+        The standardised scores that it began with.
+    degrees : (n,) array
+        Of the graph that they weigh.
+    smoothed : (n, 2) array
+        What smoothing made of the scores and of a constant.
+    units : Units
+        Of the smoothed averages.
+    """
+
+    start: FloatArray
+    degrees: FloatArray
+    smoothed: FloatArray
+    units: Units
+
+
 @dataclass(frozen=True, eq=False)
 class Smoothing:
     """One way of smoothing a predictor over its own graph, in rounds that each weigh the graph by the predictions.
@@ -76,7 +98,7 @@ class Smoothing:
 
     def smoothed(self) -> FloatArray:
         """Standardised scores after the last round, shape (n,)."""
-        return averages(self._course[-1][1])
+        return averages(self._course[-1].smoothed)
 
     def scores(self) -> FloatArray:
         """Scores after the last round, with the mean and the norm of those of ``main``, shape (n,)."""
@@ -87,35 +109,37 @@ class Smoothing:
         if len(self.graph.scales) != len(self.main) or self.graph.neighbours < 1:
             raise ValueError("the graph of the smoothing does not fit the main table")
 
-    def extend(self, new: Observations) -> FloatArray:
+    def extend(self, scores: FloatArray, edges: Edges) -> FloatArray:
         """Smooth later rows with their nearest fitted rows, round by round.
+
+        Parameters
+        ----------
+        scores : (q,) array
+            Of the later rows, standardised by the fitted ones.
+        edges : Edges
+            Of the later rows over the graph of the smoothing.
 
         Returns
         -------
         (q,) array
             Standardised by the fitted rows.
-
-        Raises
-        ------
-        InputError
-            If the later rows have other features than the fitted ones.
         """
-        edges = Edges.of(new, self.main, self.graph)
-        current = Units.of(self.main.scores).standardise(new.scores)
-        for fitted, smoothed in self._course:
-            carried = edges.carry(edges.affinity(current, fitted, self.setting.scale), smoothed)
+        current = scores
+        for start, degrees, smoothed, units in self._course:
+            carried = edges.carry(edges.affinity(current, start, degrees, self.setting.scale), smoothed)
             later = smooth_later(current, self.setting.step, carried[:, 0], carried[:, 1])
-            current = Units.of(smoothed[:, 0] / smoothed[:, 1]).standardise(later)
+            current = units.standardise(later)
         return current
 
     @cached_property
-    def _course(self) -> list[tuple[FloatArray, FloatArray]]:
-        """For every round, the standardised scores (n,) that it began with, and what smoothing made of it (n, 2)."""
-        course: list[tuple[FloatArray, FloatArray]] = []
+    def _course(self) -> list[Stage]:
+        """What every round worked on."""
+        course: list[Stage] = []
         current = standardise(self.main.scores)
         for _ in range(self.setting.rounds):
             (smoothed,) = smooth_scores(self.graph, current, self.setting.scale, [self.setting.step])
-            course.append((current, smoothed))
+            degrees = self.graph.degrees(current, self.setting.scale)
+            course.append(Stage(current, degrees, smoothed, Units.of(smoothed[:, 0] / smoothed[:, 1])))
             current = averages(smoothed)
         return course
 

@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.sampling import sample_rows
 from manifuse.diffusion.units import Units
 from manifuse.errors import InputError, ManifuseWarning
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import is_constant, standardise, unit
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
-LARGE, SAMPLED = 50_000, 20_000
+LARGE, SAMPLED = 10_000, 5_000
 
 #: A coupled reference whose alignment with the main predictor is 1 up to this repeats the main predictor.
 REPEATED = 1e-12
@@ -92,17 +93,11 @@ class Reference:
         """Its standardised scores at the pairs, shape (p,)."""
         return np.asarray(self.scores[self.reference_rows])
 
-    def sample(self, main: Observations, size: int, rng: np.random.Generator) -> Reference:
-        """Pair a sample of its table, all pairs included, with a sample of the main table; a coupled one stays whole.
-
-        ``main`` has the rows of all pairs. The sample has ``size`` rows, or as many as there are pairs if these are
-        more.
-        """
-        table = self.table
-        if not self.is_coupled:
-            table = table.take(draw(len(table), np.unique(self.reference_rows), size, rng))
+    def part(self, main: Observations, rows: IndexArray) -> Reference:
+        """Pair some ``rows`` of its table with a part of the main table."""
+        table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
-        return Reference(table, main_rows, reference_rows, self.is_coupled, self.is_idle)
+        return Reference(table, main_rows, reference_rows, len(main_rows) == len(main), self.is_idle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +168,13 @@ class Problem:
         """Return the same problem with other scores (n,) to start from; the units stay."""
         return replace(self, start=unit(scores))
 
-    def sample(self, rng: np.random.Generator, size: int | None = None) -> Problem:
-        """Return the problem of all pairs and of a sample of the other rows: ``size`` rows of every table."""
+    def sample(self, rng: np.random.Generator, size: int | None = None, labelled: IndexArray | None = None) -> Problem:
+        """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
         size = SAMPLED if size is None else size
-        paired = np.unique(np.concatenate([reference.main_rows for reference in self.bridged.values()]))
-        rows = draw(len(self.main), paired, size, rng)
+        keys = [reference.table.keys for reference in self.references]
+        rows, chosen = sample_rows(self.main.keys, keys, size, rng, labelled)
         main = self.main.take(rows)
-        references = tuple(reference.sample(main, size, rng) for reference in self.references)
+        references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
         return Problem(main, references, unit(self.start[rows]), Units.of(main.scores))
 
 
@@ -207,21 +202,6 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
     main_rows = np.flatnonzero(known)
     main_rows = main_rows[np.argsort(main.keys[main_rows])]
     return main_rows, rows[main_rows]
-
-
-def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
-    """Position of every key in ``among``, and whether it is there at all."""
-    order = np.argsort(among)
-    positions = np.searchsorted(among, keys, sorter=order)
-    rows = order[np.minimum(positions, len(among) - 1)]
-    return rows, np.asarray(among[rows] == keys)
-
-
-def draw(rows: int, kept: IndexArray, size: int, rng: np.random.Generator) -> IndexArray:
-    """Draw from ``rows`` until there are ``size`` of them with those that are kept; in their order."""
-    others = np.setdiff1d(np.arange(rows), kept, assume_unique=True)
-    more = max(0, min(size - len(kept), len(others)))
-    return np.sort(np.concatenate([kept, rng.choice(others, more, replace=False)]))
 
 
 def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:

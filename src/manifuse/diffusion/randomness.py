@@ -14,6 +14,7 @@ class Stream(IntEnum):
     SAMPLE = 3
     DISTANCES = 4
     TEACHING = 5
+    FITTED = 6
 
 
 def generator(seed: int, stream: Stream) -> np.random.Generator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,17 @@ class Transport:
     row_sums: FloatArray
     reached: BoolArray
 
+    @cached_property
+    def levels(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean and norm of the values, and the largest row sum, of every reference; each (m,)."""
+        means = self.values.mean(axis=0)
+        # One reference at a time, to save memory; a constant one has an infinite norm and so counts nothing.
+        norms = [
+            np.inf if is_constant(column) else np.linalg.norm(column - mean)
+            for column, mean in zip(self.values.T, means, strict=True)
+        ]
+        return means, np.array(norms), self.row_sums.max(axis=0)
+
     @classmethod
     def of(cls, carried: FloatArray, row_sums: FloatArray) -> Transport:
         """Divide carried scores ``B g`` (eq. 12) by row sums ``B 1`` above rounding; overwrites ``carried``."""
@@ -43,17 +55,17 @@ class Transport:
 
     def at_later_rows(self, carried: FloatArray, row_sums: FloatArray) -> Transport:
         """Divide what arrives at later rows (q, m) in the same way, by the levels of the fitted rows."""
-        reached = _is_reached(row_sums, self.row_sums.max(axis=0))
-        values = np.where(reached, carried / np.where(reached, row_sums, 1.0), self.values.mean(axis=0))
+        means, _, largest = self.levels
+        reached = _is_reached(row_sums, largest)
+        values = np.where(reached, carried / np.where(reached, row_sums, 1.0), means)
         return Transport(values, np.where(reached, row_sums, 0.0), reached)
 
     def project(self, values: FloatArray) -> FloatArray:
         """Project scores (q, m) that arrived at any rows to the sphere as the fitted rows are projected (eq. 1)."""
+        means, norms, _ = self.levels
         projected = np.empty(values.shape)
         # One reference at a time, to save memory.
-        for column, mean in enumerate(self.values.mean(axis=0)):
-            fitted = self.values[:, column]
-            norm = np.inf if is_constant(fitted) else np.linalg.norm(fitted - mean)
+        for column, (mean, norm) in enumerate(zip(means, norms, strict=True)):
             projected[:, column] = (values[:, column] - mean) / norm
         return projected
 
@@ -73,11 +85,22 @@ class Arrival:
     references: Transport
     smoothed: Transport | None
 
+    @property
+    def transports(self) -> list[Transport]:
+        """The references and, if there is one, the smoothed prediction."""
+        return [self.references] if self.smoothed is None else [self.references, self.smoothed]
+
+    @cached_property
+    def averaged(self) -> FloatArray:
+        """What edges to later rows average, shape (n, c): what each transport carried, then its row sums."""
+        return np.column_stack(
+            [part for each in self.transports for part in (each.values * each.row_sums, each.row_sums)]
+        )
+
     def columns(self, at: Arrival | None = None) -> list[FloatArray]:
         """Columns on the sphere of what arrived here, or ``at`` later rows."""
         at = self if at is None else at
-        pairs = [(self.references, at.references), (self.smoothed, at.smoothed)]
-        return [fitted.project(there.values) for fitted, there in pairs if fitted is not None and there is not None]
+        return [fitted.project(there.values) for fitted, there in zip(self.transports, at.transports, strict=True)]
 
 
 def _is_reached(row_sums: FloatArray, largest: FloatArray) -> BoolArray:

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.likeness import Likeness, Rows
@@ -55,15 +53,18 @@ class Imputation(Saved):
     levels: tuple[Standard, ...]
 
     def at(
-        self, rows: Rows, expected: FloatArray, keys: NDArray[np.str_], lookups: Mapping[int, Lookup]
+        self, rows: Rows, expected: FloatArray, looked_up: Mapping[int, tuple[FloatArray, FloatArray]]
     ) -> FloatArray:
-        """Scores (q, m) at later rows, whose own scores are ``expected`` (q,), standardised by the fitted rows."""
+        """Scores (q, m) at later rows, whose own scores are ``expected`` (q,), standardised by the fitted rows.
+
+        See `LaterRows` for what is ``looked_up``.
+        """
         columns = np.zeros((len(rows), len(self.numbers)))
         for pairs in self.lessons:
             columns[:, list(pairs.columns)] = pairs.lesson.predict(rows, expected)
         for column, number in enumerate(self.numbers):
-            if number in lookups:
-                found, known = lookups[number].at(keys)
+            if number in looked_up:
+                found, known = looked_up[number]
                 # A row that the reference lacks says nothing: it is at the mean.
                 columns[:, column] = np.where(known > 0, found, self.levels[column].mean)
         return _standardised(self.levels, columns)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
-from manifuse.kernels.columns import blocks_of_rows
 from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_left_out
 from manifuse.records import Saved
 
 #: Prior variance of an offset and of the slope of the expectation; as good as infinite.
 FLAT = 100.0
 
-#: Parts of a covariance; a block of rows has all of them at the same time.
-PARTS = 8
+#: Numbers of one part of a block's covariance; a few of them fit into a core's cache.
+NUMBERS = 1 << 17
 
 #: So many observations decide the variances; more would take long and say the same.
 DECIDING = 500
@@ -69,7 +68,7 @@ class Lesson(Saved):
     def crossing(self, rows: Rows, expected: FloatArray) -> FloatArray:
         """Covariances of rows (q) with those that taught, shape (q, l)."""
         flat = FLAT * (1.0 + expected[:, None] * self.expected)
-        return np.asarray(np.tensordot(self.variances[:-1], self.likeness.parts(rows, self.rows), axes=1) + flat)
+        return self.likeness.covariance(rows, self.rows, self.variances[:-1]) + flat
 
     def prior(self, rows: Rows, expected: FloatArray) -> FloatArray:
         """Variance of a value at rows (q) before anything was observed, shape (q,)."""
@@ -78,14 +77,14 @@ class Lesson(Saved):
     def predict(self, rows: Rows, expected: FloatArray) -> FloatArray:
         """Values of the functions at rows (q), shape (q, t)."""
         predicted = np.empty((len(rows), self.weights.shape[1]))
-        for block in blocks_of_rows(len(rows), PARTS * len(self.rows)):
+        for block in self._blocks(len(rows)):
             predicted[block] = self.crossing(rows.take(block), expected[block]) @ self.weights
         return predicted
 
     def predict_with_variance(self, rows: Rows, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values of the functions at rows (q), shape (q, t), and the variance of a value without the noise, (q,)."""
         predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))
-        for block in blocks_of_rows(len(rows), PARTS * len(self.rows)):
+        for block in self._blocks(len(rows)):
             taken = rows.take(block)
             crossing = self.crossing(taken, expected[block])
             predicted[block] = crossing @ self.weights
@@ -93,6 +92,11 @@ class Lesson(Saved):
                 "ql,ql->q", crossing @ self.precision, crossing
             )
         return predicted, np.maximum(found, 0.0)
+
+    def _blocks(self, count: int) -> Iterator[slice]:
+        """Slices of rows whose covariances are computed at once."""
+        size = max(1, NUMBERS // len(self.rows))
+        return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.backends.neighbours import Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.nearest import squared_distances_to
 from manifuse.records import Saved
 
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
@@ -95,17 +96,29 @@ class Likeness(Saved):
         drawn = rows.references[np.sort(rng.choice(len(rows), min(MEASURED, len(rows)), replace=False))]
         return replace(self, reference_width=_median_distance(drawn))
 
-    def parts(self, rows: Rows, others: Rows) -> FloatArray:
-        """Covariances of rows (q) with others (l), shape (k, q, l)."""
-        parts = [rows.scores @ others.scores.T / rows.scores.shape[1]]
+    def each_part(self, rows: Rows, others: Rows) -> Iterator[FloatArray]:
+        """Covariances of rows (q) with others (l), part by part, each (q, l)."""
+        yield rows.scores @ others.scores.T / rows.scores.shape[1]
         for scaling, width in zip(self.scalings, self.widths, strict=True):
-            squares = euclidean_distances(scaling.apply(rows.features), scaling.apply(others.features), squared=True)
-            parts += [np.exp(-squares / (factor * width)) for factor in FEATURE_WIDTHS]
+            squares = squared_distances_to(scaling.apply(rows.features), scaling.apply(others.features))
+            for factor in FEATURE_WIDTHS:
+                yield np.exp(squares * (-1.0 / (factor * width)))
         if self.reference_width > 0:
-            squares = euclidean_distances(rows.references, others.references, squared=True)
-            parts.append(rows.references @ others.references.T / rows.references.shape[1])
-            parts.append(np.exp(-squares / (REFERENCE_WIDTH * self.reference_width)))
-        return np.array(parts)
+            squares = squared_distances_to(rows.references, others.references)
+            yield rows.references @ others.references.T / rows.references.shape[1]
+            yield np.exp(squares * (-1.0 / (REFERENCE_WIDTH * self.reference_width)))
+
+    def parts(self, rows: Rows, others: Rows) -> FloatArray:
+        """All parts, shape (k, q, l)."""
+        return np.array(list(self.each_part(rows, others)))
+
+    def covariance(self, rows: Rows, others: Rows, variances: FloatArray) -> FloatArray:
+        """The sum of the parts times their variances (k,), shape (q, l)."""
+        total = np.zeros((len(rows), len(others)))
+        for part, variance in zip(self.each_part(rows, others), variances, strict=True):
+            part *= variance
+            total += part
+        return total
 
     def own(self, rows: Rows) -> FloatArray:
         """Variances of rows (q), part by part, shape (k, q)."""
@@ -126,6 +139,6 @@ def _median_distance(points: FloatArray) -> float:
     """Median squared distance of two of the points (n, d) that differ; 0 if none do, or there are no columns."""
     if not points.shape[1]:
         return 0.0
-    squares = euclidean_distances(points, squared=True)[np.triu_indices(len(points), 1)]
+    squares = squared_distances_to(points, points)[np.triu_indices(len(points), 1)]
     positive = squares[squares > 0]
     return float(np.median(positive)) if len(positive) else 0.0

@@ -13,9 +13,9 @@ from scipy.stats import rankdata
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import locate
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.keys import locate
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved

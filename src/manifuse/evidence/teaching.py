@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.imputed import Imputation, Imputed
 from manifuse.evidence.lesson import Lesson, learn
@@ -71,9 +69,9 @@ class Teaching(Saved):
         values, variances = self.lesson.predict_with_variance(rows, expected)
         return self.learned.apply(mixed(self.amount, expected, self.taught.apply(values[:, 0]))), variances
 
-    def at(self, rows: Rows, keys: NDArray[np.str_], lookups: Mapping[int, Lookup]) -> tuple[Rows, FloatArray]:
+    def at(self, rows: Rows, looked_up: Mapping[int, tuple[FloatArray, FloatArray]]) -> tuple[Rows, FloatArray]:
         """Complete later rows, which come without references, and say what is expected of them."""
-        complete = rows.with_references(self.imputation.at(rows, rows.scores[:, 0], keys, lookups))
+        complete = rows.with_references(self.imputation.at(rows, rows.scores[:, 0], looked_up))
         return complete, self.expect(complete)
 
     def check(self) -> None:

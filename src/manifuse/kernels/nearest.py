@@ -1,11 +1,21 @@
 """Nearest neighbours: exact search, and approximate search with its recall against the exact one."""
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
+
+
+def squared_distances_to(rows: FloatArray, others: FloatArray) -> FloatArray:
+    """Squared distances of rows (q, d) to others (n, d), shape (q, n), by a matrix product; never negative."""
+    squares = rows @ others.T
+    squares *= -2.0
+    squares += np.einsum("qd,qd->q", rows, rows)[:, None]
+    squares += np.einsum("nd,nd->n", others, others)
+    return np.maximum(squares, 0.0, out=squares)
 
 
 def exact_neighbours(features: FloatArray, count: int) -> IndexArray:
@@ -18,28 +28,38 @@ def exact_neighbours(features: FloatArray, count: int) -> IndexArray:
 
 
 def approximate_neighbours(
-    features: FloatArray,
-    count: int,
-    *,
-    faiss: ModuleType,
-    rng: np.random.Generator,
-    recall_goal: float = 0.95,
+    features: FloatArray, count: int, *, faiss: ModuleType, rng: np.random.Generator
 ) -> tuple[IndexArray, float]:
-    """Find most of the ``count`` nearest other rows of every row with an inverted-file index (faiss ``IVFFlat``).
-
-    The search doubles the number of cells that it visits until the recall on 1,000 sampled rows reaches
-    ``recall_goal``, or until it visits every cell.
+    """Find most of the ``count`` nearest other rows of every row with cells.
 
     Returns
     -------
     neighbours : (n, count) array
         Row numbers, nearest first, without the row itself.
     recall : float
-        Share of the true neighbours that were found, averaged over the sampled rows, in [0, 1].
+        Share of the true neighbours that were found, averaged over 1,000 sampled rows, in [0, 1].
     """
     rows = np.ascontiguousarray(features, dtype=np.float32)
+    index, recall = cells_of(rows, count, faiss=faiss, rng=rng)
+    neighbours = _without_self(index.search(rows, count + 1)[1], np.arange(len(rows)))
+    return _filled(neighbours), recall
+
+
+def cells_of(
+    rows: FloatArray, count: int, *, faiss: ModuleType, rng: np.random.Generator, recall_goal: float = 0.95
+) -> tuple[Any, float]:
+    """Put rows (n, d) of single precision into cells, an inverted-file index (faiss ``IVFFlat``).
+
+    The number of cells that a search visits grows until the recall on 1,000 sampled rows, which are asked for
+    their ``count`` nearest others, reaches ``recall_goal``, or until all cells are visited.
+
+    Returns
+    -------
+    index : faiss.IndexIVFFlat
+    recall : float
+    """
     n, dimensions = rows.shape
-    cells = max(1, min(int(4 * np.sqrt(n)), n // 39))
+    cells = max(1, min(int(3 * np.sqrt(n)), n // 39))
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(dimensions), dimensions, cells)
     index.train(rows)
     index.add(rows)
@@ -51,12 +71,18 @@ def approximate_neighbours(
         found = _without_self(index.search(rows[sample], count + 1)[1], sample)
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(truth, found, strict=True)]))
         if recall >= recall_goal or index.nprobe >= cells:
-            break
-        index.nprobe = min(2 * index.nprobe, cells)
-    neighbours = _without_self(index.search(rows, count + 1)[1], np.arange(n))
-    # If the visited cells have fewer than ``count`` rows, faiss fills up with -1. We put the nearest row there.
-    neighbours = np.where(neighbours < 0, neighbours[:, :1], neighbours)
-    return neighbours, recall
+            return index, recall
+        index.nprobe = min(index.nprobe * 3 // 2, cells)
+
+
+def nearest_in_cells(index: Any, rows: FloatArray, count: int) -> IndexArray:
+    """Find the ``count`` nearest indexed rows of rows (q, d) of single precision, nearest first, shape (q, count)."""
+    return _filled(np.asarray(index.search(np.ascontiguousarray(rows), count)[1], dtype=np.intp))
+
+
+def _filled(neighbours: IndexArray) -> IndexArray:
+    """Put the nearest row where the visited cells had too few rows, which faiss marks by -1."""
+    return np.where(neighbours < 0, neighbours[:, :1], neighbours)
 
 
 def _without_self(neighbours: IndexArray, rows: IndexArray) -> IndexArray:

@@ -1,0 +1,188 @@
+"""Files of named columns. Those of Parquet and Arrow are read when they are needed, all rows or a window of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.cli.column_checks import TEXT_COLUMNS, ColumnNames, Columns, demand_numbers, demand_visible, plain_column
+from manifuse.cli.paths import demand_file
+from manifuse.errors import InputError
+from manifuse.files import demand_memory, reading, shorten
+
+#: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
+#: for five times as many.
+PART, COPIES = 1 << 20, 5
+
+#: Bytes that one entry takes in a column that is not numeric: as it was read, as an object, and as text.
+ENTRY = 200
+
+#: The ending of files in a folder that are parts of one table.
+OF_PARTS = ".parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFile:
+    """A file of named columns, or a window of its rows.
+
+    Columns of Parquet and Arrow are read when they are taken. Text is read whole, and a column that is taken leaves
+    memory, so it can be taken once.
+
+    Attributes
+    ----------
+    path : Path
+    types : mapping
+        The polars types of the columns, by their names.
+    rows : int
+    read : callable
+        Takes names of columns, a first row and a number of rows; returns a list of polars series.
+    is_read : bool
+        Whether all columns are in memory.
+    dropped : frozenset of str
+        Columns that are there and were left out.
+    first : int
+        First row of the window.
+    """
+
+    path: Path
+    types: Mapping[str, Any]
+    rows: int
+    read: Callable[[Sequence[str], int, int], list[Any]]
+    is_read: bool
+    dropped: frozenset[str] = frozenset()
+    first: int = 0
+
+    def window(self, first: int, count: int) -> ColumnFile:
+        """Return ``count`` rows from ``first`` on as a file."""
+        return replace(self, first=self.first + first, rows=count)
+
+    def take(self, names: Sequence[str]) -> Columns:
+        """Take columns, each as an array; ids stay text.
+
+        Raises
+        ------
+        InputError
+            If they cannot be read, would not fit into memory, or hold ids that are refused.
+        """
+        self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
+        with reading(self.path):
+            columns = {name: _array_of(column) for name, column in self._plain(names)}
+        for name in TEXT_COLUMNS:
+            if name in columns:
+                demand_visible(self.path, name, columns[name])
+        return columns
+
+    def take_matrix(self, names: Sequence[str], rows: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Take columns of numbers as one array (n, d), or some ``rows`` of it, in single precision if all columns are.
+
+        Only a few columns at a time are in memory beside the array.
+
+        Raises
+        ------
+        InputError
+            If they cannot be read, would not fit into memory, or hold anything but numbers.
+        """
+        is_single = all(str(self.types[name]) == "Float32" for name in names)
+        dtype = np.dtype(np.float32 if is_single else np.float64)
+        width = min(len(names), max(1, PART // max(1, self.rows)))
+        count = self.rows if rows is None else len(rows)
+        self._demand_memory(dtype.itemsize * COPIES * width, dtype.itemsize * len(names) * count)
+        matrix = np.empty((count, len(names)), dtype)
+        for first in range(0, len(names), width):
+            with reading(self.path):
+                for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
+                    if not column.dtype.is_numeric():
+                        demand_numbers(self.path, name, column.to_numpy())
+                    values = column.to_numpy()
+                    matrix[:, index] = values if rows is None else values[rows]
+        return matrix
+
+    def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        columns = self.read(names, self.first, self.rows)[::-1]
+        if columns and len(columns[0]) != self.rows:
+            raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
+        # A column that was taken leaves the list, and memory.
+        return ((name, plain_column(columns.pop())) for name in names)
+
+    def _demand_memory(self, bytes_of_row: float, more: float = 0.0) -> None:
+        if not self.is_read:
+            demand_memory(self.path, float(self.rows) * bytes_of_row + more)
+
+
+def _array_of(column: Any) -> NDArray[Any]:
+    """Return a column as an array; text without gaps becomes strings of one width, which take less memory."""
+    array: NDArray[Any] = column.to_numpy()
+    is_text = array.dtype == object and not column.null_count() and str(column.dtype) == "String"
+    return array.astype(np.str_) if is_text else array
+
+
+def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
+    """Open a file of Parquet or Arrow, which are ``form`` in polars, without reading its columns."""
+    # An opened file, because polars takes brackets and stars in a name for a pattern.
+    with path.open("rb") as file:
+        there = getattr(polars, f"read_{form}_schema")(file)
+    ours = columns.ours(path, there)
+    scan = getattr(polars, f"scan_{form}")(path, glob=False)
+    rows = scan.select(polars.len()).collect().item()
+    # By position, because polars takes names such as ^x$ for patterns.
+    positions = {ours[name]: position for position, name in enumerate(there) if name in ours}
+
+    def read(names: Sequence[str], first: int, count: int) -> list[Any]:
+        frame = scan.slice(first, count).select(polars.nth([positions[name] for name in names])).collect()
+        return [column.alias(name) for name, column in zip(names, frame.get_columns(), strict=True)]
+
+    types = {ours[name]: there[name] for name in ours}
+    return ColumnFile(path, types, rows, read, is_read=False, dropped=frozenset(there) - ours.keys())
+
+
+def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
+    """Open a folder of Parquet files with the same columns as one file, in the order of their names.
+
+    Raises
+    ------
+    InputError
+        If there is none, one cannot be read, or one has other columns.
+    """
+    with reading(folder, "a folder of Parquet files"):
+        found = sorted(each for each in folder.iterdir() if each.suffix == OF_PARTS and each.name[0] not in "._")
+    if not found:
+        raise InputError(f"{folder} is a folder without files that end in {OF_PARTS}; give a file, or such a folder.")
+    parts = []
+    for path in found:
+        demand_file(path)
+        with reading(path):
+            parts.append(open_by_column(path, "parquet", columns, polars))
+        _demand_alike(parts[-1], parts[0])
+    starts = np.cumsum([0, *(part.rows for part in parts)])
+
+    def read(names: Sequence[str], first: int, count: int) -> list[Any]:
+        frames = []
+        for part, start, end in zip(parts, starts, starts[1:], strict=False):
+            begin, stop = max(first, int(start)), min(first + count, int(end))
+            if begin < stop:
+                with reading(part.path):
+                    frames.append(polars.DataFrame(part.read(names, begin - int(start), stop - begin)))
+        return list(polars.concat(frames, how="vertical").get_columns()) if frames else []
+
+    return ColumnFile(folder, parts[0].types, int(starts[-1]), read, is_read=False, dropped=parts[0].dropped)
+
+
+def _demand_alike(part: ColumnFile, other: ColumnFile) -> None:
+    """Refuse a part with other columns, or other types of columns, than the first part."""
+    lacking, further = sorted(other.types.keys() - part.types.keys()), sorted(part.types.keys() - other.types.keys())
+    changed = [name for name, kind in part.types.items() if other.types.get(name, kind) != kind]
+    if lacking or further:
+        what = f"lacks {shorten(', '.join(lacking))}" if lacking else f"has also {shorten(', '.join(further))}"
+        raise InputError(f"{part.path} {what}, unlike {other.path}; give parts with the same columns.")
+    if changed:
+        name = changed[0]
+        raise InputError(
+            f"Column {name!r} is {part.types[name]} in {part.path}, but {other.types[name]} in {other.path}; give "
+            "parts with the same types."
+        )

@@ -1,0 +1,52 @@
+"""Later rows: what is known of a batch of rows that were not in the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.diffusion.lookup import Lookup
+from manifuse.diffusion.observations import Observations
+from manifuse.kernels.arrays import FloatArray, IndexArray
+
+
+@dataclass(frozen=True, eq=False)
+class LaterRows:
+    """A batch of rows that were not in the fit, already checked.
+
+    Attributes
+    ----------
+    scores : (q,) array
+    features : (q, d) array or None
+        In the order of the fitted table.
+    looked_up : mapping of int to two (q,) arrays
+        Scores of the rows in every coupled reference, by its number, and 1 where the reference has the row; else both
+        are 0.
+    """
+
+    scores: FloatArray
+    features: FloatArray | None
+    looked_up: Mapping[int, tuple[FloatArray, FloatArray]]
+
+    @classmethod
+    def of(cls, table: Observations, lookups: Mapping[int, Lookup]) -> Self:
+        """Return the rows of a table, looked up in coupled references."""
+        found = {number: lookup.at(table.keys) for number, lookup in lookups.items()}
+        return cls(table.scores, table.table, found)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def block(self, rows: IndexArray, size: int) -> LaterRows:
+        """Return a block of ``size`` rows: the ``rows`` and, if they are fewer, the last of them repeated.
+
+        Matrix products are rounded by the size of what is multiplied. In blocks of one size the result of a row does
+        not depend on the rows beside it.
+        """
+        rows = np.concatenate([rows, np.full(size - len(rows), rows[-1])])
+        features = None if self.features is None else np.asarray(self.features[rows], dtype=np.float64)
+        found = {number: (values[rows], known[rows]) for number, (values, known) in self.looked_up.items()}
+        return LaterRows(self.scores[rows], features, found)

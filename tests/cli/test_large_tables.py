@@ -1,0 +1,211 @@
+"""Large tables in files: folders of Parquet, windows of rows, samples that are read first."""
+
+import errno
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app, refine_command, score_tables
+from manifuse.cli import output as output_module
+
+WINDOW = 150
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A main table of 600 rows, as a file and as a folder of three; a reference; labels; a config with a sample."""
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, rows=600, pairs=60, references=1)
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        frame_of(table).write_parquet(f"{name}.parquet")
+        frame_of(table).write_csv(f"{name}.csv")
+    Path("parts").mkdir()
+    for number, part in enumerate(pl.read_parquet("main.parquet").iter_slices(200)):
+        part.write_parquet(f"parts/{number}.parquet")
+    pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_parquet("known.parquet")
+    Path("run.toml").write_text("[method]\nfitted_rows = 300\n")
+    monkeypatch.setattr(score_tables, "WINDOW", WINDOW)
+    monkeypatch.setattr(refine_command, "WINDOW", WINDOW)
+    return case
+
+
+def frame_of(table):
+    return pl.DataFrame({"id": table.keys, "score": table.scores, **{f"x{k}": c for k, c in enumerate(table.table.T)}})
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *arguments])
+    try:
+        app.main()
+    except SystemExit as leave:
+        return int(leave.code or 0), capsys.readouterr()
+    return 0, capsys.readouterr()
+
+
+REFINE = (
+    "refine",
+    "main.parquet",
+    "--reference",
+    "theirs.parquet",
+    "--labels",
+    "known.parquet",
+    "--config",
+    "run.toml",
+)
+
+
+@pytest.mark.parametrize("main", ["main.parquet", "main.csv", "parts"])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys, monkeypatch, main, ending):
+    arguments = ("refine", main, *REFINE[2:], "--out", f"out.{ending}", "--save", "model.npz", "--json")
+    done, said = run(capsys, monkeypatch, *arguments)
+    assert done == 0, said.err
+    facts = json.loads(said.out)
+    assert (facts["rows"], facts["fitted"]) == (600, 300)
+    result = mf.refine(folder.main, folder.references, folder.labels(), mf.JointDiffusion(fitted_rows=300), rng=0)
+    out = pl.read_parquet("out.parquet") if ending == "parquet" else pl.read_csv("out.csv")
+    assert out["id"].to_list() == folder.main.keys.tolist()
+    for column, values in {"score": result.scores, "support": result.support, "error": result.errors}.items():
+        np.testing.assert_allclose(out[column], values, rtol=0 if ending == "parquet" else 1e-12)
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", main, "--out", "again.parquet")
+    assert done == 0, said.err
+    again = pl.read_parquet("again.parquet")
+    np.testing.assert_array_equal(again["score"], result.scores)
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+def test_features_of_rows_that_are_not_fitted_are_never_read_at_once(folder, capsys, monkeypatch):
+    counts = []
+    take = score_tables.InFile.take
+
+    def counting(self, rows=None):
+        counts.append(None if rows is None else len(rows))
+        return take(self, rows)
+
+    monkeypatch.setattr(score_tables.InFile, "take", counting)
+    done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
+    assert done == 0, said.err
+    assert counts == [300, 300, WINDOW, WINDOW, WINDOW, WINDOW]
+
+
+def other_columns(frame):
+    return frame.rename({"x2": "y"})
+
+
+def other_types(frame):
+    return frame.with_columns(pl.col("x1").cast(pl.String))
+
+
+def same_id(frame):
+    first = pl.read_parquet("parts/0.parquet")["id"][0]
+    return frame.with_columns(pl.when(pl.int_range(pl.len()) == 3).then(pl.lit(first)).otherwise("id").alias("id"))
+
+
+def not_a_number(frame):
+    return frame.with_columns(pl.when(pl.int_range(pl.len()) == 3).then(float("nan")).otherwise("x1").alias("x1"))
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (other_columns, "parts/1.parquet lacks x2, unlike parts/0.parquet; give parts with the same columns."),
+        (other_types, "Column 'x1' is String in parts/1.parquet, but Float64 in parts/0.parquet; give parts with the"),
+        (same_id, "The id column of parts has"),
+        (not_a_number, "parts has NaN or infinite features in row"),
+    ],
+)
+@pytest.mark.parametrize("command", ["refine", "apply"])
+def test_a_folder_of_parts_is_refused_in_one_sentence(folder, capsys, monkeypatch, change, says, command):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    Path("out.parquet").write_bytes(b"as before")
+    change(pl.read_parquet("parts/1.parquet")).write_parquet("parts/1.parquet")
+    arguments = ("refine", "parts", *REFINE[2:]) if command == "refine" else ("apply", "model.npz", "parts")
+    done, said = run(capsys, monkeypatch, *arguments, "--out", "out.parquet")
+    assert done == 2
+    assert says in said.err
+    assert Path("out.parquet").read_bytes() == b"as before"
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("command", ["refine", "apply"])
+def test_a_part_that_is_damaged_in_the_middle_is_named(folder, capsys, monkeypatch, command):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    content = bytearray(Path("parts/1.parquet").read_bytes())
+    content[100 : len(content) // 2] = bytes(len(content) // 2 - 100)
+    Path("parts/1.parquet").write_bytes(content)
+    arguments = ("refine", "parts", *REFINE[2:]) if command == "refine" else ("apply", "model.npz", "parts")
+    done, said = run(capsys, monkeypatch, *arguments, "--out", "out.parquet")
+    assert done == 2
+    assert "parts/1.parquet cannot be read as parquet" in said.err
+    assert not Path("out.parquet").exists()
+
+
+def test_a_folder_without_parquet_and_an_empty_one_are_refused(folder, capsys, monkeypatch):
+    Path("empty").mkdir()
+    done, said = run(capsys, monkeypatch, "refine", "empty", *REFINE[2:], "--out", "out.parquet")
+    assert done == 2
+    assert "empty is a folder without files that end in .parquet; give a file, or such a folder." in said.err
+
+
+def test_pairs_in_no_part_are_refused(folder, capsys, monkeypatch):
+    pl.read_parquet("theirs.parquet").with_columns(id="their " + pl.col("id")).write_parquet("theirs.parquet")
+    done, said = run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", "out.parquet")
+    assert done == 2
+    assert "theirs shares 0 of its" in said.err
+
+
+@pytest.mark.parametrize("command", ["refine", "apply"])
+def test_a_disk_that_fills_up_after_half_of_the_parts_leaves_nothing(folder, capsys, monkeypatch, command):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    written = []
+
+    def full(ending, columns):
+        written.append(ending)
+        if len(written) > 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return b"some bytes"
+
+    monkeypatch.setattr(output_module, "table_bytes", full)
+    arguments = REFINE if command == "refine" else ("apply", "model.npz", "parts")
+    done, said = run(capsys, monkeypatch, *arguments, "--out", "out.parquet")
+    assert done == 2
+    assert "out.parquet cannot be written (No space left on device); write elsewhere." in said.err
+    assert len(written) == 3
+    assert not Path("out.parquet").exists()
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    applied = mf.Refinement.apply_in_full
+    calls = []
+
+    def interrupted(self, new):
+        calls.append(len(new))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return applied(self, new)
+
+    monkeypatch.setattr(mf.Refinement, "apply_in_full", interrupted)
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out.parquet")
+    assert done == 130
+    assert "Stopped; no unfinished file was written." in said.err
+    assert not Path("out.parquet").exists()
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+def test_a_warning_of_many_windows_is_said_once(folder, capsys, monkeypatch):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    pl.read_parquet("main.parquet").with_columns(id="later " + pl.col("id"), x1=pl.col("x1") * 100.0).write_parquet(
+        "later.parquet"
+    )
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "later.parquet", "--out", "out.parquet")
+    assert done == 0
+    assert said.err.count("differs from the fitted rows in column 'x1'") == 1

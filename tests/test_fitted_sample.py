@@ -1,0 +1,151 @@
+"""Large tables: a sample is fitted, and all other rows are refined as later rows are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse import refiner as refiner_module
+from manifuse.backends import index as index_module
+from manifuse.backends.index import Index
+from manifuse.diffusion.sampling import sample_rows
+from manifuse.study.ranking.accuracy import ranking_accuracy
+from tests.problems import draw, remade
+
+SAMPLED = mf.JointDiffusion(same_target=True, fitted_rows=400)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0, rows=1500, pairs=60)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["no labels", "labels"])
+def result(case, request):
+    return mf.refine(case.main, case.references, case.labels() if request.param else None, SAMPLED, rng=0)
+
+
+def test_the_sample_has_all_labelled_rows_and_all_pairs(case):
+    result = mf.refine(case.main, case.references, case.labels(), SAMPLED, rng=0)
+    fitted = set(result.refiner.fit.main.keys.tolist())
+    paired = set(case.main.keys[np.isin(case.main.keys, np.concatenate([r.keys for r in case.references]))].tolist())
+    assert len(fitted) == 400
+    assert set(case.main.keys[case.labelled].tolist()) | paired <= fitted
+    assert [entry.pairs for entry in result.relevance] == [60, 60]
+    assert result.to_dict()["rows"] == 1500
+    assert result.to_dict()["fitted"] == 400
+
+
+def test_all_rows_come_out_nearly_as_well_as_if_all_were_fitted(case, result):
+    every = mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=None), rng=0)
+    assert len(every.refiner.fit.main) == 1500
+    assert len(result.scores) == len(result.support) == 1500
+    before, sampled, whole = (ranking_accuracy(case.truth, s) for s in (case.main.scores, result.scores, every.scores))
+    assert sampled > before + 0.1
+    assert whole - sampled < 0.03
+
+
+def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, result, monkeypatch):
+    monkeypatch.setattr(refiner_module, "threads", lambda: 1)
+    parts = np.split(np.random.default_rng(0).permutation(1500), [1, 30, 700])
+    for rows in parts:
+        batch = remade(
+            case.main,
+            predictions=case.main.scores[rows],
+            features=case.main.table[rows],
+            ids=case.main.keys[rows],
+        )
+        applied = result.apply_in_full(batch)
+        np.testing.assert_array_equal(applied.predictions, result.predictions[rows])
+        np.testing.assert_array_equal(applied.support, result.support[rows])
+        assert (applied.errors is None) == (result.errors is None)
+        if result.errors is not None:
+            np.testing.assert_array_equal(applied.errors, result.errors[rows])
+
+
+def test_a_saved_refinement_has_the_fitted_rows_and_gives_all_others_their_scores(case, result, tmp_path):
+    mf.save(result, tmp_path / "model.npz")
+    again = mf.load(tmp_path / "model.npz")
+    assert len(again.main) == len(again.scores) == 400
+    np.testing.assert_array_equal(again.apply(case.main), result.predictions)
+
+
+def test_equal_seeds_draw_equal_samples(case):
+    keys = [
+        mf.refine(case.main, case.references, method=SAMPLED, rng=seed).refiner.fit.main.keys for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(keys[0], keys[1])
+    assert set(keys[0]) != set(keys[2])
+
+
+def test_a_coupled_reference_is_looked_up_for_rows_that_were_not_fitted():
+    case = draw(6, features=False, rows=900)
+    sampled, whole = (
+        mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=size), rng=0) for size in (300, None)
+    )
+    assert len(sampled.refiner.fit.main) == 300
+    np.testing.assert_array_equal(sampled.support, 1.0)
+    assert np.corrcoef(sampled.scores, whole.scores)[0, 1] > 0.995
+
+
+def test_tables_with_given_neighbours_are_fitted_whole(case):
+    distances = np.linalg.norm(case.main.table[:, None] - case.main.table, axis=2)
+    nearest = np.argsort(distances, axis=1)[:, 1:11]
+    given = (np.take_along_axis(distances, nearest, 1), nearest)
+    main = mf.Observations(case.main.scores, ids=case.main.keys, neighbours=given, name="main")
+    result = mf.refine(main, case.references, method=SAMPLED, rng=0)
+    assert len(result.refiner.fit.main) == 1500
+
+
+def test_pairs_take_at_most_half_of_a_sample_and_each_reference_has_its_share():
+    main = np.array([f"m{row}" for row in range(1000)])
+    few, many = main[:30], np.concatenate([main[100:900], [f"r{row}" for row in range(500)]])
+    rows, (_, theirs) = sample_rows(main, [few, many], 200, np.random.default_rng(0), labelled=np.array([5, 950]))
+    assert len(rows) == len(theirs) == 200
+    assert {5, 950, *range(30)} <= set(rows.tolist())
+    pairs = np.isin(main[rows], many).sum()
+    assert 70 <= pairs < 160
+    assert set(main[rows]) & set(many) <= set(many[theirs])
+
+
+def test_a_reference_with_all_rows_stays_whole():
+    main = np.array([f"m{row}" for row in range(500)])
+    reference = np.concatenate([main[::-1], ["another"]])
+    rows, (theirs,) = sample_rows(main, [reference], 100, np.random.default_rng(0))
+    assert len(rows) == 100
+    np.testing.assert_array_equal(theirs, np.arange(501))
+
+
+@pytest.mark.parametrize("size", [50, 0, 2.5, True, "all"])
+def test_a_size_out_of_range_is_refused(size):
+    with pytest.raises(mf.InputError, match="fitted_rows="):
+        mf.JointDiffusion(fitted_rows=size)
+
+
+def test_cells_find_nearly_what_exact_search_finds(monkeypatch, rng):
+    pytest.importorskip("faiss")
+    table, later = rng.standard_normal((6000, 8)), rng.standard_normal((500, 8))
+    exact, cells = [], []
+    for found, least in ((exact, 10_000), (cells, 5_000)):
+        monkeypatch.setattr(index_module, "IN_CELLS", least)
+        found += Index.of(table, standardised=True, name="it").nearest(later, 10)
+    shared = [np.isin(one, other).mean() for one, other in zip(exact[1], cells[1], strict=True)]
+    assert 0.9 < np.mean(shared) < 1.0
+    scaled = [(rows - table.mean(0)) / table.std(0) for rows in (table, later)]
+    by_hand = np.sum((scaled[0][cells[1]] - scaled[1][:, None]) ** 2, axis=2)
+    np.testing.assert_allclose(cells[0], by_hand)
+    assert (np.diff(cells[0], axis=1) >= 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("far", [1e20, 1e160, -1e300])
+def test_rows_at_any_distance_have_finite_scores(case, result, far):
+    features = case.main.table[:3].copy()
+    features[1] = far
+    new = mf.Observations(case.main.scores[:3], features, ids=["x", "y", "z"], name="later")
+    applied = result.apply_in_full(new)
+    assert np.isfinite(applied.predictions).all()
+    assert applied.support[1] == 0
+    alone = mf.Observations(case.main.scores[:1], features[:1], ids=["x"], name="later")
+    assert result.apply(alone)[0] == applied.predictions[0]
