@@ -59,6 +59,7 @@ KNOWS = {
         "diffusion",
         "backends",
         "kernels",
+        "files",
         "errors",
     },
     "cli": {

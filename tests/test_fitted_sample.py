@@ -64,6 +64,18 @@ def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, res
             np.testing.assert_array_equal(applied.errors, result.errors[rows])
 
 
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_blocks_and_what_is_left_of_them_are_computed_alike(result, rng):
+    """More rows than a block, shifted by a few, so that each row is elsewhere in its block."""
+    features, scores = rng.uniform(-1, 1, (2 * refiner_module.BLOCK + 700, 6)), rng.standard_normal(8892)
+    keys = [f"later {row}" for row in range(len(features))]
+    whole = result.apply_in_full(mf.Observations(scores, features, ids=keys))
+    for first in (1, 333, 4000):
+        part = result.apply_in_full(mf.Observations(scores[first:], features[first:], ids=keys[first:]))
+        np.testing.assert_array_equal(part.predictions, whole.predictions[first:])
+        np.testing.assert_array_equal(part.support, whole.support[first:])
+
+
 def test_a_saved_refinement_has_the_fitted_rows_and_gives_all_others_their_scores(case, result, tmp_path):
     mf.save(result, tmp_path / "model.npz")
     again = mf.load(tmp_path / "model.npz")

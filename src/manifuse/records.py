@@ -44,6 +44,11 @@ class Saved:
         made.check()
         return made
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process needs: not what can be computed again."""
+        state = vars(self)
+        return {field.name: state[field.name] for field in fields(self)} if is_dataclass(self) else dict(state)
+
     def check(self) -> None:
         """Refuse values that do not fit together with a ``ValueError``; by default they all do."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from manifuse.choice import Choice
 from manifuse.conclusion import Conclusion
 from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.frames import apply_to_frame
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
@@ -181,27 +182,33 @@ class Refinement(Saved):
         if any(of.keys() != measures for of in accuracy.values()):
             raise ValueError("the accuracy has other measures than the task")
 
-    def apply(self, new: Observations) -> Any:
+    def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
 
         Parameters
         ----------
-        new : Observations
+        new : Observations or data frame
             New main rows, with the features of the main table if bridges were needed. Features are found by their
             names; if one of the two tables has none, by position. Further features are ignored, with a warning. Rows
             whose id was in the fit get their fitted prediction.
+        id, score : str
+            Columns of a data frame.
 
         Returns
         -------
-        array, series or tensor (q,)
-            In the library of ``new.predictions``.
+        array, series or tensor (q,), or data frame
+            In the library of ``new.predictions``. For a data frame, one of the same library with the ids, ``score``,
+            ``original``, ``support`` and, if labels taught, ``error``; for one of Dask it is lazy.
 
         Raises
         ------
         InputError
             If features are missing, or there is not enough memory.
         """
-        return self.apply_in_full(new).predictions
+        if isinstance(new, Observations):
+            return self.apply_in_full(new).predictions
+        errors = self.errors is not None
+        return apply_to_frame(self.apply_in_full, new, self.refiner.fit.main, (id, score), errors=errors)
 
     def support_of(self, new: Observations) -> FloatArray:
         """Support of rows that came later, shape (q,), in [0, 1]; see ``support``."""

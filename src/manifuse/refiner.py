@@ -158,7 +158,8 @@ class Refiner(Saved):
 
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
-        self._prepare()
+        with threadpool_limits(1):  # Sums that threads share are rounded by the number of threads.
+            self._prepare()
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
         rows = LaterRows.of(new, self.fit.bridges.lookups)

@@ -320,7 +320,7 @@ CASES = {
         "8 scores but 9 ids",
     ),
     "damaged annotated data": ({"main.h5ad": text("id,score\n")}, [], "cannot be read as annotated data"),
-    "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "main.csv is not there"),
+    "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "is a folder without files"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
     "the output over the main table": ({}, ["--out", "main.csv"], "would overwrite an input"),
     "the output over its features": (

@@ -11,8 +11,9 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.cli import app, refine_command, score_tables
+from manifuse.cli import app, apply_command, apply_engine, refine_command, score_tables
 from manifuse.cli import output as output_module
+from manifuse.study.experiments import engine as engine_module
 
 WINDOW = 150
 
@@ -30,7 +31,7 @@ def folder(tmp_path, monkeypatch):
         part.write_parquet(f"parts/{number}.parquet")
     pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_parquet("known.parquet")
     Path("run.toml").write_text("[method]\nfitted_rows = 300\n")
-    monkeypatch.setattr(score_tables, "WINDOW", WINDOW)
+    monkeypatch.setattr(apply_command, "WINDOW", WINDOW)
     monkeypatch.setattr(refine_command, "WINDOW", WINDOW)
     return case
 
@@ -209,3 +210,53 @@ def test_a_warning_of_many_windows_is_said_once(folder, capsys, monkeypatch):
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "later.parquet", "--out", "out.parquet")
     assert done == 0
     assert said.err.count("differs from the fitted rows in column 'x1'") == 1
+
+
+def test_on_an_engine_the_parts_are_those_of_one_process(folder, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    assert run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "here.parquet")[0] == 0
+    done, said = run(
+        capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "there", "--engine", "dask", "--json"
+    )
+    assert done == 0, said.err
+    assert json.loads(said.out)["rows"] == 600
+    assert len(list(Path("there").iterdir())) == 3
+    assert pl.read_parquet("there/*.parquet").equals(pl.read_parquet("here.parquet"))
+
+
+@pytest.mark.parametrize(
+    "out, engine, says",
+    [
+        ("full", "dask", "full is there and is not an empty folder; give another name."),
+        ("out.parquet", "dask", "out.parquet ends in '.parquet', but an engine writes a folder of files; leave that"),
+        ("nowhere/out", "dask", "The folder nowhere is not there"),
+        ("out", "spark", "engine='spark' came, but"),
+        ("out", "dask://127.0.0.1:9", "No Dask scheduler answers at tcp://127.0.0.1:9"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused(folder, capsys, monkeypatch, out, engine, says):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(engine_module, "PATIENCE", 1)
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    Path("full").mkdir()
+    Path("full/part").write_text("something")
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", out, "--engine", engine)
+    assert done == 2
+    assert says in said.err
+    assert not Path("out").exists()
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+def test_a_cluster_without_workers_is_not_waited_for_forever(folder, capsys, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engine_module, "PATIENCE", 2)
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
+        engine = cluster.scheduler_address.replace("tcp://", "dask://")
+        done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out", "--engine", engine)
+    assert done == 1
+    assert "The Dask cluster was lost (it has no workers)" in said.err
+    assert "Traceback" not in said.err
+    assert not Path("out").exists()

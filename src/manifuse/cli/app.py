@@ -95,7 +95,11 @@ def apply_command(
     given: Given,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
     new: Annotated[str, Argument(metavar="NEW", help="A table like MAIN: id, score, features.")],
-    out: Annotated[Path, Option(help="The file to write the refined table to.")],
+    out: Annotated[Path, Option(help="The file to write the refined table to; with --engine, the folder.")],
+    engine: Annotated[
+        str | None,
+        Option(help="dask for a cluster on this machine, or dask://HOST:PORT for a running cluster; writes a folder."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Refine rows that came later, and write id, score, original and support, and error if labels taught.
@@ -105,7 +109,9 @@ def apply_command(
     from manifuse.cli.apply_command import run_apply
 
     with people.status("Refining ...") as status:
-        summary = run_apply(model, new, out, **given, tell=lambda done: status.update(f"Refining ... {done}"))
+        summary = run_apply(
+            model, new, out, **given, engine=engine, tell=lambda done: status.update(f"Refining ... {done}")
+        )
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     say(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manifuse import __version__
+from manifuse.cli.apply_engine import apply_on_engine, check_folder
+from manifuse.cli.apply_part import Part, refine_part
 from manifuse.cli.column_checks import ColumnNames
 from manifuse.cli.console import once
-from manifuse.cli.output import TableWriter, check_output, refined_columns
+from manifuse.cli.later_table import WINDOW, LaterTable
+from manifuse.cli.output import TableWriter, check_output
 from manifuse.cli.paths import check_paths
-from manifuse.cli.score_tables import observe, read_windows
 from manifuse.diffusion.seen_ids import SeenIds
 from manifuse.persistence import load
-from manifuse.report.refinement_statistics import LITTLE
+from manifuse.refinement import Refinement
 
 
 def run_apply(
@@ -29,6 +29,7 @@ def run_apply(
     drop: Sequence[str] = (),
     features: str | None = None,
     drop_invalid: bool = False,
+    engine: str | None = None,
     tell: Callable[[str], None] = lambda done: None,
 ) -> dict[str, Any]:
     """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
@@ -40,26 +41,24 @@ def run_apply(
     InputError
         If a file cannot be read or written, or the new rows lack features of the fitted ones.
     """
-    check_output(out)
-    check_paths(read=(model, table), written=(out,))
+    if engine is None:
+        check_output(out)
+        check_paths(read=(model, table), written=(out,))
+    else:
+        check_paths(read=(model, table), written=())
+        check_folder(out)
     result = load(model)
     columns = ColumnNames(id, score, drop=tuple(drop), all_there=True)
-    total, tables = read_windows(table, features=features, fitted=result.main.feature_names, columns=columns)
-    rows, fitted, little, seen = 0, 0, 0, SeenIds(Path(table).stem)
-    with TableWriter(out) as writer, once():
-        for part in tables:
-            new = observe(part, drop=drop_invalid, scale=result.main.scale)
-            seen.add(new.keys)
-            applied = result.apply_in_full(new)
-            original = new.in_scale(new.scores)
-            ids = part.ids[new.rows]
-            writer.add(refined_columns(ids, original, applied.predictions, applied.support, applied.errors))
-            rows += len(new)
-            fitted += int(np.isin(new.keys, result.main.keys).sum())
-            little += int(np.sum(applied.support < LITTLE))
-            tell(f"{rows:,} of {total:,} rows")
-        seen.check()
-        writer.finish()
+    later = LaterTable(table, features, result.main.feature_names, columns)
+    if engine is None:
+        parts = apply_here(result, later, drop_invalid, out)
+    else:
+        parts = apply_on_engine(result, later, drop_invalid, out, engine)
+    rows, fitted, little = 0, 0, 0
+    with once():
+        for part in parts:
+            rows, fitted, little = rows + len(part.keys), fitted + part.fitted, little + part.little
+            tell(f"{rows:,} rows")
     return {
         "accepted": result.accepted,
         "reason": str(result.reason),
@@ -69,3 +68,17 @@ def run_apply(
         "version": __version__,
         "seed": result.seed,
     }
+
+
+def apply_here(result: Refinement, table: LaterTable, drop_invalid: bool, out: Path) -> Iterator[Part]:
+    """Refine a table window by window, in this process. The output appears when all of it is there."""
+    total, read = table.open()
+    seen = SeenIds(Path(table.given).stem)
+    with TableWriter(out) as writer:
+        for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
+            columns, part = refine_part(result, read(first, WINDOW), drop_invalid=drop_invalid)
+            writer.add(columns)
+            seen.add(part.keys)
+            yield part
+        seen.check()
+        writer.finish()

@@ -119,7 +119,8 @@ def _array_of(column: Any) -> NDArray[Any]:
     """Return a column as an array; text without gaps becomes strings of one width, which take less memory."""
     array: NDArray[Any] = column.to_numpy()
     is_text = array.dtype == object and not column.null_count() and str(column.dtype) == "String"
-    return array.astype(np.str_) if is_text else array
+    # NumPy drops NUL characters at the end.
+    return array.astype(np.str_) if is_text and not column.str.contains("\0", literal=True).any() else array
 
 
 def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,7 +39,7 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
         If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
     polars = require("polars", extra="tables", purpose=f"Reading {path}")
-    if path.is_dir():
+    if os.path.isdir(path):
         return open_folder(path, columns, polars)
     form = FORMATS.get(path.suffix.lower())
     if form is None:

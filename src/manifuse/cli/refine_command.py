@@ -21,10 +21,11 @@ from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, de
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
 from manifuse.cli.formats import read_columns
+from manifuse.cli.later_table import WINDOW
 from manifuse.cli.output import TableWriter, check_output, refined_columns
 from manifuse.cli.paths import check_paths, files_in
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.cli.score_tables import WINDOW, Table, observe, observe_part, read_table
+from manifuse.cli.score_tables import Table, observe, observe_part, read_table
 from manifuse.diffusion.containers import to_text
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion

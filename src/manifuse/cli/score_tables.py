@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,9 +29,6 @@ from manifuse.diffusion.containers import columns_of, name_rows, to_text
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
-
-#: Endings of files that are read in windows, and rows of a window.
-WINDOWED, WINDOW = (".parquet", ".arrow", ".feather"), 1 << 17
 
 #: Options that name columns which a file with this ending does not have.
 OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
@@ -133,11 +130,11 @@ def _from_columns(
 ) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path, called.of_scores)
-    names = () if bare else _feature_names(file, pattern, fitted)
-    return _table_of(file, names)
+    names = () if bare else feature_names_of(file, pattern, fitted)
+    return table_of(file, names)
 
 
-def _feature_names(file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None) -> tuple[str, ...]:
+def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None) -> tuple[str, ...]:
     """Names of the columns of a file that are features."""
     path = file.path
     demand_columns(path, file.types, "id", "score")
@@ -157,7 +154,7 @@ def _feature_names(file: ColumnFile, pattern: str | None, fitted: Sequence[str] 
     return tuple(names)
 
 
-def _table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
+def table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
     """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
     demand_columns(file.path, file.types, "id", "score")
     columns = file.take(["id", "score"])
@@ -166,32 +163,6 @@ def _table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
     if names:
         source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
     return Table(file.path.stem, columns["id"], columns["score"], source, names or None, file.dropped)
-
-
-def read_windows(
-    given: str,
-    *,
-    features: str | None = None,
-    fitted: Sequence[str] | None = None,
-    columns: ColumnNames = AS_USUAL,
-    size: int | None = None,
-) -> tuple[int, Iterator[Table]]:
-    """Read a table like `read_table`, in windows of ``size`` rows, or `WINDOW`, if its format allows that.
-
-    Returns
-    -------
-    rows : int
-        Of the whole table.
-    tables : iterator of Table
-    """
-    path, size = Path(given), WINDOW if size is None else size
-    if not (path.is_dir() or path.suffix.lower() in WINDOWED):
-        table = read_table(given, features=features, fitted=fitted, columns=columns)
-        return len(table), iter([table])
-    file = open_columns(path, columns.of_scores)
-    names = _feature_names(file, features, fitted)
-    starts = range(0, max(file.rows, 1), size)
-    return file.rows, (_table_of(file.window(first, min(size, file.rows - first)), names) for first in starts)
 
 
 def _from_annotated(path: Path, entry: str, score: str) -> Table:

@@ -95,7 +95,8 @@ class Lesson(Saved):
 
     def _blocks(self, count: int) -> Iterator[slice]:
         """Slices of rows whose covariances are computed at once."""
-        size = max(1, NUMBERS // len(self.rows))
+        # A power of two, so that blocks of a power of two are divided evenly: products of other sizes round otherwise.
+        size = 1 << max(0, (NUMBERS // len(self.rows)).bit_length() - 1)
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 

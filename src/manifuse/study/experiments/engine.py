@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from joblib import Parallel, delayed
 
 from manifuse.errors import InputError, OutputError, require
+from manifuse.files import shorten
 
 #: ``each(function, jobs, *shared)`` yields ``function(job, *shared)`` in the order of the jobs, as soon as it is
 #: computed. Every worker gets the shared values once.
@@ -20,8 +22,8 @@ Each = Callable[..., Iterator[Any]]
 #: Names of engines: processes of this machine, a new Dask cluster on this machine, a cluster that is already running.
 PROCESSES, DASK, ADDRESS = "processes", "dask", "dask://"
 
-#: Seconds to wait for the scheduler of a cluster that should be running.
-PATIENCE = 10
+#: Seconds to wait for the scheduler of a cluster that should be running, or for its workers.
+PATIENCE = 20
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"}),
         _connect(distributed, engine, jobs) as client,
     ):
-        yield partial(_on_cluster, client, distributed.KilledWorker)
+        yield partial(_on_cluster, client, distributed)
 
 
 def _in_processes(parallel: Any, function: Callable[..., Any], jobs: Iterable[Any], *shared: Any) -> Iterator[Any]:
@@ -75,24 +77,44 @@ def _in_processes(parallel: Any, function: Callable[..., Any], jobs: Iterable[An
 
 
 def _on_cluster(
-    client: Any, killed: type[Exception], function: Callable[..., Any], jobs: Iterable[Any], *shared: Any
+    client: Any, distributed: Any, function: Callable[..., Any], jobs: Iterable[Any], *shared: Any
 ) -> Iterator[Any]:
     # As the result of a task a shared value travels once, and Dask computes it again if the workers that have it die.
     there = [client.submit(_itself, value, pure=False) for value in shared]
     futures = [client.submit(function, job, *there, pure=False) for job in jobs]
     for future in futures:
         try:
+            _await(future, client, distributed)
             yield future.result()
-        except killed as error:
+        except distributed.KilledWorker as error:
             raise OutputError(
                 f"A job took down every worker that it was given to ({error}). Give the workers more memory, and run "
                 "the same command again."
             ) from error
         except (CancelledError, OSError) as error:
             raise OutputError(
-                f"The Dask cluster was lost ({type(error).__name__}). All rows before are whole: run the same command "
-                "again when the cluster is back."
+                f"The Dask cluster was lost ({shorten(error) or type(error).__name__}). What was written before is "
+                "whole: run the same command again when the cluster is back."
             ) from error
+
+
+def _await(future: Any, client: Any, distributed: Any) -> None:
+    """Wait for a job.
+
+    Raises
+    ------
+    OSError
+        If the cluster has no scheduler or no workers for `PATIENCE` seconds.
+    """
+    since = time.monotonic()
+    while True:
+        with suppress(TimeoutError):
+            distributed.wait(future, timeout=1.0)
+            return
+        if client.status == "running" and client.nthreads():
+            since = time.monotonic()
+        elif time.monotonic() - since > PATIENCE:
+            raise OSError(f"it has no {'workers' if client.status == 'running' else 'scheduler'}")
 
 
 def _connect(distributed: Any, engine: str, jobs: int) -> Any:

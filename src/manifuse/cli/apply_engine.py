@@ -1,0 +1,99 @@
+"""``manifuse apply --engine``: the workers of a Dask cluster refine parts of a table, into a folder of files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from manifuse.cli.apply_part import Part, refine_part
+from manifuse.cli.later_table import WINDOW, LaterTable
+from manifuse.cli.output import table_bytes
+from manifuse.diffusion.seen_ids import SeenIds
+from manifuse.errors import InputError, ManifuseWarning
+from manifuse.files import check_folder_of, check_name, shorten
+from manifuse.refinement import Refinement
+from manifuse.study.experiments.engine import workers
+
+#: Rows of a part.
+ROWS = 4 * WINDOW
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a name under which no folder of parts could be written.
+
+    Raises
+    ------
+    InputError
+        If it names a file, a folder that is not empty, or something in a folder that is not there.
+    """
+    check_name(out)
+    check_folder_of(out)
+    if out.suffix:
+        raise InputError(f"{out} ends in {out.suffix!r}, but an engine writes a folder of files; leave that out.")
+    if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
+        raise InputError(f"{out} is there and is not an empty folder; give another name.")
+
+
+def apply_on_engine(
+    result: Refinement, table: LaterTable, drop_invalid: bool, out: Path, engine: str
+) -> Iterator[Part]:
+    """Refine a table on an engine. The folder of parts appears when all of them are there.
+
+    Yields
+    ------
+    Part
+        As soon as it is written.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read or used, or no scheduler answers.
+    OutputError
+        If the cluster is lost.
+    """
+    if not table.is_windowed:
+        raise InputError(f"{table.given} cannot be read in parts; give a file or folder of Parquet, or an Arrow file.")
+    total, _ = table.open()
+    seen = SeenIds(Path(table.given).stem)
+    beside = Path(os.path.realpath(out)).parent
+    with (
+        workers(engine, -1) as each,
+        TemporaryDirectory(dir=beside, prefix=f".{out.name}-", ignore_cleanup_errors=True) as folder,
+    ):
+        jobs = [(number, first, ROWS) for number, first in enumerate(range(0, max(total, 1), ROWS))]
+        parts = Path(folder) / "parts"
+        parts.mkdir()
+        for part, said in each(write_part, jobs, result, table, drop_invalid, parts):
+            for message in said:
+                warnings.warn(message, ManifuseWarning, stacklevel=2)
+            seen.add(part.keys)
+            yield part
+        seen.check()
+        try:
+            parts.replace(out)
+        except OSError as error:
+            raise InputError(f"{out} cannot be written ({shorten(error)}); write elsewhere.") from None
+
+
+def write_part(
+    job: tuple[int, int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
+) -> tuple[Part, list[str]]:
+    """Refine rows on a worker, and write them as one file; return its warnings, too.
+
+    ``job`` is the number of the part, its first row, and how many rows it has.
+    """
+    number, first, count = job
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _, read = table.open()
+        columns, part = refine_part(result, read(first, count), drop_invalid=drop_invalid)
+    path, temporary = folder / f"part-{number:06d}.parquet", folder / f".{number}"
+    try:
+        temporary.write_bytes(table_bytes(".parquet", columns))
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be written ({shorten(error)}); write elsewhere.") from None
+    return part, [str(each.message) for each in caught if issubclass(each.category, ManifuseWarning)]

@@ -1,0 +1,41 @@
+"""One part of a table of later rows, refined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.cli.output import refined_columns
+from manifuse.cli.score_tables import Table, observe
+from manifuse.refinement import Refinement
+from manifuse.report.refinement_statistics import LITTLE
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What became of a part of a table.
+
+    Attributes
+    ----------
+    keys : (q,) array of str
+        Ids of the rows that were refined.
+    fitted, little : int
+        How many of them were in the fit, and how many have little evidence.
+    """
+
+    keys: NDArray[np.str_]
+    fitted: int
+    little: int
+
+
+def refine_part(result: Refinement, table: Table, *, drop_invalid: bool) -> tuple[dict[str, NDArray[Any]], Part]:
+    """Check and refine a part of a table; return its columns, and what became of it."""
+    new = observe(table, drop=drop_invalid, scale=result.main.scale)
+    applied = result.apply_in_full(new)
+    original, ids = new.in_scale(new.scores), table.ids[new.rows]
+    columns = refined_columns(ids, original, applied.predictions, applied.support, applied.errors)
+    fitted = int(np.isin(new.keys, result.main.keys).sum())
+    return columns, Part(new.keys, fitted, int(np.sum(applied.support < LITTLE)))

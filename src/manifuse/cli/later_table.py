@@ -1,0 +1,51 @@
+"""Tables of later rows in files, read window by window."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from manifuse.cli.column_checks import ColumnNames
+from manifuse.cli.formats import BY_COLUMN, FORMATS, open_columns
+from manifuse.cli.score_tables import Table, feature_names_of, read_table, table_of
+
+#: Rows of a window.
+WINDOW = 1 << 17
+
+
+@dataclass(frozen=True)
+class LaterTable:
+    """A table in a file, as later rows are read from it: in windows if its format allows that.
+
+    Attributes
+    ----------
+    given : str
+        As `read_table` takes it.
+    features : str or None
+    fitted : tuple of str or None
+    columns : ColumnNames
+    """
+
+    given: str
+    features: str | None
+    fitted: tuple[str, ...] | None
+    columns: ColumnNames
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether it can be read in windows."""
+        return os.path.isdir(self.given) or FORMATS.get(Path(self.given).suffix.lower()) in BY_COLUMN
+
+    def open(self) -> tuple[int, Callable[[int, int], Table]]:
+        """Return the number of rows, and a function that reads some rows from a first one on.
+
+        A table that is not windowed is read at once, and only as a whole.
+        """
+        if not self.is_windowed:
+            table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
+            return len(table), lambda first, count: table
+        file = open_columns(Path(self.given), self.columns.of_scores)
+        names = feature_names_of(file, self.features, self.fitted)
+        return file.rows, lambda first, count: table_of(file.window(first, min(count, file.rows - first)), names)

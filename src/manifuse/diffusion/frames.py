@@ -1,0 +1,108 @@
+"""Data frames of later rows: those of pandas and polars at once, those of Dask partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray
+
+
+class Applied(Protocol):
+    """Refined rows; see `Refined`."""
+
+    @property
+    def predictions(self) -> Any:
+        """Refined scores (q,)."""
+
+    @property
+    def support(self) -> FloatArray:
+        """Of the same rows."""
+
+    @property
+    def errors(self) -> FloatArray | None:
+        """Of the same rows."""
+
+
+#: Refines a table.
+Apply = Callable[[Observations], Applied]
+
+
+def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[str, str], *, errors: bool) -> Any:
+    """Refine the rows of a frame.
+
+    Parameters
+    ----------
+    apply : callable
+    frame : data frame
+        Of pandas, polars, or any library that narwhals knows, or of Dask.
+    fitted : Observations
+        The fitted table, whose features are looked for.
+    names : tuple of two str
+        Of the columns of ids and of scores.
+    errors : bool
+        Whether there are standard errors.
+
+    Returns
+    -------
+    data frame
+        Of the same library, with columns of ids, refined ``score``, ``original`` score, ``support`` and, if labels
+        taught, ``error``. That of Dask is lazy.
+
+    Raises
+    ------
+    InputError
+        If it is no data frame, or lacks a column.
+    """
+    refine = partial(_of_eager, apply, fitted=fitted, names=names, errors=errors)
+    if type(frame).__module__.partition(".")[0].startswith("dask"):
+        _demand_columns(tuple(map(str, frame.columns)), fitted, names)
+        return frame.map_partitions(refine, meta=refine(frame._meta))
+    return refine(frame)
+
+
+def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[str, str], errors: bool) -> Any:
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"{type(frame).__name__} came, but Observations or a data frame was expected; give one of these."
+        ) from None
+    features = _demand_columns(tuple(table.columns), fitted, names)
+    ids, scores = (table[name] for name in names)
+    columns: dict[str, Any] = {names[0]: ids, "score": np.empty(0), "original": np.empty(0), "support": np.empty(0)}
+    columns |= {"error": np.empty(0)} if errors else {}
+    if len(table):
+        matrix = table.select(list(features)).to_native() if features else None
+        given = Observations(scores.to_native(), matrix, ids=ids.to_native(), name="the frame", scale=fitted.scale)
+        applied = apply(given)
+        found = {"score": np.asarray(applied.predictions), "original": scores.to_numpy(), "support": applied.support}
+        columns |= {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
+        columns |= {} if applied.errors is None else {"error": applied.errors}
+    backend = nw.get_native_namespace(table)
+    made = {
+        name: each if isinstance(each, nw.Series) else nw.new_series(name, each, nw.Float64, backend=backend)
+        for name, each in columns.items()
+    }
+    return nw.from_dict(made, backend=backend).to_native()
+
+
+def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> tuple[str, ...]:
+    """Names of the feature columns: those that were fitted or, if these have no names, all others."""
+    wanted = fitted.feature_names
+    features = tuple(name for name in there if name not in names) if wanted is None else wanted
+    if fitted.table is None:
+        features = ()
+    missing = [name for name in (*names, *features) if name not in there]
+    if missing:
+        raise InputError(
+            f"The frame has no {missing[0]!r} (it has: {', '.join(there[:10])}); give it, or name the columns of ids "
+            "and scores with id= and score=."
+        )
+    return features

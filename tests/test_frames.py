@@ -1,0 +1,98 @@
+"""Refinements applied to data frames: of pandas, of polars, and of Dask, partition by partition."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import manifuse as mf
+from tests.problems import draw
+
+COLUMNS = ["name", "score", "original", "support", "error"]
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0, rows=400)
+
+
+def frame_of(case, rows=slice(None), prefix="later "):
+    features = pd.DataFrame(case.main.table, columns=[f"x{k}" for k in range(6)])
+    keys = [prefix + key for key in case.main.keys]
+    return pd.concat([pd.DataFrame({"name": keys, "risk": case.main.scores}), features], axis=1)[rows]
+
+
+@pytest.fixture(scope="module")
+def result(case):
+    frame = frame_of(case, prefix="")
+    main = mf.Observations(frame["risk"], frame.filter(like="x"), ids=frame["name"], name="main")
+    return mf.refine(main, case.references, case.labels(), rng=0)
+
+
+@pytest.fixture(scope="module")
+def expected(case, result):
+    frame = frame_of(case)
+    return result.apply_in_full(mf.Observations(frame["risk"], frame.filter(like="x"), ids=frame["name"]))
+
+
+@pytest.mark.parametrize("kind", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_frame_gives_a_frame_of_the_same_library(case, result, expected, kind):
+    # Columns in another order, because features are found by their names.
+    frame = kind(frame_of(case)[["x3", "risk", "x0", "x1", "x2", "x5", "x4", "name"]])
+    refined = result.apply(frame, id="name", score="risk")
+    assert type(refined) is type(frame)
+    assert list(refined.columns) == COLUMNS
+    assert refined["name"].to_list() == frame["name"].to_list()
+    np.testing.assert_array_equal(refined["score"], expected.predictions)
+    np.testing.assert_array_equal(refined["original"], frame["risk"])
+    np.testing.assert_array_equal(refined["support"], expected.support)
+    np.testing.assert_array_equal(refined["error"], expected.errors)
+
+
+def test_a_frame_of_dask_stays_lazy_and_gives_the_same(case, result, expected):
+    frames = pytest.importorskip("dask.dataframe")
+    lazy = frames.from_pandas(frame_of(case), npartitions=5)
+    refined = result.apply(lazy, id="name", score="risk")
+    assert isinstance(refined, frames.DataFrame)
+    assert refined.npartitions == 5
+    assert list(refined.columns) == COLUMNS
+    found = refined.compute(scheduler="synchronous")
+    assert found["name"].to_list() == frame_of(case)["name"].to_list()
+    np.testing.assert_array_equal(found["score"], expected.predictions)
+    np.testing.assert_array_equal(found["error"], expected.errors)
+
+
+def test_an_empty_frame_gives_an_empty_one(case, result):
+    refined = result.apply(frame_of(case, slice(0, 0)), id="name", score="risk")
+    assert list(refined.columns) == COLUMNS
+    assert len(refined) == 0
+
+
+def test_any_engine_that_maps_batches_can_apply_it(case, result, expected):
+    """As Spark's mapInPandas and Ray's map_batches do: the refinement travels as bytes, and batches come and go."""
+    there = pickle.loads(pickle.dumps(result))
+    frame = frame_of(case)
+    batches = (there.apply(frame[first : first + 90], id="name", score="risk") for first in range(0, 400, 90))
+    np.testing.assert_array_equal(pd.concat(batches)["score"], expected.predictions)
+
+
+def test_a_refinement_that_was_applied_travels_without_what_was_computed(result, expected):
+    fresh = pickle.loads(pickle.dumps(result))
+    assert len(pickle.dumps(result)) == pytest.approx(len(pickle.dumps(fresh)), rel=0.01)
+    np.testing.assert_array_equal(fresh.predictions, result.predictions)
+
+
+@pytest.mark.parametrize(
+    "frame, says",
+    [
+        (lambda case: frame_of(case).drop(columns="x2"), "The frame has no 'x2' .it has: name, risk, x0, x1, x3"),
+        (lambda case: frame_of(case).rename(columns={"risk": "r"}), "The frame has no 'risk'"),
+        (lambda case: frame_of(case).to_numpy(), "ndarray came, but Observations or a data frame was expected"),
+        (lambda case: frame_of(case).assign(x1="a"), "The features of the frame"),
+    ],
+)
+def test_what_is_no_frame_or_lacks_columns_is_refused(case, result, frame, says):
+    with pytest.raises(mf.InputError, match=says):
+        result.apply(frame(case), id="name", score="risk")
