@@ -9,6 +9,7 @@ import manifuse as mf
 from manifuse import refiner as refiner_module
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
+from manifuse.diffusion import sampling
 from manifuse.diffusion.sampling import sample_rows
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, remade
@@ -110,7 +111,8 @@ def test_tables_with_given_neighbours_are_fitted_whole(case):
     assert len(result.refiner.fit.main) == 1500
 
 
-def test_pairs_take_at_most_half_of_a_sample_and_each_reference_has_its_share():
+def test_many_pairs_take_half_of_a_sample_and_each_reference_has_its_share(monkeypatch):
+    monkeypatch.setattr(sampling, "FEW_PAIRS", 100)
     main = np.array([f"m{row}" for row in range(1000)])
     few, many = main[:30], np.concatenate([main[100:900], [f"r{row}" for row in range(500)]])
     rows, (_, theirs) = sample_rows(main, [few, many], 200, np.random.default_rng(0), labelled=np.array([5, 950]))

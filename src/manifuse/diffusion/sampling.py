@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 
+#: So many pairs are all in the sample.
+FEW_PAIRS = 2000
+
 
 def sample_rows(
     main: NDArray[np.str_],
@@ -20,8 +23,8 @@ def sample_rows(
 ) -> tuple[IndexArray, list[IndexArray]]:
     """Choose ``size`` rows of every table, or all where there are fewer.
 
-    In the sample of the main table are all labelled rows, then rows that are paired, as many of each reference, up to
-    half of the sample, then others. In that of a reference are its rows of these pairs, then others. A reference that
+    In the sample of the main table are all labelled rows, then rows that are paired, then others. If there are more
+    than `FEW_PAIRS` pairs, they take up to half of the sample, as many of each reference. In that of a reference are its rows of these pairs, then others. A reference that
     has all main rows stays whole, because its scores are looked up.
 
     Parameters
@@ -33,7 +36,7 @@ def sample_rows(
     size : int
     rng : numpy.random.Generator
     labelled : (l,) array of int, optional
-        Main rows. If they are more than half of ``size``, the sample is larger.
+        Main rows. With many of them, the sample is larger.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def sample_rows(
     found = [locate(main, reference) for reference in references]
     bridged = [known for _, known in found if not known.all()]
     rows: IndexArray = np.empty(0, dtype=np.intp) if labelled is None else np.unique(labelled)
-    room = size // 2
+    room = max(size // 2, FEW_PAIRS)
     for left, known in zip(range(len(bridged), 0, -1), sorted(bridged, key=np.count_nonzero), strict=True):
         more = np.setdiff1d(np.flatnonzero(known), rows)
         if len(more) > room // left:
