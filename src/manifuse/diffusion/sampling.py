@@ -24,8 +24,9 @@ def sample_rows(
     """Choose ``size`` rows of every table, or all where there are fewer.
 
     In the sample of the main table are all labelled rows, then rows that are paired, then others. If there are more
-    than `FEW_PAIRS` pairs, they take up to half of the sample, as many of each reference. In that of a reference are its rows of these pairs, then others. A reference that
-    has all main rows stays whole, because its scores are looked up.
+    than `FEW_PAIRS` pairs, they take up to half of the sample, as many of each reference. In the sample of a reference
+    are its rows of these pairs, then others. A reference that has all main rows stays whole, because its scores are
+    looked up.
 
     Parameters
     ----------
