@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,3 +108,28 @@ def test_without_dask_it_says_how_to_get_it(monkeypatch):
 def test_a_process_that_is_killed_ends_in_one_sentence(tmp_path):
     with workers("processes", 2) as each, pytest.raises(mf.ManifuseError, match="A process was killed"):
         list(each(work, [Job(0), Job(1, tmp_path / "marker", leaves_marker=False)], 0))
+
+
+PARENT = """
+import os, sys, time
+from manifuse.study.experiments.engine import workers
+def name(job):
+    print(os.getpid(), flush=True)
+    time.sleep(1.0)
+with workers("processes", 2) as each:
+    list(each(name, range(2)))
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_their_parent(sent):
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
+        names = {int(parent.stdout.readline()) for _ in range(2)}
+        time.sleep(1.5)
+        parent.send_signal(sent)
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{name}").exists() for name in names) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [name for name in names if Path(f"/proc/{name}").exists()]

@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -124,12 +126,63 @@ def test_a_full_disk_loses_the_rows_in_flight_and_no_other(tmp_path, monkeypatch
     assert read_rows(tmp_path) == [row(), row(trial=1)]
 
 
+def test_a_file_that_may_not_grow_keeps_its_whole_rows_and_closes(tmp_path):
+    """As on a full disk: a part of the rows is written before the system refuses."""
+    usual, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with open_store(tmp_path, version="1") as store:
+            store.append([row()])
+            before = (tmp_path / "rows.jsonl").read_bytes()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, usual[1]))
+            with pytest.raises(OutputError, match="File too large"):
+                store.append([row(trial=1), row(trial=2)])
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        assert (tmp_path / "rows.jsonl").read_bytes() == before
+        with open_store(tmp_path, version="1") as store:
+            assert not store.was_cut
+            store.append([row(trial=1)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert read_rows(tmp_path) == [row(), row(trial=1)]
+
+
+@pytest.mark.parametrize(
+    "name, value, says",
+    [
+        ("trial", "first", 'trial is "first"'),
+        ("trial", -1, "trial is -1"),
+        ("trial", True, "trial is true"),
+        ("seed", 1.5, "seed is 1.5"),
+        ("accuracy", float("nan"), "accuracy is NaN"),
+        ("accuracy", 7.5, "accuracy is 7.5"),
+        ("accuracy", "0.9", 'accuracy is "0.9"'),
+        ("accuracy", None, "its status is done, and its accuracy is None"),
+        ("seconds", float("inf"), "seconds is Infinity"),
+        ("seconds", -1, "seconds is -1"),
+        ("status", "fine", 'status is "fine"'),
+        ("protocol", None, "protocol is null"),
+        ("method", 3, "method is 3"),
+        ("hyperparameters", [], "hyperparameters is []"),
+        ("provenance", {"commit": 3}, 'provenance is {"commit": 3}'),
+    ],
+)
+def test_a_row_with_values_of_another_kind_is_refused(tmp_path, name, value, says):
+    with open_store(tmp_path, version="1") as store:
+        store.append([row()])
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}) + "\n")
+    with pytest.raises(mf.InputError, match=f"Row 1 of .* is damaged .{re.escape(says)}.; delete this line"):
+        read_rows(tmp_path)
+
+
 WRITER = """
 import sys
 from pathlib import Path
 from manifuse.study.experiments.store import Row, open_store
 with open_store(Path(sys.argv[1]), version="1") as store:
-    common = {"dataset": "hw", "protocol": "decoupled", "task": "fac", "status": "done", "seed": 1, "provenance": {}}
+    common = {"dataset": "hw", "protocol": "decoupled", "task": "fac", "status": "done", "accuracy": 0.5}
+    common |= {"seed": 1, "provenance": {}}
     for trial in range(100_000):
         rows = [
             Row(trial=trial, method=f"m{k}", hyperparameters={"pad": "x" * 3000}, **common) for k in range(5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -51,7 +53,7 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
         If Dask is asked for and not installed.
     """
     if engine == PROCESSES:
-        with Parallel(n_jobs=jobs, return_as="generator") as parallel:
+        with Parallel(n_jobs=jobs, return_as="generator", initializer=_end_with_parent) as parallel:
             yield partial(_in_processes, parallel)
         return
     if engine != DASK and not engine.startswith(ADDRESS):
@@ -130,6 +132,18 @@ def _connect(distributed: Any, engine: str, jobs: int) -> Any:
             f"No Dask scheduler answers at {address} ({type(error).__name__}); start one with 'dask scheduler', "
             f"or use {DASK!r}."
         ) from None
+
+
+def _end_with_parent() -> None:
+    """Let this process end when its parent has ended, however that was; it looks once a second."""
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 def _itself(value: Any) -> Any:

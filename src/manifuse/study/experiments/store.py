@@ -10,19 +10,26 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal, cast, get_args
 
 from manifuse.errors import InputError, OutputError
+from manifuse.files import bytes_writer, shorten, write_whole
 
 #: Format of the folder. It is raised when an older row cannot be read as a row of now.
 FORMAT = 1
 
 #: What makes a row one of its kind: dataset, task, trial and method.
 Key = tuple[str, str, int, str]
+
+
+#: What became of a method.
+Status = Literal["done", "skipped", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +66,7 @@ class Row:
     task: str
     trial: int
     method: str
-    status: Literal["done", "skipped", "failed"]
+    status: Status
     accuracy: float | None = None
     seconds: float | None = None
     reason: str = ""
@@ -79,6 +86,32 @@ class Row:
         return {**columns, "hyperparameters": json.dumps(self.hyperparameters), **provenance}
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_amount(most: float) -> Callable[[object], bool]:
+    return lambda value: value is None or (type(value) in (int, float) and 0 <= cast(float, value) <= most)
+
+
+#: What the values of a stored row may be.
+SCHEMA: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("dataset", "task", "method", "reason"), _is_text),
+    "protocol": lambda value: value in ("coupled", "decoupled"),
+    "status": lambda value: value in get_args(Status),
+    "trial": _is_count,
+    "seed": _is_count,
+    "accuracy": _is_amount(1.0),
+    "seconds": _is_amount(sys.float_info.max),
+    "hyperparameters": lambda value: isinstance(value, dict),
+    "provenance": lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Store:
     """A results folder that is open for appending; see `open_store`.
@@ -86,14 +119,14 @@ class Store:
     Attributes
     ----------
     file : binary file
-        ``rows.jsonl``.
+        ``rows.jsonl``, not buffered.
     was_cut : bool
         Whether the last row was cut off, because a killed run had left half of it.
     keys : set
         Keys of the rows that are there and need not be run again.
     """
 
-    file: BinaryIO
+    file: FileIO
     was_cut: bool
     keys: set[Key]
 
@@ -109,8 +142,10 @@ class Store:
         text = "".join(json.dumps(asdict(row), allow_nan=False) + "\n" for row in new)
         size = os.fstat(self.file.fileno()).st_size
         try:
-            self.file.write(text.encode())
-            self.file.flush()
+            left = memoryview(text.encode())
+            # The file is not buffered, so that closing it writes nothing more after a failure.
+            while left:
+                left = left[self.file.write(left) :]
             os.fsync(self.file.fileno())
         except OSError as error:
             os.ftruncate(self.file.fileno(), size)
@@ -145,7 +180,7 @@ def open_store(folder: Path, *, version: str) -> Iterator[Store]:
         raise InputError(f"{folder} is a file, but a folder for results was expected; name another.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "rows.jsonl").open("ab+")
+        file = (folder / "rows.jsonl").open("ab+", buffering=0)
     except OSError as error:
         raise InputError(f"{folder} cannot be written to ({error}); name another folder.") from None
     with file:
@@ -157,7 +192,7 @@ def open_store(folder: Path, *, version: str) -> Iterator[Store]:
         whole = os.pread(file.fileno(), size, 0).rfind(b"\n") + 1
         if whole == 0:
             mark = json.dumps({"format": FORMAT, "manifuse": version}) + "\n"
-            (folder / "run.json").write_text(mark, encoding="utf-8")
+            write_whole(folder / "run.json", bytes_writer(mark.encode()))
         _demand_format(folder, version)
         keys = {row.key for row in read_rows(folder) if row.status != "failed"}
         os.ftruncate(file.fileno(), whole)
@@ -193,6 +228,11 @@ def _row(line: bytes, path: Path, number: int) -> Row:
         content = json.loads(line)
         if not isinstance(content, dict) or content.keys() != {field.name for field in fields(Row)}:
             raise ValueError("it is not a result row")
+        wrong = next((name for name, fits in SCHEMA.items() if not fits(content[name])), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is {shorten(json.dumps(content[wrong]), most=40)}")
+        if (content["status"] == "done") != (content["accuracy"] is not None):
+            raise ValueError(f"its status is {content['status']}, and its accuracy is {content['accuracy']}")
         return Row(**content)
     except ValueError as error:
         raise InputError(
