@@ -67,10 +67,14 @@ def page(browser, served):
     assert all(address.startswith((f"http://{served.own}/", "data:", "blob:")) for address in asked)
 
 
-def open_page(page, client):
+def open_page(page, client, view="diffusion"):
     page.goto(f"http://{client.own}/")
     page.wait_for_selector("#results[aria-busy=false]")
-    until(page, "explored.problem.score === null || explored.space.surface.whole")
+    until(page, "globalThis.explored !== undefined")
+    if view == "diffusion":
+        page.check("#view-diffusion")
+        until(page, "explored.set.view === 'diffusion' && explored.shown.run !== undefined")
+        until(page, "explored.problem.score === null || explored.space.surface.whole")
 
 
 def until(page, condition):
@@ -142,7 +146,60 @@ def assert_shown(exploration, page):
     return seen, result
 
 
-def test_it_opens_with_what_the_library_would_choose(exploration, page):
+def refined(exploration, **changes):
+    method = replace(exploration.method, **changes)
+    return mf.refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
+
+
+def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, browser, tmp_path, monkeypatch):
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    open_page(page, served, view="result")
+    result = refined(exploration, neighbours=6)
+    seen = page.evaluate("() => ({ ...explored.result, predictions: [...explored.shown.refined] })")
+    np.testing.assert_array_equal(seen["predictions"], result.predictions)
+    assert seen["accuracy"] == result.accuracy["after"]
+    assert seen["gain"]["value"] == result.gain.value
+    assert f"{100 * result.accuracy['after']['accuracy']:.1f}" in page.inner_text("#tiles")
+    assert page.inner_text("#sentence") == str(result.reason)
+    assert "±" in page.inner_text("#references tbody tr:first-child td:nth-child(2)")
+    assert not page.is_visible("#sphere")
+    assert not page.is_visible("#delta")
+    key = exploration.main.keys[7]
+    page.fill("#find", key)
+    rank = int(np.sum(result.scores > result.scores[7])) + 1
+    assert f"{key}: rank " in page.inner_text("#found")
+    assert f", {rank} after" in page.inner_text("#found")
+    with page.expect_download() as caught:
+        page.click("#export")
+    caught.value.save_as(tmp_path / "explored.zip")
+    zipfile.ZipFile(tmp_path / "explored.zip").extractall(tmp_path)
+    monkeypatch.chdir(tmp_path / "explored")
+    run_refine(read_options(RefineOptions, {"config": tmp_path / "explored" / "run.toml"}))
+    with np.load("refined.npz") as again:
+        np.testing.assert_array_equal(again["score"], result.predictions)
+    page.close()
+
+
+def test_a_reference_that_is_switched_off_is_left_out_of_the_result(exploration, served, browser):
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    open_page(page, served, view="result")
+    before = page.evaluate("[...explored.shown.refined]")
+    page.get_by_role("switch", name="reference 2").uncheck()
+    until(page, "explored.result.ignored !== null && explored.shown.weights[1] === 0")
+    result = refined(exploration, ignored=("reference 2",), ignore_chance=False)
+    np.testing.assert_array_equal(page.evaluate("[...explored.shown.refined]"), result.predictions)
+    assert page.inner_text("#sentence").startswith("Without reference 2: ")
+    assert "with all" in page.inner_text("#sentence")
+    page.click("#reset")
+    until(page, "explored.result.ignored === null && explored.shown.weights[1] > 0")
+    assert page.evaluate("[...explored.shown.refined]") == before
+    page.check("#view-diffusion")
+    until(page, "explored.set.view === 'diffusion'")
+    assert page.is_visible("#sphere")
+    page.close()
+
+
+def test_one_round_opens_with_what_the_library_would_choose(exploration, page):
     seen, _ = assert_shown(exploration, page)
     # One round of the method itself chooses the same cell from the same surface.
     chosen = mf.refine(

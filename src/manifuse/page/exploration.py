@@ -16,7 +16,7 @@ from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion,
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.relevance import align_pairs
-from manifuse.evidence.score import Score, score_of
+from manifuse.evidence.score import Gain, Score, score_of
 from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
 from manifuse.run import refine
@@ -126,11 +126,18 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
     judge = exploration.score(exploration.held_back)
     facts = {
         "reason": str(result.reason),
+        "accepted": result.accepted,
         "rounds": result.history[-1].round,
+        "before": None if result.accuracy is None else dict(result.accuracy["before"]),
         "accuracy": None if result.accuracy is None else dict(result.accuracy["after"]),
+        "gain": _describe_gain(result.gain),
         "held_back": None if judge is None else judge.report(predictions[judge.rows]),
+        "weights": result.weights.tolist(),
+        "alignments": result.metric[1, [0, *range(2, len(result.metric))]].tolist(),
+        "worths": [_describe_gain(entry.worth) for entry in result.relevance],
     }
-    return pack(facts, {"predictions": predictions})
+    errors = {} if result.errors is None else {"errors": result.errors}
+    return pack(facts, {"predictions": predictions, "support": result.support, **errors})
 
 
 def set_bridges(
@@ -177,6 +184,19 @@ def set_as_shown(
         ignore_chance=False,
         safeguarded=False,
     )
+
+
+def set_as_refined(method: JointDiffusion, *, ignored: tuple[str, ...] | None) -> JointDiffusion:
+    """Return the method of `refine`, unchanged if ``ignored`` is None, else without the references that it names.
+
+    Then the switches alone decide which references take part.
+    """
+    return method if ignored is None else replace(method, ignored=ignored, ignore_chance=False)
+
+
+def _describe_gain(gain: Gain | None) -> dict[str, Any] | None:
+    """A gain and its standard error; None if it was not measured."""
+    return None if gain is None else {"value": gain.value, "error": gain.standard_error, "rows": gain.rows}
 
 
 def _with_step(scheme: Any, step: float) -> Any:

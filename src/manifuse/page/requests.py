@@ -37,6 +37,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and 1e-12 <= value <= 1e12
 
 
+_JOB: Field = (lambda value: isinstance(value, str), "the name of a job as text")
 _NUMBER = (_is_number, "a number from 1e-12 to 1e12")
 
 
@@ -50,10 +51,22 @@ def bridge_fields(candidates: int) -> dict[str, Field]:
     }
 
 
+def result_fields(names: Collection[str]) -> dict[str, Field]:
+    """Fields of a request for what `refine` gives; ``names`` are those of the references.
+
+    ``ignored`` is null where references take part as `refine` decides.
+    """
+
+    def are_names(value: Any) -> bool:
+        return value is None or (isinstance(value, list) and all(name in names for name in value))
+
+    return {"bridges": _JOB, "ignored": (are_names, "a list of names of references, or null")}
+
+
 def diffusion_fields(names: Collection[str]) -> dict[str, Field]:
     """Fields of a request that names what the page shows; ``names`` are those of the references."""
     return {
-        "bridges": (lambda value: isinstance(value, str), "the name of a job as text"),
+        "bridges": _JOB,
         "step_size": _NUMBER,
         "weight_scale": _NUMBER,
         "steps": _whole_number(1, MOST_STEPS),

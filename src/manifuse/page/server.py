@@ -18,9 +18,17 @@ from starlette.routing import Route
 
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.errors import InputError
-from manifuse.page.exploration import Exploration, describe, open_bridges, run_in_full, set_as_shown, set_bridges
+from manifuse.page.exploration import (
+    Exploration,
+    describe,
+    open_bridges,
+    run_in_full,
+    set_as_refined,
+    set_as_shown,
+    set_bridges,
+)
 from manifuse.page.guard import Guard
-from manifuse.page.requests import bridge_fields, diffusion_fields, read_request
+from manifuse.page.requests import bridge_fields, diffusion_fields, read_request, result_fields
 from manifuse.page.worker import Job, Worker
 
 #: Every file that is served, by its address; there are no others.
@@ -64,7 +72,8 @@ class Page:
         self._export = export
         self._problem = describe(exploration)
         self._bridge_fields = bridge_fields(len(choices(exploration.method.bridge)))
-        self._diffusion_fields = diffusion_fields([reference.name for reference in exploration.references])
+        names = [reference.name for reference in exploration.references]
+        self._diffusion_fields, self._result_fields = diffusion_fields(names), result_fields(names)
         self._worker = Worker(exploration)
         self._worker.submit(open_bridges, exploration.method)
 
@@ -85,6 +94,8 @@ class Page:
             Route("/api/check", self._check, methods=["POST"]),
             Route("/api/refinement", self._refine, methods=["POST"]),
             Route("/api/export", self._answer_export, methods=["POST"]),
+            Route("/api/result", self._refine_as_asked, methods=["POST"]),
+            Route("/api/result/export", self._answer_result_export, methods=["POST"]),
         ]
         return Starlette(
             routes=routes,
@@ -133,18 +144,40 @@ class Page:
         shown = replace(await self._shown(request), rounds=method.rounds, steps=method.steps)
         return self._submit(run_in_full, shown)
 
+    async def _refine_as_asked(self, request: Request) -> Response:
+        """Run `refine` as its user would, over the bridges that the request names."""
+        return self._submit(run_in_full, await self._refined(request))
+
     async def _answer_export(self, request: Request) -> Response:
-        file = await run_in_threadpool(self._export, await self._shown(request))
+        return await self._exported(await self._shown(request))
+
+    async def _answer_result_export(self, request: Request) -> Response:
+        return await self._exported(await self._refined(request))
+
+    async def _exported(self, method: JointDiffusion) -> Response:
+        file = await run_in_threadpool(self._export, method)
         disposition = f'attachment; filename="{file.name}"'
         return _bytes(file.content, {"content-disposition": disposition, "x-manifuse-command": file.command})
 
     async def _shown(self, request: Request) -> JointDiffusion:
         """Return the method that computes what the page shows, over the bridges that the request names."""
         asked = await read_request(request, self._diffusion_fields)
-        job = self._find(asked.pop("bridges"))
+        method = self._method_of(asked.pop("bridges"))
+        return set_as_shown(method, **{**asked, "ignored": tuple(asked["ignored"])})
+
+    async def _refined(self, request: Request) -> JointDiffusion:
+        """Return the method of `refine` itself, over the bridges that the request names."""
+        asked = await read_request(request, self._result_fields)
+        method, ignored = self._method_of(asked["bridges"]), asked["ignored"]
+        return set_as_refined(method, ignored=None if ignored is None else tuple(ignored))
+
+    def _method_of(self, name: str) -> JointDiffusion:
+        """Return the method that a job has built bridges for."""
+        job = self._find(name)
         if job.work is not open_bridges or job.state != "done":
             raise InputError(f"Job {job.name} has built no bridges; wait until bridges are built.")
-        return set_as_shown(job.argument, **{**asked, "ignored": tuple(asked["ignored"])})
+        method: JointDiffusion = job.argument
+        return method
 
     def _submit(self, work: Any, argument: JointDiffusion) -> Response:
         return _json(self._worker.submit(work, argument).report(), 202)

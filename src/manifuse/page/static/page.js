@@ -21,7 +21,8 @@ const LISTED = 8;
 
 let problem = null; // what does not change
 let space = null; // what came with the bridges: columns, Gram matrix, references
-const set = { delta: 1, scale: 0.3, steps: 20, active: [] }; // what the sliders and switches are set to
+let result = null; // what refine gave
+const set = { view: "result", delta: 1, scale: 0.3, steps: 20, active: [] }; // what the controls are set to
 let shown = null; // what follows from it
 let job = null; // what the server is doing
 
@@ -64,16 +65,47 @@ async function load() {
   $("steps").max = facts.most_steps;
   $("best").hidden = facts.labels === null;
   set.steps = facts.labels === null ? 1 : facts.most_steps;
-  $("steps-note").textContent = "Steps of eq. 7 in one joint round over these bridges."
-    + (facts.labels === null ? "" : " They end when the score on the labels stops rising.");
+  $("steps-note").textContent = "Each step brings the scores nearer to the references over these bridges."
+    + (facts.labels === null ? "" : " The steps end when the score on the labels stops rising.");
   await awaitBridges(await fetchFacts("api/jobs/latest"));
+}
+
+/** Let the library refine as its user would, with the references that are switched on, and show a view. */
+async function showResult(view = "result") {
+  const asked = asRefined(), done = await follow(await (await post("api/result", asked)).json(), showWork);
+  if (done === null) return;
+  const all = asked.ignored === null ? null : result?.all ?? null;
+  result = { ...done.facts, ...done.arrays, after: ranksOf(done.arrays.predictions), ignored: asked.ignored };
+  result.all = all ?? result;
+  show(view);
+}
+
+/** What a request for the result of refine says: null where the switches are as refine sets them. */
+function asRefined() {
+  const unchanged = set.active.every((active, k) => active === space.references[k].active);
+  return { bridges: space.job, ignored: unchanged ? null : problem.references.filter((_, k) => !set.active[k]) };
+}
+
+/** Show the result of refine, or one round of the diffusion. */
+function show(view) {
+  set.view = view;
+  $(`view-${view}`).checked = true;
+  document.body.classList.toggle("as-refined", view === "result");
+  $("view-note").textContent = view === "result"
+    ? "Labels teach, references are asked, and the diffusion runs to its end."
+    : "Labels only choose the step, and teach nothing; so these scores are not those of refine.";
+  renewSurface();
 }
 
 /** Wait for bridges and show what follows from them. */
 async function awaitBridges(report) {
   const built = await follow(report, showWork);
-  if (built !== null) useBridges(report.job, built.facts, built.arrays.columns);
-  else if (space === null) $("sentence").textContent = "The computation was cancelled. Build bridges to see the picture.";
+  if (built !== null) {
+    useBridges(report.job, built.facts, built.arrays.columns);
+    if (set.view === "diffusion") renewSurface();
+    await showResult(set.view);
+    $("results").setAttribute("aria-busy", "false");
+  } else if (space === null) $("sentence").textContent = "The computation was cancelled. Build bridges to see the picture.";
 }
 
 function useBridges(name, facts, sent) {
@@ -92,10 +124,7 @@ function useBridges(name, facts, sent) {
   $("bridge-step").value = step;
   makeReferences();
   if (first) chooseCell();
-  $("results").setAttribute("aria-busy", "false");
   showWork();
-  renewSurface();
-  render();
 }
 
 // --- what follows from what is set ---
@@ -136,7 +165,18 @@ function chooseCell() {
   }
 }
 
+/** What follows from the result of refine. */
+function asGiven() {
+  const { predictions, after, weights, alignments, before, accuracy, gain } = result;
+  return {
+    any: true, alignments, weights, refined: predictions, after,
+    labels: gain === null ? null : { before, after: accuracy, gain, rows: gain.rows },
+    heldBack: measure(problem.judge, problem.held_back_rows, predictions),
+  };
+}
+
 function compute() {
+  if (set.view === "result") return asGiven();
   const any = set.active.some(Boolean), refined = problem.refined;
   const run = diffuse(activeSpace(), set.delta, set.scale, any ? set.steps : 0, evaluator());
   const last = run.path[run.path.length - 1];
@@ -154,9 +194,9 @@ function compute() {
   };
 }
 
-function measure(score, rows) {
+function measure(score, rows, refined = problem.refined) {
   if (score === null) return null;
-  const before = pick(problem.scores, rows), after = pick(problem.refined, rows);
+  const before = pick(problem.scores, rows), after = pick(refined, rows);
   return {
     before: score.report(before), after: score.report(after), gain: score.gain(before, after), rows: rows.length,
   };
@@ -170,7 +210,7 @@ let scheduled = false;
 
 /** Render once in the next frame, however often it is scheduled until then. */
 function schedule() {
-  if (scheduled || space === null) return;
+  if (scheduled || space === null || result === null) return;
   scheduled = true;
   requestAnimationFrame(() => { scheduled = false; render(); });
 }
@@ -184,18 +224,20 @@ function renewSurface() {
 
 function render() {
   shown = compute();
-  globalThis.explored = { problem, space, set, shown, job }; // the numbers behind the picture, for the browser's console
+  globalThis.explored = { problem, space, set, shown, job, result }; // the numbers behind the picture, for the browser's console
   showControls();
   showOutcome();
   showReferences();
   showMatrix();
+  drawRanking($("ranking"), problem.before, shown.after);
+  showLists();
+  showRow();
+  if (set.view === "result") return;
   showRing();
   drawSphere($("sphere"), {
     gram: space.gram, names: problem.references, active: set.active, weights: shown.weights, locate: space.locate,
     path: shown.any ? shown.run.path : shown.run.path.slice(0, 1), main: problem.main,
   });
-  drawRanking($("ranking"), problem.before, shown.after);
-  showLists();
   if (space.surface.heights.length === 0) fillSurface();
 }
 
@@ -215,7 +257,7 @@ function showOutcome() {
     tiles.push(tile(measured(name, before[name]), measured(name, after[name]), `${name} ${title} (${count(rows)})`));
   });
   if (labels !== null) {
-    pair("on the labels", labels);
+    pair(set.view === "result" ? "on the labels, each row judged without its own label" : "on the labels", labels);
     const { value, error } = labels.gain;
     const [unit, digits, caption] = problem.task === "ranking"
       ? [100, 1, "gain and its standard error, in points"] : [1, 3, "gain in rmse, and its standard error"];
@@ -223,7 +265,7 @@ function showOutcome() {
   }
   if (heldBack !== null) pair("on rows held back", heldBack);
   tiles.push(tile(null, (any ? alignments[0] : 1).toFixed(3), "alignment with the initial scores"));
-  tiles.push(tile(null, `${run.path.length - 1} of ${set.steps}`, "diffusion rounds taken"));
+  if (set.view !== "result") tiles.push(tile(null, `${run.path.length - 1} of ${set.steps}`, "diffusion steps taken"));
   $("tiles").replaceChildren(...tiles);
   $("sentence").textContent = verdict();
   const best = labels ?? heldBack;
@@ -231,7 +273,21 @@ function showOutcome() {
     `${name} ${measured(name, best.before[name])} → ${measured(name, value)}`).join(" · ");
 }
 
+/** What the result says of itself and, with some references switched off, of what is lost without them. */
+function verdictOfResult() {
+  const { reason, ignored, all } = result, lost = [];
+  const compare = (here, there, title) => Object.keys(here ?? {}).forEach((name) =>
+    lost.push(`${name} ${title} ${measured(name, here[name])}, and ${measured(name, there[name])} with all`));
+  if (ignored !== null && all !== result) {
+    compare(result.accuracy, all.accuracy, "on the labels");
+    compare(result.held_back, all.held_back, "on rows held back");
+  }
+  const without = ignored === null || ignored.length === 0 ? "" : `Without ${ignored.join(", ")}: `;
+  return `${without}${reason}${lost.length === 0 ? "" : ` (${lost.join("; ")})`}`;
+}
+
 function verdict() {
+  if (set.view === "result") return verdictOfResult();
   const { labels, run, any } = shown;
   if (!any) return "No reference takes part, so the scores stay as they came.";
   if (labels === null) return "Without labels this page cannot tell whether the scores are better. Look at the alignments and at the pairs in the table.";
@@ -258,12 +314,16 @@ function makeReferences() {
     box.setAttribute("role", "switch");
     box.addEventListener("change", () => {
       set.active[k] = box.checked;
-      renewSurface();
+      if (set.view !== "result") renewSurface();
+      else {
+        showError(null);
+        showResult().catch(showError);
+      }
     });
     label.append(box, reference.name);
     head.append(label);
-    row.append(head, ...Array.from({ length: 7 }, () => element("td")));
-    const cells = row.querySelectorAll("td");
+    row.append(head, ...Array.from({ length: 8 }, () => element("td")));
+    const cells = [...row.querySelectorAll("td")].slice(1);
     cells[0].append("", element("span", "", "meter"));
     cells[0].lastChild.append(element("i"));
     cells[2].textContent = reference.alignment.toFixed(2);
@@ -280,13 +340,40 @@ function makeReferences() {
 
 function showReferences() {
   [...$("references").tBodies[0].rows].forEach((row, k) => {
-    const cells = row.querySelectorAll("td");
+    const [worth, ...cells] = row.querySelectorAll("td");
+    worth.textContent = worthOf(k);
     row.className = set.active[k] ? "" : "off";
     row.querySelector("input").checked = set.active[k];
     cells[0].firstChild.textContent = shown.weights[k].toFixed(3);
     cells[0].querySelector("i").style.width = `${100 * shown.weights[k]}%`;
     cells[1].textContent = shown.alignments[k + 1].toFixed(3);
   });
+}
+
+/** What is lost without a reference: in points or units of the labels, or as a correlation where there are none. */
+function worthOf(k) {
+  const worth = set.view === "result" && result.ignored === null ? result.worths[k] : null;
+  if (worth === null) return "–";
+  const [unit, digits] = result.gain !== null && problem.task === "ranking" ? [100, 1] : [1, 3];
+  return `${signed(unit * worth.value, digits)} ± ${(unit * worth.error).toFixed(digits)}`;
+}
+
+/** Say of the row that was searched for where it was and is, and how sure that is. */
+function showRow() {
+  const asked = $("find").value.trim();
+  let row = asked === "" ? -1 : problem.ids.indexOf(asked);
+  if (row < 0 && asked !== "") row = problem.ids.findIndex((id) => id.startsWith(asked));
+  if (row < 0) {
+    $("found").textContent = asked === "" ? `For example ${problem.ids[0]}.` : "No row has such an id.";
+    return;
+  }
+  const said = [`${problem.ids[row]}: rank ${count(problem.before[row])} before, ${count(shown.after[row])} after`,
+    `score ${brief(problem.scores[row])} before, ${brief(shown.refined[row])} after`];
+  if (set.view === "result") {
+    said.push(`support ${result.support[row].toFixed(2)} (1 is as much evidence as at a typical pair)`);
+    if (result.errors !== undefined) said.push(`standard error ${brief(result.errors[row])}`);
+  }
+  $("found").textContent = `${said.join("; ")}.`;
 }
 
 function showMatrix() {
@@ -400,7 +487,7 @@ function request() {
 }
 
 async function exportShown() {
-  const answer = await post("api/export", request());
+  const answer = await (set.view === "result" ? post("api/result/export", asRefined()) : post("api/export", request()));
   const link = element("a");
   link.href = URL.createObjectURL(await answer.blob());
   link.download = /filename="(.*)"/.exec(answer.headers.get("content-disposition"))[1];
@@ -408,7 +495,7 @@ async function exportShown() {
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
   $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
-  $("kept").textContent = `${link.download} is in your downloads. This command repeats the picture:`;
+  $("kept").textContent = `${link.download} is in your downloads. This command repeats these scores:`;
 }
 
 /** Let the library compute what is set: all joint rounds if `whole`, else the one that the page shows. */
@@ -435,6 +522,7 @@ function wire() {
   for (const id of SLIDERS) {
     $(id).addEventListener("input", () => {
       set[id] = Number((SMALLEST * 10 ** (Number($(id).value) / DECADE)).toPrecision(3));
+      if (set.view === "result") show("diffusion");
       schedule();
     });
   }
@@ -461,6 +549,16 @@ function wire() {
     };
     await awaitBridges(await (await post("api/bridges", body)).json());
   });
+  attempt("view-result", showResult);
+  $("view-diffusion").addEventListener("change", () => { if (space !== null) show("diffusion"); });
+  attempt("reset", async () => {
+    if (space === null) return;
+    set.active = space.references.map((reference) => reference.active);
+    set.steps = problem.labels === null ? 1 : problem.most_steps;
+    chooseCell();
+    await showResult();
+  });
+  $("find").addEventListener("input", () => { if (shown !== null) showRow(); });
   attempt("cancel", async () => { if (job !== null) await ask(`api/jobs/${job.job}`, { method: "DELETE" }); });
   attempt("export", exportShown);
   attempt("check", () => refine(false));
