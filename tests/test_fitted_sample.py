@@ -1,9 +1,12 @@
 """Large tables: a sample is fitted, and all other rows are refined as later rows are."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import manifuse as mf
 from manifuse import refiner as refiner_module
@@ -163,3 +166,48 @@ def test_rows_at_any_distance_have_finite_scores(case, result, far):
     assert applied.support[1] == 0
     alone = mf.Observations(case.main.scores[:1], features[:1], ids=["x"], name="later")
     assert result.apply(alone)[0] == applied.predictions[0]
+
+
+def test_a_reference_that_lacks_one_row_does_not_seem_to_be_known_on_all():
+    main = np.array([f"m{row}" for row in range(5000)])
+    for seed in range(5):
+        rows, _ = sample_rows(main, [main[1:], main[:-1]], 100, np.random.default_rng(seed))
+        assert {0, 4999} <= set(rows.tolist())
+
+
+def test_rows_that_nearly_all_have_a_partner_gain_from_it_though_they_are_not_fitted():
+    case = draw(4, rows=3000, pairs=2999, references=1)
+    result = mf.refine(case.main, case.references, method=SAMPLED, rng=0)
+    later = ~np.isin(case.main.keys, result.refiner.fit.main.keys)
+    before, after = (np.corrcoef(case.truth[later], s[later])[0, 1] for s in (case.main.scores, result.scores))
+    assert after > before + 0.1
+    assert np.median(result.support[later]) > 0.1
+
+
+def test_a_predictor_that_is_constant_in_the_sample_is_refused():
+    case = draw(0, rows=3000, pairs=20)
+    scores = np.zeros(3000)
+    scores[-2:] = 1.0
+    main = remade(case.main, predictions=scores)
+    with pytest.raises(mf.InputError, match=r"in the .* rows that are fitted are equal; give the method more"):
+        mf.refine(main, case.references, method=mf.JointDiffusion(fitted_rows=100), rng=0)
+
+
+def test_a_refused_refinement_says_the_same_of_rows_that_were_fitted_and_of_others(case):
+    noise = remade(case.references[0], predictions=np.random.default_rng(0).standard_normal(1500))
+    result = mf.refine(case.main, [noise], case.labels(), replace(SAMPLED, same_target=False), rng=0)
+    if result.accepted:
+        result = mf.refine(case.main, [noise], None, mf.JointDiffusion(fitted_rows=400), rng=0)
+    assert not result.accepted
+    applied = result.apply_in_full(case.main)
+    np.testing.assert_array_equal(applied.predictions, case.main.scores)
+    np.testing.assert_array_equal(applied.support, result.support)
+
+
+def test_calls_from_several_threads_give_the_same_and_leave_the_libraries_their_threads(case, result):
+    limits = [each["num_threads"] for each in threadpool_info()]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: pickle.loads(pickle.dumps(result)).apply(case.main), range(8)))
+    assert [each["num_threads"] for each in threadpool_info()] == limits
+    for predictions in found:
+        np.testing.assert_array_equal(predictions, result.predictions)

@@ -58,10 +58,21 @@ def test_a_frame_of_dask_stays_lazy_and_gives_the_same(case, result, expected):
     assert isinstance(refined, frames.DataFrame)
     assert refined.npartitions == 5
     assert list(refined.columns) == COLUMNS
-    found = refined.compute(scheduler="synchronous")
+    found = refined.compute(scheduler="threads")
+    assert len(refined.loc[120:130].compute(scheduler="synchronous")) == 11
     assert found["name"].to_list() == frame_of(case)["name"].to_list()
     np.testing.assert_array_equal(found["score"], expected.predictions)
     np.testing.assert_array_equal(found["error"], expected.errors)
+
+
+def test_the_index_of_a_frame_stays(case, result):
+    frame = frame_of(case).set_index(pd.Index(np.arange(400) * 7 + 3, name="place"))
+    pd.testing.assert_index_equal(result.apply(frame, id="name", score="risk").index, frame.index)
+
+
+def test_ids_in_a_column_that_is_written_are_refused(case, result):
+    with pytest.raises(mf.InputError, match="The ids are in a column 'original'"):
+        result.apply(frame_of(case).rename(columns={"name": "original"}), id="original", score="risk")
 
 
 def test_an_empty_frame_gives_an_empty_one(case, result):
@@ -89,7 +100,7 @@ def test_a_refinement_that_was_applied_travels_without_what_was_computed(result,
     [
         (lambda case: frame_of(case).drop(columns="x2"), "The frame has no 'x2' .it has: name, risk, x0, x1, x3"),
         (lambda case: frame_of(case).rename(columns={"risk": "r"}), "The frame has no 'risk'"),
-        (lambda case: frame_of(case).to_numpy(), "ndarray came, but Observations or a data frame was expected"),
+        (lambda case: frame_of(case).to_numpy(), "ndarray came where Observations or a data frame was expected"),
         (lambda case: frame_of(case).assign(x1="a"), "The features of the frame"),
     ],
 )

@@ -50,7 +50,7 @@ class Refinement(Saved):
         One for every reference, in the order given.
     support : (n,) array
         How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
-        at a typical pair.
+        at a typical pair. If the main predictor came back unchanged, 0.
     metric : (m + 2, m + 2) array
         Alignments of the main predictor as it came, the predictions after the diffusion, and the references after
         transport, with each other (the task metric of the paper), in [-1, 1].
@@ -122,7 +122,7 @@ class Refinement(Saved):
             honest = found.honest if accepted else problem.main.scores
             before, after = (score.report(values[score.rows]) for values in (problem.main.scores, honest))
             accuracy = {"before": before, "after": after}
-        refined = refiner.fitted if main is problem.main else refiner.refine(main)
+        refined = refiner.refine(main) if accepted and main is not problem.main else refiner.fitted
         scores = refined.scores if accepted else main.scores
         return cls(
             predictions=main.like_predictions(scores),
@@ -130,7 +130,7 @@ class Refinement(Saved):
             accepted=accepted,
             reason=found.verdict.reason,
             relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, prepared.setup.seed),
-            support=refined.support,
+            support=refined.support if accepted else np.zeros(len(main)),
             metric=path.metric,
             history=path.history,
             choice=Choice.of(prepared, path, 1.0 if refiner.mixture is None else refiner.mixture.share),
@@ -162,7 +162,8 @@ class Refinement(Saved):
         fit, fitted, accepted = refiner.fit, refiner.fitted, values["accepted"]
         scores = fitted.scores if accepted else fit.main.scores
         errors = fitted.errors if accepted else None
-        values |= {"predictions": scores, "scores": scores, "support": fitted.support, "errors": errors}
+        support = fitted.support if accepted else np.zeros(len(fitted.support))
+        values |= {"predictions": scores, "scores": scores, "support": support, "errors": errors}
         made = cls(**values, main=fit.main, method=fit.bridges.method)
         made.check()
         return made

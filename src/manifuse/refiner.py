@@ -5,9 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from manifuse.diffusion.edges import Edges
@@ -22,10 +24,13 @@ from manifuse.errors import InputError
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import Mixture
 from manifuse.evidence.teaching import Teaching
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import locate
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import threads
 from manifuse.records import Saved
+
+#: Calls from several threads wait for each other, because each limits the threads of libraries.
+ONE_AT_A_TIME = Lock()
 
 #: Later rows are refined in blocks of so many.
 BLOCK = 4096
@@ -142,7 +147,7 @@ class Refiner(Saved):
         InputError
             If they lack features of the fitted rows, or there is not enough memory.
         """
-        rows, known = locate(new.keys, self.fit.main.keys)
+        rows, known = self.locate(new.keys)
         if self._reads_features:
             new = new.arranged_like(self.fit.main)
         fitted = self.fitted
@@ -158,7 +163,8 @@ class Refiner(Saved):
 
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
-        with threadpool_limits(1):  # Sums that threads share are rounded by the number of threads.
+        # Sums that threads share are rounded by the number of threads. The limit is one of the whole process.
+        with ONE_AT_A_TIME, threadpool_limits(1):
             self._prepare()
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
@@ -173,7 +179,8 @@ class Refiner(Saved):
                 made.errors[here] = block.errors[: len(here)]
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
-        with threadpool_limits(1), ThreadPoolExecutor(threads(), initializer=_use_one_thread) as pool:
+        pool = ThreadPoolExecutor(threads(), initializer=_use_one_thread)
+        with ONE_AT_A_TIME, threadpool_limits(1), pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
         found = [made.scores, made.support, *([] if made.errors is None else [made.errors])]
@@ -204,6 +211,14 @@ class Refiner(Saved):
         familiar = self._familiar(new, edges)
         scores = familiar * scores + (1.0 - familiar) * self._ranks.at(new.scores)
         return Refined(scores, familiar * support_of_rows(row_sums, self.typical, self.weights), errors)
+
+    def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
+        """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
+        return self._fitted_keys.locate(keys)
+
+    @cached_property
+    def _fitted_keys(self) -> KeyIndex:
+        return KeyIndex(self.fit.main.keys)
 
     @cached_property
     def _ranks(self) -> Ranks:

@@ -15,13 +15,14 @@ from manifuse.conclusion import conclude
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, demand_different
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.sampling import sample_rows
 from manifuse.errors import InputError, demand, look_up
 from manifuse.evidence.score import Score, score_of
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
+from manifuse.kernels.sphere import is_constant
 from manifuse.preparation import prepare
 from manifuse.refinement import Refinement
 
@@ -119,6 +120,11 @@ def fitted_part(
         return problem, score
     labelled = None if score is None else score.rows
     part = problem.sample(generator(seed, Stream.FITTED), most, labelled)
+    if bool(is_constant(part.main.scores[:, None])[0]):
+        raise InputError(
+            f"All scores of {problem.main.name} in the {len(part.main):,} rows that are fitted are equal; give the "
+            "method more 'fitted_rows'."
+        )
     if score is None:
         return part, None
     return part, score.at(locate(problem.main.keys[score.rows], part.main.keys)[0])
@@ -145,6 +151,7 @@ def rows_to_fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `refine` will say the same.
         labelled = None if labels is None else score_of(labels, main, regression=False).rows
+    demand_different(main, references)
     keys = [reference.keys for reference in references]
     return sample_rows(main.keys, keys, most, generator(seed, Stream.FITTED), labelled)
 

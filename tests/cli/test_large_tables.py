@@ -11,7 +11,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.cli import app, apply_command, apply_engine, refine_command, score_tables
+from manifuse.cli import app, apply_command, apply_engine, column_file, refine_command
 from manifuse.cli import output as output_module
 from manifuse.study.experiments import engine as engine_module
 
@@ -81,18 +81,65 @@ def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 
-def test_features_of_rows_that_are_not_fitted_are_never_read_at_once(folder, capsys, monkeypatch):
-    counts = []
-    take = score_tables.InFile.take
+def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window(folder, capsys, monkeypatch):
+    reads = []
+    take = column_file.ColumnFile.take_matrix
 
-    def counting(self, rows=None):
-        counts.append(None if rows is None else len(rows))
-        return take(self, rows)
+    def counting(self, names, rows=None):
+        reads.append((self.rows, None if rows is None else len(rows)))
+        return take(self, names, rows)
 
-    monkeypatch.setattr(score_tables.InFile, "take", counting)
+    monkeypatch.setattr(column_file.ColumnFile, "take_matrix", counting)
     done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
     assert done == 0, said.err
-    assert counts == [300, 300, WINDOW, WINDOW, WINDOW, WINDOW]
+    assert reads == [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+
+
+@pytest.mark.parametrize("command", ["refine", "apply", "engine"])
+def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys, monkeypatch, command):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    frame = pl.read_parquet("main.parquet")
+    paired = frame["id"].is_in(pl.read_parquet("theirs.parquet")["id"].to_list())
+    row = next(row for row in range(450, 540) if not paired[row])
+    frame.with_columns(x1=pl.when(pl.int_range(600) == row).then(float("nan")).otherwise("x1")).write_parquet(
+        "bad.parquet"
+    )
+    arguments = {
+        "refine": ("refine", "bad.parquet", *REFINE[2:], "--out", "out.parquet"),
+        "apply": ("apply", "model.npz", "bad.parquet", "--out", "out.parquet"),
+        "engine": ("apply", "model.npz", "bad.parquet", "--out", "out", "--engine", "dask"),
+    }[command]
+    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    done, said = run(capsys, monkeypatch, *arguments)
+    assert done == 2
+    assert f"bad has NaN or infinite features in row {row};" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_what_the_library_refuses_of_whole_tables_is_refused_of_files(folder, capsys, monkeypatch):
+    pl.read_parquet("main.parquet").reverse().write_parquet("theirs.parquet")
+    done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
+    assert done == 2
+    assert "The reference theirs is the main table itself" in said.err
+
+
+@pytest.mark.parametrize("out", ["parts/3.parquet", "parts/0.parquet"])
+def test_an_output_in_an_input_folder_is_refused(folder, capsys, monkeypatch, out):
+    done, said = run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", out)
+    assert done == 2
+    assert f"{out} would be a part of the input folder" in said.err
+
+
+def test_a_folder_in_a_folder_and_parts_without_rows_are_refused(folder, capsys, monkeypatch):
+    Path("nested/more").mkdir(parents=True)
+    done, said = run(capsys, monkeypatch, "refine", "nested", *REFINE[2:], "--out", "out.parquet")
+    assert done == 2
+    assert "nested has the folder more in it, but a folder of files was expected" in said.err
+    Path("hollow").mkdir()
+    pl.read_parquet("main.parquet")[:0].write_parquet("hollow/0.PARQUET")
+    done, said = run(capsys, monkeypatch, "refine", "hollow", *REFINE[2:], "--out", "out.parquet")
+    assert done == 2
+    assert "hollow is empty" in said.err
 
 
 def other_columns(frame):

@@ -76,7 +76,7 @@ def apply_here(result: Refinement, table: LaterTable, drop_invalid: bool, out: P
     seen = SeenIds(Path(table.given).stem)
     with TableWriter(out) as writer:
         for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
-            columns, part = refine_part(result, read(first, WINDOW), drop_invalid=drop_invalid)
+            columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
             writer.add(columns)
             seen.add(part.keys)
             yield part

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 from manifuse.cli.apply_part import Part, refine_part
 from manifuse.cli.later_table import WINDOW, LaterTable
 from manifuse.cli.output import table_bytes
 from manifuse.diffusion.seen_ids import SeenIds
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten
 from manifuse.refinement import Refinement
 from manifuse.study.experiments.engine import workers
@@ -33,8 +35,12 @@ def check_folder(out: Path) -> None:
     check_folder_of(out)
     if out.suffix:
         raise InputError(f"{out} ends in {out.suffix!r}, but an engine writes a folder of files; leave that out.")
-    if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
+    if os.path.lexists(out) and (os.path.islink(out) or not os.path.isdir(out) or os.listdir(out)):
         raise InputError(f"{out} is there and is not an empty folder; give another name.")
+    try:
+        TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-").cleanup()
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
 def apply_on_engine(
@@ -56,17 +62,18 @@ def apply_on_engine(
     """
     if not table.is_windowed:
         raise InputError(f"{table.given} cannot be read in parts; give a file or folder of Parquet, or an Arrow file.")
+    # Workers may run in other folders.
+    table = replace(table, given=os.path.abspath(table.given))
     total, _ = table.open()
-    seen = SeenIds(Path(table.given).stem)
-    beside = Path(os.path.realpath(out)).parent
-    with (
-        workers(engine, -1) as each,
-        TemporaryDirectory(dir=beside, prefix=f".{out.name}-", ignore_cleanup_errors=True) as folder,
-    ):
-        jobs = [(number, first, ROWS) for number, first in enumerate(range(0, max(total, 1), ROWS))]
+    seen, jobs = SeenIds(Path(table.given).stem), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
+    beside = TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}-", ignore_cleanup_errors=True)
+    with beside as folder, workers(engine, -1) as each:
         parts = Path(folder) / "parts"
         parts.mkdir()
-        for part, said in each(write_part, jobs, result, table, drop_invalid, parts):
+        for done in each(write_part, jobs, result, table, drop_invalid, parts):
+            if isinstance(done, ManifuseError):
+                raise done
+            part, said = done
             for message in said:
                 warnings.warn(message, ManifuseWarning, stacklevel=2)
             seen.add(part.keys)
@@ -79,21 +86,24 @@ def apply_on_engine(
 
 
 def write_part(
-    job: tuple[int, int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
-) -> tuple[Part, list[str]]:
-    """Refine rows on a worker, and write them as one file; return its warnings, too.
+    job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
+) -> tuple[Part, list[str]] | ManifuseError:
+    """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
 
-    ``job`` is the number of the part, its first row, and how many rows it has.
+    ``job`` is the first row of the part, and how many rows it has.
     """
-    number, first, count = job
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        _, read = table.open()
-        columns, part = refine_part(result, read(first, count), drop_invalid=drop_invalid)
-    path, temporary = folder / f"part-{number:06d}.parquet", folder / f".{number}"
+    first, count = job
     try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _, read = table.open()
+            columns, part = refine_part(result, read(first, count), first=first, drop_invalid=drop_invalid)
+        path, temporary = folder / f"part-{first // count:06d}.parquet", folder / f".{uuid4().hex}"
         temporary.write_bytes(table_bytes(".parquet", columns))
         temporary.replace(path)
+    except ManifuseError as error:
+        # As a value, because Dask prints a traceback of what a job raises.
+        return error
     except OSError as error:
-        raise InputError(f"{path.name} cannot be written ({shorten(error)}); write elsewhere.") from None
+        return InputError(f"{folder.parent} cannot be written ({shorten(error)}); write elsewhere.")
     return part, [str(each.message) for each in caught if issubclass(each.category, ManifuseWarning)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse.cli.feature_source import Loaded
 from manifuse.cli.output import refined_columns
-from manifuse.cli.score_tables import Table, observe
+from manifuse.cli.score_tables import Table, demand_finite, observe
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE
 
@@ -31,11 +32,18 @@ class Part:
     little: int
 
 
-def refine_part(result: Refinement, table: Table, *, drop_invalid: bool) -> tuple[dict[str, NDArray[Any]], Part]:
-    """Check and refine a part of a table; return its columns, and what became of it."""
+def refine_part(
+    result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
+) -> tuple[dict[str, NDArray[Any]], Part]:
+    """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
+    if not drop_invalid:
+        table = replace(table, source=None if table.source is None else Loaded(table.source.take()))
+        parts = {"score": table.scores} | ({} if table.source is None else {"features": table.source.take()})
+        numbers = {what: values for what, values in parts.items() if values.dtype.kind == "f"}
+        demand_finite(table.name, numbers, np.arange(first, first + len(table)))
     new = observe(table, drop=drop_invalid, scale=result.main.scale)
     applied = result.apply_in_full(new)
     original, ids = new.in_scale(new.scores), table.ids[new.rows]
     columns = refined_columns(ids, original, applied.predictions, applied.support, applied.errors)
-    fitted = int(np.isin(new.keys, result.main.keys).sum())
+    fitted = int(np.count_nonzero(result.refiner.locate(new.keys)[1]))
     return columns, Part(new.keys, fitted, int(np.sum(applied.support < LITTLE)))

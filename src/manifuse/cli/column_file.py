@@ -151,7 +151,11 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
         If there is none, one cannot be read, or one has other columns.
     """
     with reading(folder, "a folder of Parquet files"):
-        found = sorted(each for each in folder.iterdir() if each.suffix == OF_PARTS and each.name[0] not in "._")
+        there = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
+    inner = next((each for each in there if each.is_dir()), None)
+    if inner is not None:
+        raise InputError(f"{folder} has the folder {inner.name} in it, but a folder of files was expected; move them.")
+    found = [each for each in there if each.suffix.lower() == OF_PARTS]
     if not found:
         raise InputError(f"{folder} is a folder without files that end in {OF_PARTS}; give a file, or such a folder.")
     parts = []
@@ -169,7 +173,8 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
             if begin < stop:
                 with reading(part.path):
                     frames.append(polars.DataFrame(part.read(names, begin - int(start), stop - begin)))
-        return list(polars.concat(frames, how="vertical").get_columns()) if frames else []
+        frames = frames or [polars.DataFrame(parts[0].read(names, 0, 0))]
+        return list(polars.concat(frames, how="vertical").get_columns())
 
     return ColumnFile(folder, parts[0].types, int(starts[-1]), read, is_read=False, dropped=parts[0].dropped)
 

@@ -34,7 +34,7 @@ def once() -> Iterator[None]:
     show = warnings.showwarning
 
     def show_first(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
-        words = re.split(r"\d", str(message))[0]
+        words = re.sub(r"(?<![\w'])\d[\d,.]*", "#", str(message))
         if words not in shown:
             shown.add(words)
             show(message, category, *others, **named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os.path import realpath
+from os.path import isdir, realpath, sep
 from pathlib import Path
 
 from manifuse.errors import InputError
@@ -52,8 +52,12 @@ def check_paths(*, read: Iterable[Path | str], written: Iterable[Path | None]) -
     for part in parts:
         check_name(Path(part))
     taken = {realpath(part) for part in parts}
+    folders = [part for part in taken if isdir(part)]
     for path in filter(None, written):
         check_writable(path)
         if realpath(path) in taken:
             raise InputError(f"{path} would overwrite an input, or be written twice; give each output its own name.")
+        folder = next((given for given in folders if realpath(path).startswith(f"{given}{sep}")), None)
+        if folder is not None:
+            raise InputError(f"{path} would be a part of the input folder {folder}; write elsewhere.")
         taken.add(realpath(path))

@@ -76,13 +76,14 @@ def run_refine(options: RefineOptions, tell: Callable[[str], None] = lambda done
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    in_range = True
+    lowest, highest, came_in_range = np.inf, -np.inf, True
     with TableWriter(options.out) as writer, once():
         for columns in refined_parts(result, whole, None if fitted else main, options):
-            in_range = in_range and (_in_unit_range(columns["score"]) or not _in_unit_range(columns["original"]))
+            came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
+            lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
             writer.add(columns)
             tell(f"{writer.rows:,} rows")
-        if not method.is_regression and not in_range:
+        if not method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
             warnings.warn(
                 f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, "
                 "say so with --scale probability.",
@@ -102,7 +103,7 @@ def refined_parts(
         yield refined_columns(table.ids[main.rows], original, result.predictions, result.support, result.errors)
         return
     for first in range(0, len(table), WINDOW):
-        rows = np.arange(first, min(first + WINDOW, len(table)))
+        rows = range(first, min(first + WINDOW, len(table)))
         new = observe_part(table, rows, scale=options.scale)
         applied = result.apply_in_full(new)
         original = new.in_scale(new.scores)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -237,22 +237,20 @@ def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
     )
 
 
-def observe_part(table: Table, rows: NDArray[Any], *, scale: Any = "score") -> Observations:
+def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "score") -> Observations:
     """Check some rows of a table, whose ids and scores are checked already, and read their features.
+
+    Of rows that follow each other, a range, no others are read.
 
     Raises
     ------
     InputError
         If features are not finite numbers.
     """
-    features = None if table.source is None else table.source.take(rows)
-    if features is not None:
-        bad = rows[~np.isfinite(features).all(axis=1)].tolist()
-        if bad:
-            raise InputError(
-                f"{table.name} has NaN or infinite features in {name_rows(bad)}; correct them, or drop such rows with "
-                "--drop-invalid."
-            )
+    features, source = None, table.source
+    if source is not None:
+        features = source.window(rows.start, len(rows)) if isinstance(rows, range) else source.take(rows)
+        demand_finite(table.name, {"features": features}, np.asarray(rows))
     return Observations(
         table.scores[rows],
         features,
@@ -261,3 +259,21 @@ def observe_part(table: Table, rows: NDArray[Any], *, scale: Any = "score") -> O
         feature_names=table.feature_names,
         scale=scale,
     )
+
+
+def demand_finite(name: str, parts: Mapping[str, NDArray[Any]], rows: NDArray[Any]) -> None:
+    """Refuse numbers that are not finite in a part of a table, with the ``rows`` that it has in the whole.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    for what, values in parts.items():
+        finite = np.isfinite(values) if values.ndim == 1 else np.isfinite(values).all(axis=1)
+        bad = rows[~finite].tolist()
+        if bad:
+            raise InputError(
+                f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or drop such rows with "
+                "invalid='drop' (--drop-invalid)."
+            )

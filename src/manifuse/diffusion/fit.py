@@ -142,7 +142,9 @@ class Fit(Saved):
 
     def prepare(self) -> None:
         """Compute what `extend` needs, once, before threads share it."""
-        _ = self.index, self._degrees
+        _ = self.units, self.index, self._degrees
+        if self.smoothing is not None:
+            self.smoothing.prepare()
         for each in self.rounds:
             _ = each.arrival.averaged, [transport.levels for transport in each.arrival.transports]
 

@@ -30,6 +30,9 @@ class Applied(Protocol):
         """Of the same rows."""
 
 
+#: Columns of refined rows, beside the ids.
+WRITTEN = ("score", "original", "support", "error")
+
 #: Refines a table.
 Apply = Callable[[Observations], Applied]
 
@@ -60,8 +63,10 @@ def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[
     InputError
         If it is no data frame, or lacks a column.
     """
+    if names[0] in WRITTEN:
+        raise InputError(f"The ids are in a column {names[0]!r}, a name that a refined column has; rename it.")
     refine = partial(_of_eager, apply, fitted=fitted, names=names, errors=errors)
-    if type(frame).__module__.partition(".")[0].startswith("dask"):
+    if type(frame).__module__.startswith("dask") and hasattr(frame, "map_partitions") and hasattr(frame, "columns"):
         _demand_columns(tuple(map(str, frame.columns)), fitted, names)
         return frame.map_partitions(refine, meta=refine(frame._meta))
     return refine(frame)
@@ -72,7 +77,7 @@ def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[st
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise InputError(
-            f"{type(frame).__name__} came, but Observations or a data frame was expected; give one of these."
+            f"{type(frame).__name__} came where Observations or a data frame was expected; give one of these."
         ) from None
     features = _demand_columns(tuple(table.columns), fitted, names)
     ids, scores = (table[name] for name in names)
@@ -90,7 +95,10 @@ def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[st
         name: each if isinstance(each, nw.Series) else nw.new_series(name, each, nw.Float64, backend=backend)
         for name, each in columns.items()
     }
-    return nw.from_dict(made, backend=backend).to_native()
+    native = nw.from_dict(made, backend=backend).to_native()
+    if hasattr(frame, "index"):
+        native.index = frame.index
+    return native
 
 
 def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import locate
+from manifuse.kernels.keys import KeyIndex
 from manifuse.records import Saved
 
 
@@ -31,8 +32,12 @@ class Lookup(Saved):
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
         """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
-        rows, known = locate(keys, self.keys)
+        rows, known = self._index.locate(keys)
         return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""

@@ -114,8 +114,9 @@ class JointDiffusion(Saved):
     search : {"auto", "exact", "approximate"}
         Nearest-neighbour search; with ``"auto"`` the size of the table decides.
     fitted_rows : int or None
-        How many rows of a table are fitted, at least 100, if it has more: all labelled rows, all pairs, and others
-        drawn at random. All other rows are refined as later rows are. None fits all rows.
+        About how many rows of a table are fitted, at least 100, if it has more: all labelled rows; pairs, up to 2,000
+        or half of this number, whichever is more; and others, drawn at random. All other rows are refined as later
+        rows are. None fits all rows.
     task : {"ranking", "regression"}
         What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool

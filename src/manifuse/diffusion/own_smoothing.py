@@ -131,6 +131,10 @@ class Smoothing:
             current = units.standardise(later)
         return current
 
+    def prepare(self) -> None:
+        """Compute what `extend` needs, before threads share it."""
+        _ = self._course
+
     @cached_property
     def _course(self) -> list[Stage]:
         """What every round worked on."""

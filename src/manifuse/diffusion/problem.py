@@ -56,24 +56,12 @@ class Reference:
         Raises
         ------
         InputError
-            If it is the main table itself, has too few pairs, or needs a bridge and there are no features.
+            If it has too few pairs, or needs a bridge and there are no features.
         """
         main_rows, reference_rows = pairs_of(main, table)
         coupled = len(main_rows) == len(main)
-        # As they came: log-odds and probabilities are the same scores.
-        ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-        if coupled and len(table) == len(main) and np.array_equal(theirs, ours):
-            raise InputError(
-                f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
-            )
         _demand_pairs(main, table, len(main_rows))
-        # A coupled reference may vary only on rows that the main table does not have.
-        used = table.scores[reference_rows] if coupled else table.scores
-        idle = None
-        if bool(is_constant(used[:, None])[0]):
-            idle = f"All scores of {table.name} are equal; it gets weight 0."
-        elif coupled and abs(float(unit(theirs) @ unit(ours))) > 1.0 - REPEATED:
-            idle = f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
+        idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warnings.warn(idle, ManifuseWarning, stacklevel=4)
         return cls(table, main_rows, reference_rows, coupled, idle is not None)
@@ -97,7 +85,8 @@ class Reference:
         """Pair some ``rows`` of its table with a part of the main table."""
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
-        return Reference(table, main_rows, reference_rows, len(main_rows) == len(main), self.is_idle)
+        idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
+        return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +123,6 @@ class Problem:
                 "No reference came; give at least one table of another predictor's scores, or labels and leave the "
                 "method's 'learning' on."
             )
-        names = [reference.name for reference in references]
-        if len(set(names)) < len(names):
-            raise InputError(f"The references are named {names}; give each a name of its own.")
         if len(main) < LEAST_PAIRS:
             rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"
             raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
@@ -144,7 +130,7 @@ class Problem:
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
-        _demand_different(references)
+        demand_different(main, references)
         units = Units.of(main.scores)
         if not 0 < units.scale < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
@@ -178,22 +164,58 @@ class Problem:
         return Problem(main, references, unit(self.start[rows]), Units.of(main.scores))
 
 
-def _demand_different(references: Sequence[Observations]) -> None:
-    """Refuse a reference that was given twice, because it would count twice."""
+def demand_different(main: Observations, references: Sequence[Observations]) -> None:
+    """Refuse references with one name, a reference that was given twice, and the main table as a reference.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    names = [reference.name for reference in references]
+    if len(set(names)) < len(names):
+        raise InputError(f"The references are named {names}; give each a name of its own.")
     alike: dict[bytes, list[Observations]] = {}
     for table in references:
+        # As they came: log-odds and probabilities are the same scores.
+        if len(table) == len(main) and _have_same_scores(table, main):
+            raise InputError(
+                f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
+            )
         if np.ptp(table.scores) == 0:
             continue
         # Two tables of the same rows in another order have the same sorted scores.
         others = alike.setdefault(hashlib.blake2b(np.sort(table.scores).tobytes()).digest(), [])
         for twin in others:
-            rows, found = locate(table.keys, twin.keys)
-            if found.all() and np.array_equal(twin.scores[rows], table.scores):
+            if _have_same_scores(table, twin):
                 raise InputError(
                     f"{twin.name} and {table.name} have the same scores of the same rows, so one reference would "
                     "count twice; give it once."
                 )
         others.append(table)
+
+
+def _have_same_scores(table: Observations, twin: Observations) -> bool:
+    """Whether all rows of a table are in its twin, with the same scores."""
+    ours, theirs = table.in_scale(table.scores), twin.in_scale(twin.scores)
+    if len(table) == len(twin) and not np.array_equal(np.sort(ours), np.sort(theirs)):
+        return False
+    rows, found = locate(table.keys, twin.keys)
+    return bool(found.all()) and np.array_equal(theirs[rows], ours)
+
+
+def _why_idle(
+    main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
+) -> str | None:
+    """Why a reference has nothing to say; None if it has."""
+    # A coupled reference may vary only on rows that the main table does not have.
+    used = table.scores[reference_rows] if is_coupled else table.scores
+    if bool(is_constant(used[:, None])[0]):
+        return f"All scores of {table.name} are equal; it gets weight 0."
+    ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    if is_coupled and abs(float(unit(theirs) @ unit(ours))) > 1.0 - REPEATED:
+        return f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
+    return None
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:

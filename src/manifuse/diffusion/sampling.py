@@ -21,12 +21,12 @@ def sample_rows(
     rng: np.random.Generator,
     labelled: IndexArray | None = None,
 ) -> tuple[IndexArray, list[IndexArray]]:
-    """Choose ``size`` rows of every table, or all where there are fewer.
+    """Choose about ``size`` rows of every table, or all where there are fewer.
 
-    In the sample of the main table are all labelled rows, then rows that are paired, then others. If there are more
-    than `FEW_PAIRS` pairs, they take up to half of the sample, as many of each reference. In the sample of a reference
-    are its rows of these pairs, then others. A reference that has all main rows stays whole, because its scores are
-    looked up.
+    In the sample of the main table are all labelled rows; then pairs, up to `FEW_PAIRS` or half of ``size``, whichever
+    is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample of a
+    reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because its
+    scores are looked up.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def sample_rows(
     size : int
     rng : numpy.random.Generator
     labelled : (l,) array of int, optional
-        Main rows. With many of them, the sample is larger.
+        Main rows.
 
     Returns
     -------
@@ -48,7 +48,9 @@ def sample_rows(
     """
     found = [locate(main, reference) for reference in references]
     bridged = [known for _, known in found if not known.all()]
-    rows: IndexArray = np.empty(0, dtype=np.intp) if labelled is None else np.unique(labelled)
+    # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
+    unpaired = [rng.choice(np.flatnonzero(~known), 1) for known in bridged]
+    rows: IndexArray = np.unique(np.concatenate([*unpaired, [] if labelled is None else labelled]).astype(np.intp))
     room = max(size // 2, FEW_PAIRS)
     for left, known in zip(range(len(bridged), 0, -1), sorted(bridged, key=np.count_nonzero), strict=True):
         more = np.setdiff1d(np.flatnonzero(known), rows)

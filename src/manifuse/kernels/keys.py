@@ -9,19 +9,38 @@ from manifuse.kernels.arrays import BoolArray, IndexArray
 SEED = 20190616
 
 
+class KeyIndex:
+    """Keys that others are looked up in.
+
+    Parameters
+    ----------
+    keys : (n,) array of str
+        Without repeats.
+    """
+
+    def __init__(self, keys: NDArray[np.str_]) -> None:
+        self._keys = keys
+        hashes = hashes_of(keys)
+        self._order: IndexArray = np.argsort(hashes, kind="stable")
+        self._ranked = hashes[self._order]
+        # Two different keys hardly ever have the same hash.
+        self._is_ambiguous = bool(np.any(self._ranked[1:] == self._ranked[:-1]))
+        if self._is_ambiguous:
+            self._order = np.argsort(keys)
+
+    def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
+        """Position of every key (q,), and whether it is there at all; each (q,)."""
+        if self._is_ambiguous:
+            places = np.searchsorted(self._keys, keys, sorter=self._order)
+        else:
+            places = np.searchsorted(self._ranked, hashes_of(keys))
+        rows = self._order[np.minimum(places, len(self._keys) - 1)]
+        return rows, np.asarray(self._keys[rows] == keys)
+
+
 def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
     """Position of every key (q,) in ``among`` (n,), which repeats none, and whether it is there at all; each (q,)."""
-    hashes = hashes_of(among)
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
-    if np.any(ranked[1:] == ranked[:-1]):
-        # Two different keys have the same hash, which hardly ever happens.
-        order = np.argsort(among)
-        places = np.searchsorted(among, keys, sorter=order)
-    else:
-        places = np.searchsorted(ranked, hashes_of(keys))
-    rows = order[np.minimum(places, len(among) - 1)]
-    return rows, np.asarray(among[rows] == keys)
+    return KeyIndex(among).locate(keys)
 
 
 def repeated(keys: NDArray[np.str_]) -> IndexArray:

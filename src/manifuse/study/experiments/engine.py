@@ -95,8 +95,8 @@ def _on_cluster(
             ) from error
         except (CancelledError, OSError) as error:
             raise OutputError(
-                f"The Dask cluster was lost ({shorten(error) or type(error).__name__}). What was written before is "
-                "whole: run the same command again when the cluster is back."
+                f"The Dask cluster was lost ({shorten(error) or type(error).__name__}). Nothing is half written: "
+                "run the same command again when the cluster is back."
             ) from error
 
 
