@@ -67,7 +67,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     warm_up()
     main, others = problem(rows, references, dimensions)
     backend = Timed()
-    method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step))
+    method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step), fitted_rows=None)
     predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend), own_graph=False)
     with peak() as held:
         begin = time.perf_counter()
@@ -82,7 +82,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "seconds": round(seconds, 4),
         "search_seconds": round(backend.seconds, 4),
         "rounds": result.history[-1].round,
-        "edges": round(result.fit.bridges.graph.stored().weights.nnz / rows, 2),
+        "edges": round(result.refiner.fit.bridges.graph.stored().weights.nnz / rows, 2),
         "recall": min(value for value in result.choice.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),

@@ -18,6 +18,7 @@ from manifuse.kernels.chebyshev import smoothing_coefficients
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "scaling.md"
+SAMPLE = HERE.parent / "experiments" / "results" / "sample.csv"
 
 Row = dict[str, str]
 
@@ -36,8 +37,53 @@ def main() -> None:
     text = replaced(text, "growth", table_of_growth(growth))
     text = replaced(text, "model", table_of_model(growth))
     text = replaced(text, "page", table_of_page(page))
+    text = replaced(text, "large", table_of_large(read("large")))
+    with SAMPLE.open(encoding="utf-8") as file:
+        text = replaced(text, "sample", table_of_sample(list(csv.DictReader(file))))
     PAGE.write_text(text, encoding="utf-8")
     draw(growth)
+
+
+def table_of_large(rows: list[Row]) -> list[str]:
+    """Whole commands on large files."""
+    lines = [
+        (row["work"], f"{int(row['rows']):,}", row["seconds"], f"{int(row['rows_per_second']):,}", row["GiB"])
+        for row in rows
+    ]
+    head = ("command", "rows", "seconds", "rows a second", "GiB")
+    ends = next((row for row in rows if row.get("after")), None)
+    said = (
+        []
+        if ends is None
+        else ["", f"Rank correlation with the truth: {ends['before']} before, {ends['after']} after."]
+    )
+    return [*markdown(head, lines), *said, "", made_by(rows[0])]
+
+
+def made_by(row: Row) -> str:
+    """Say on which machine and by which commit a row was made."""
+    return f"Made on {row['machine']}, by commit {row['commit']}."
+
+
+def table_of_sample(rows: list[Row]) -> list[str]:
+    """What fitting a part of each table does to the accuracy, over trials."""
+    groups: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
+    for row in rows:
+        trials = groups.setdefault((row["dataset"], row["labelled"]), {}).setdefault(row["share"], {})
+        trials.setdefault(row["seed"], []).append(100 * float(row["accuracy"]))
+    lines = []
+    for (name, labelled), shares in groups.items():
+        means = {share: np.array([np.mean(each) for each in trials.values()]) for share, trials in shares.items()}
+        cells = [f"{means['1.0'].mean():.1f}"]
+        for share in ("0.5", "0.25"):
+            difference = means[share] - means["1.0"]
+            cells.append(f"{difference.mean():+.2f} ± {difference.std(ddof=1) / np.sqrt(len(difference)):.2f}")
+        lines.append((f"{name}, {'200 labels' if labelled == 'True' else 'no labels, same target'}", *cells))
+    return [
+        *markdown(("data set", "all rows, %", "half of them", "a quarter"), lines),
+        "",
+        f"By commit {rows[0]['commit']}.",
+    ]
 
 
 def read(name: str) -> list[Row]:
