@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_COMPILE_BYTECODE = 1
 
-.PHONY: demo test check docs perf results package clean
+.PHONY: demo test check attack docs perf results package clean
 
 demo: $(VENV)/.demo
 	$(BIN)/manifuse demo
@@ -18,6 +18,9 @@ test: $(VENV)/.dev
 
 check: $(VENV)/.dev
 	scripts/check
+
+attack: $(VENV)/.dev
+	scripts/attack
 
 docs: $(VENV)/.docs
 	scripts/docs

@@ -29,19 +29,24 @@ class SeenIds:
         self._hashes.append(hashes_of(keys))
 
     def check(self) -> None:
-        """Refuse ids that occur twice in different parts.
+        """Refuse ids that occur twice in different parts. No more ids can be added.
 
         Raises
         ------
         InputError
-            If there are any; the message names two rows.
+            If there are any; the message says how many.
         """
-        hashes = np.concatenate(self._hashes)
-        order = np.argsort(hashes, kind="stable")
-        twice = np.flatnonzero(np.diff(hashes[order]) == 0)
-        if len(twice):
-            first, second = order[twice[0]], order[twice[0] + 1]
+        hashes = np.empty(sum(map(len, self._hashes)), dtype=np.uint64)
+        end = len(hashes)
+        while self._hashes:
+            # A part that was copied leaves memory.
+            part = self._hashes.pop()
+            hashes[end - len(part) : end] = part
+            end -= len(part)
+        hashes.sort()
+        twice = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
+        if twice:
             raise InputError(
-                f"The id column of {self._name} has repeated values (rows {first} and {second} have the same), but "
-                "each row needs an id of its own; drop or rename the repeats."
+                f"The id column of {self._name} has {twice:,} repeated values, but each row needs an id of its own; "
+                "drop or rename the repeats."
             )
