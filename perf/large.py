@@ -65,13 +65,18 @@ def main() -> None:
 def timed(folder: Path, *arguments: str) -> dict[str, float]:
     """Run a command of manifuse; return its seconds and the most memory of its process, in GiB."""
     # VmHWM, because the largest memory that getrusage reports is also that of the parent.
-    code = (
-        "import sys\nfrom manifuse.cli.app import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
-    )
+    lines = [
+        "import sys",
+        "from manifuse.cli.app import main",
+        "try:",
+        "    main()",
+        "except SystemExit as end:",
+        "    assert not end.code",
+        "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))",
+    ]
     begin = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-c", "\n".join(lines), *arguments], cwd=folder, capture_output=True, text=True, check=True
     )
     return {"seconds": round(time.perf_counter() - begin, 2), "GiB": round(int(done.stdout.split()[-1]) / 2**20, 3)}
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import manifuse as mf
+from manifuse import refiner as refiner_module
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_command import read_labels
 from manifuse.cli.refine_options import RefineOptions
@@ -36,6 +37,12 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 NAMED = st.dictionaries(st.sampled_from(["id", "score", "x"]), VALUES, max_size=3)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Later rows in small blocks, because a block is filled up."""
+    monkeypatch.setattr(refiner_module, "BLOCK", 64)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 
 import manifuse as mf
 from manifuse import persistence
+from manifuse import refiner as refiner_module
 from tests.problems import draw, remade
 
 METHODS = {
@@ -19,6 +20,12 @@ METHODS = {
     ),
     "plain": mf.JointDiffusion(learning=False, anchored=False, smoothing=0.0, rounds=3),
 }
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Later rows in small blocks, because a block is filled up."""
+    monkeypatch.setattr(refiner_module, "BLOCK", 64)
 
 
 def later(case, *, features=True):

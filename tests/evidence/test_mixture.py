@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manifuse.diffusion.units import Units
-from manifuse.evidence.mixture import SHARES, Mixture, mixed
+from manifuse.evidence.mixture import SHARES, Mixture, error_scale_of, mixed
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.kernels.sphere import standardise
 
@@ -105,3 +105,12 @@ def test_values_out_of_range_are_refused(truth):
     for changes in ({"share": 1.0}, {"share": -0.1}, {"line": (np.nan, 1.0)}, {"error_scale": np.inf}):
         with pytest.raises(ValueError, match="out of range"):
             replace(mixture, **changes).check()
+
+
+def test_standard_errors_of_huge_scores_are_in_range(rng):
+    """In units of a power of two they are the same bits, up to the largest numbers there are."""
+    truth = rng.standard_normal(60)
+    honest, variances = truth + rng.standard_normal(60), rng.uniform(0.5, 1.0, 60)
+    score = GradedRanking(np.arange(60), truth)
+    scale = error_scale_of(honest, variances, score)
+    assert error_scale_of(honest * 2.0**1020, variances, score) == scale * 2.0**1020

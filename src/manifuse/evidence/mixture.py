@@ -115,7 +115,7 @@ class Mixture(Saved):
         line, honest = None, units.from_standardised(unseen)
         if isinstance(score, SquaredError):
             line, honest = _line(unseen, score, units)
-        scale = None if variances is None else _error_scale(honest[score.rows], variances[score.rows], score)
+        scale = None if variances is None else error_scale_of(honest[score.rows], variances[score.rows], score)
         return cls(share, level, line, scale), honest
 
 
@@ -171,13 +171,16 @@ def _line(unseen: FloatArray, score: SquaredError, units: Units) -> tuple[tuple[
     return (offset, slope), honest
 
 
-def _error_scale(honest: FloatArray, variances: FloatArray, score: Score) -> float:
+def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score) -> float:
     """Scale of standard errors with which the labelled rows (l,) come out as often as they should."""
     deviations = np.sqrt(variances)
     if isinstance(score, SquaredError):
         shares = np.abs(honest - score.targets) / np.where(deviations > 0, deviations, np.inf)
         return float(np.quantile(shares, 0.9)) / NINETY
     better, worse = score.ordered_pairs(MOST_ORDERED)
+    # In units of a power of two, so that sums of huge scores stay in range.
+    largest = float(np.exp2(np.floor(np.log2(np.abs(honest).max() or 1.0))))
+    honest = honest / largest
     differences = honest[better] - honest[worse]
     spread = np.sqrt(variances[better] + variances[worse])
     spread = np.where(spread > 0, spread, spread.max(initial=1e-12))
@@ -187,4 +190,4 @@ def _error_scale(honest: FloatArray, variances: FloatArray, score: Score) -> flo
         return -float(np.mean(log_ndtr(differences / (unit * np.exp(logarithm) * spread))))
 
     found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
-    return unit * float(np.exp(found.x))
+    return largest * unit * float(np.exp(found.x))

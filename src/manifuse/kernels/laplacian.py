@@ -95,7 +95,8 @@ def local_scales(distances: FloatArray) -> FloatArray:
 
 def feature_weights(distances: FloatArray, scale_start: FloatArray, scale_stop: FloatArray) -> FloatArray:
     """Compute ``W^x`` of eq. 14 for every edge. The geometric mean of the two local scales keeps it symmetric."""
-    return np.asarray(np.exp(-distances / np.sqrt(scale_start * scale_stop)))
+    # Roots first, because the product of two tiny scales would be 0.
+    return np.asarray(np.exp(-distances / (np.sqrt(scale_start) * np.sqrt(scale_stop))))
 
 
 def prediction_weights(differences: FloatArray, scale: float) -> FloatArray:
