@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -118,17 +119,19 @@ def check_folder_of(path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that is not valid UTF-8, because no result could contain it.
+    """Refuse a name that is not valid UTF-8 or has a control character, because no result could contain it.
 
     Raises
     ------
     InputError
-        If the name is not valid UTF-8.
+        If it is such a name.
     """
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise InputError(f"The name {str(path)!r} is not valid UTF-8; rename it.") from None
+    if any(unicodedata.category(character) == "Cc" for character in str(path)):
+        raise InputError(f"The name {str(path)!r} has a control character; rename it.")
 
 
 @contextmanager
@@ -156,11 +159,24 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     InputError
         If the file is damaged, is not an archive, contains Python objects, or does not fit into memory.
     """
+    demand_regular(path)
     with reading(path, "a NumPy archive"):
         with zipfile.ZipFile(path) as archive:
             demand_memory(path, sum(member.file_size for member in archive.infolist()))
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
+
+
+def demand_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which reading might never end with.
+
+    Raises
+    ------
+    InputError
+        If it is there, and is neither a file nor a folder.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise InputError(f"{path} is a pipe or a device, but a file was expected; save it as a file.")
 
 
 def check_size(path: Path, *, growth: float = 1.0) -> None:

@@ -25,6 +25,9 @@ TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
+#: Floats below this are whole numbers that an integer can hold, if they are whole.
+WHOLE = 2.0**63
+
 #: Characters that a terminal obeys or hides.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -117,6 +120,10 @@ def plain_column(column: Any) -> Any:
     if column.name in TEXT_COLUMNS:
         if column.dtype.is_nested():
             raise ValueError(f"column {column.name!r} holds {column.dtype}, not ids")
+        if column.dtype.is_float() and column.is_finite().all() and (column.abs() < WHOLE).all():
+            # So that they are not written as 1e16.
+            whole = column.cast(polars.Int64)
+            return whole if (whole == column).all() else column
         return column.cast(polars.String) if is_long or column.dtype == polars.Binary else column
     if column.dtype == polars.String:
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)

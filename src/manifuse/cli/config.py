@@ -16,7 +16,7 @@ from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
-from manifuse.files import check_size
+from manifuse.files import check_size, demand_regular
 
 Options = TypeVar("Options", bound=RefineOptions)
 
@@ -83,6 +83,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     InputError
         If the file cannot be read, is not valid TOML, has an unknown key, or a value has another type than its option.
     """
+    demand_regular(path)
     check_size(path, growth=4)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import warnings
 from collections.abc import Mapping
 from os.path import realpath
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.cli.formats import FORMATS, separator_of
-from manifuse.errors import InputError, require
+from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import Writer, shorten, write_together
 
 #: Endings under which tables are written; tables with each of them can be read as well.
@@ -38,7 +39,23 @@ def refined_columns(
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, Writer] | None = None) -> None:
-    """Write a table, and other files beside it; either all of these files are written, or none."""
+    """Write a table, and other files beside it; either all of these files are written, or none.
+
+    Warns
+    -----
+    ManifuseWarning
+        If a spreadsheet would run ids as formulas.
+    """
+    ids = columns["id"]
+    if FORMATS.get(path.suffix.lower()) == "csv" and ids.dtype.kind in "OU":
+        risky = next((each for each in map(str, ids.tolist()) if each.startswith(("=", "+", "@"))), None)
+        if risky is not None:
+            warnings.warn(
+                f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; write Parquet if "
+                "one is to open it.",
+                ManifuseWarning,
+                stacklevel=2,
+            )
     others = dict(beside or {})
     write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
 

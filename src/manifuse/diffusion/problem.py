@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -61,6 +62,7 @@ class Reference:
         main_rows, reference_rows = pairs_of(main, table)
         coupled = len(main_rows) == len(main)
         _demand_pairs(main, table, len(main_rows))
+        _warn_of_spelling(main, table, len(main_rows))
         idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warnings.warn(idle, ManifuseWarning, stacklevel=4)
@@ -224,6 +226,25 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
     main_rows = np.flatnonzero(known)
     main_rows = main_rows[np.argsort(main.keys[main_rows])]
     return main_rows, rows[main_rows]
+
+
+def _warn_of_spelling(main: Observations, table: Observations, pairs: int) -> None:
+    """Warn of ids that look alike and are not equal: composed in another way, or with characters of no width."""
+    sides = [each.keys for each in (main, table)]
+    if all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides):
+        return
+    alike = len(set(map(_plain, sides[0].tolist())) & set(map(_plain, sides[1].tolist())))
+    if alike > pairs:
+        warnings.warn(
+            f"{alike - pairs} more ids of {table.name} would pair with {main.name} if both wrote characters in one "
+            "way (Unicode NFC, without characters of no width); spell them alike.",
+            ManifuseWarning,
+            stacklevel=5,
+        )
+
+
+def _plain(key: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFC", key) if unicodedata.category(each) != "Cf")
 
 
 def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:

@@ -1,0 +1,113 @@
+"""Ids and names of files that look harmless and are not."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli import app
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return draw(0, rows=60, pairs=30, references=1)
+
+
+def write(table, path, ids):
+    features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+    pl.DataFrame({"id": ids, "score": table.scores, **features}).write_csv(path)
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["manifuse", *arguments])
+    try:
+        app.main()
+    except SystemExit as leave:
+        return int(leave.code or 0), capsys.readouterr().err
+    return 0, capsys.readouterr().err
+
+
+REFINE = ("refine", "main.csv", "--reference", "theirs.csv", "--out", "out.csv")
+
+
+def test_whole_ids_that_are_floats_come_back_in_digits(case, capsys, monkeypatch):
+    numbers = {key: float(10**15 + row) for row, key in enumerate([*case.main.keys, *case.references[0].keys])}
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        ids = [numbers[key] for key in table.keys]
+        pl.DataFrame({"id": ids, "score": table.scores, **features}).write_parquet(f"{name}.parquet")
+    done, said = run(
+        capsys, monkeypatch, "refine", "main.parquet", "--reference", "theirs.parquet", "--out", "out.csv"
+    )
+    assert done == 0, said
+    written = [line.partition(",")[0] for line in Path("out.csv").read_text().splitlines()[1:]]
+    assert written == [str(int(numbers[key])) for key in case.main.keys]
+
+
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("change", [lambda key: key + "\u200b", lambda key: key.replace("é", "e\u0301")])
+def test_ids_that_look_alike_and_do_not_pair_are_counted(case, capsys, monkeypatch, change):
+    named = {key: f"é-{key}" for key in (*case.main.keys, *case.references[0].keys)}
+    write(case.main, "main.csv", [named[key] for key in case.main.keys])
+    paired = [key for key in case.references[0].keys if key in set(case.main.keys)][:12]
+    theirs = [change(named[key]) if key in paired else named[key] for key in case.references[0].keys]
+    write(case.references[0], "theirs.csv", theirs)
+    done, said = run(capsys, monkeypatch, *REFINE)
+    assert done == 0, said
+    assert "12 more ids of theirs would pair with main if both wrote characters in one way" in said
+
+
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        write(table, f"{name}.csv", ["=" + key for key in table.keys])
+    done, said = run(capsys, monkeypatch, *REFINE)
+    assert done == 0, said
+    assert "out.csv has ids such as '=m0', which a spreadsheet would run as a formula" in said
+    done, said = run(capsys, monkeypatch, *REFINE[:-1], "out.parquet")
+    assert "spreadsheet" not in said
+
+
+@pytest.mark.parametrize("command", ["config", "model"])
+def test_a_pipe_is_refused_at_once(case, capsys, monkeypatch, command):
+    write(case.main, "main.csv", case.main.keys)
+    os.mkfifo("pipe.npz")
+    arguments = {
+        "config": ("refine", "--config", "pipe.npz"),
+        "model": ("apply", "pipe.npz", "main.csv", "--out", "out.csv"),
+    }[command]
+    done, said = run(capsys, monkeypatch, *arguments)
+    assert done == 2
+    assert "pipe.npz is a pipe or a device, but a file was expected" in said
+
+
+def test_a_device_without_end_is_refused_at_once(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    done, said = run(capsys, monkeypatch, "refine", "--config", "/dev/zero")
+    assert done == 2
+    assert "/dev/zero is a pipe or a device" in said
+
+
+def test_a_name_with_a_control_character_is_refused(case, capsys, monkeypatch):
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        write(table, f"{name}.csv", table.keys)
+    done, said = run(capsys, monkeypatch, *REFINE[:-1], "o\x1b[31mut.csv")
+    assert done == 2
+    assert "has a control character; rename it." in said
+    assert "\x1b[31m" not in said
+
+
+def test_ids_in_python_are_counted_too(case):
+    main = mf.Observations(case.main.scores, case.main.table, ids=[f"ü{key}" for key in case.main.keys], name="main")
+    reference = case.references[0]
+    composed = np.isin(reference.keys, case.main.keys).cumsum() <= 10
+    ids = [("u\u0308" if other else "ü") + key for key, other in zip(reference.keys, composed, strict=True)]
+    theirs = mf.Observations(reference.scores, reference.table, ids=ids, name="theirs")
+    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would pair with main"):
+        mf.refine(main, [theirs], rng=0)
