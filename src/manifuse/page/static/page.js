@@ -470,7 +470,7 @@ function showSurface() {
   const choose = (cell) => { Object.assign(set, cell); schedule(); };
   const range = drawSurface($("surface"), { deltas, scales, heights: space.surface.heights, name, choose });
   $("surface-note").textContent = `${name === "accuracy" ? "Accuracy, %," : "Root mean squared error"} on the labels after at most `
-    + `${set.steps} rounds; ${range}, light is better. The ring marks the values of the sliders; choose a cell to go there.`;
+    + `${set.steps} steps; ${range}, light is better. The ring marks the values of the sliders; choose a cell to go there.`;
   showRing();
 }
 
