@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from manifuse.cli.feature_source import Loaded
 from manifuse.cli.output import refined_columns
 from manifuse.cli.score_tables import Table, demand_finite, observe
+from manifuse.diffusion.observations import Observations
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE
 
@@ -42,8 +43,13 @@ def refine_part(
         numbers = {what: values for what, values in parts.items() if values.dtype.kind == "f"}
         demand_finite(table.name, numbers, np.arange(first, first + len(table)))
     new = observe(table, drop=drop_invalid, scale=result.main.scale)
-    applied = result.apply_in_full(new)
-    original, ids = new.in_scale(new.scores), table.ids[new.rows]
-    columns = refined_columns(ids, original, applied.predictions, applied.support, applied.errors)
+    columns = refined_rows(result, new, table.ids[new.rows])
     fitted = int(np.count_nonzero(result.refiner.locate(new.keys)[1]))
-    return columns, Part(new.keys, fitted, int(np.sum(applied.support < LITTLE)))
+    return columns, Part(new.keys, fitted, int(np.sum(columns["support"] < LITTLE)))
+
+
+def refined_rows(result: Refinement, new: Observations, ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Refine checked rows; return their columns, with ``ids`` (q,) as the file holds them."""
+    applied = result.apply_in_full(new)
+    original = new.in_scale(new.scores)
+    return refined_columns(ids, original, applied.predictions, applied.support, applied.errors)

@@ -63,7 +63,7 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping
 class TableWriter:
     """Writes a table part by part. Parquet files are written in constant memory, all others at the end.
 
-    No file appears before `finish`. It is a context, which removes what was not finished.
+    No file appears before `finish`. Leaving the ``with`` block removes unfinished files.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
+from manifuse.cli.apply_part import refined_rows
 from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
@@ -104,10 +105,7 @@ def refined_parts(
         return
     for first in range(0, len(table), WINDOW):
         rows = range(first, min(first + WINDOW, len(table)))
-        new = observe_part(table, rows, scale=options.scale)
-        applied = result.apply_in_full(new)
-        original = new.in_scale(new.scores)
-        yield refined_columns(table.ids[rows], original, applied.predictions, applied.support, applied.errors)
+        yield refined_rows(result, observe_part(table, rows, scale=options.scale), table.ids[rows])
 
 
 def _in_unit_range(scores: NDArray[Any]) -> bool:
