@@ -35,7 +35,7 @@ package: $(VENV)/.dev
 	scripts/package --extras
 
 $(VENV)/.demo: pyproject.toml constraints.txt
-	scripts/install $(PYTHON) $(VENV) tables,report,page
+	scripts/install $(PYTHON) $(VENV) page
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt

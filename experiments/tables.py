@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.report.grid import as_markdown
+from manifuse.grid import as_markdown
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN

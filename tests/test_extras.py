@@ -14,21 +14,6 @@ from manifuse.backends.neighbours import Query
 from manifuse.errors import MissingExtraError
 
 
-def read_a_table(folder):
-    from manifuse.cli.score_tables import read_table
-
-    (folder / "a.csv").write_text("id,score,x\na,1,2\nb,2,3\n")
-    assert read_table(str(folder / "a.csv")).scores.tolist() == [1, 2]
-
-
-def draw_a_figure(folder):
-    from manifuse.report.drawing import as_svg
-    from manifuse.study.experiments.result_figures import draw_toy
-    from manifuse.study.experiments.toy import Metrics
-
-    (folder / "a.svg").write_text(as_svg(draw_toy(Metrics(*np.random.default_rng(0).uniform(size=(5, 12, 12))))))
-
-
 def search_approximately(folder):
     del folder
     rng = np.random.default_rng(0)
@@ -40,14 +25,6 @@ def search_approximately(folder):
 def name_a_device(folder):
     del folder
     assert repr(mf.Torch("cpu")) == "Torch('cpu')"
-
-
-def write_a_report(folder):
-    from manifuse.cli.report_command import write_report
-    from tests.result_rows import draw_rows, write_folder
-
-    rows = [row for row in draw_rows(("hw",), trials=1) if row.method == "Ind"]
-    write_report(write_folder(folder / "results", rows), folder / "page.html", data=folder)
 
 
 def fetch_a_data_set(folder):
@@ -115,11 +92,8 @@ def compile_a_step(folder):
 
 #: For each extra, a module that it installs, and a use of it.
 USES = {
-    "tables": ("polars", read_a_table),
-    "figures": ("matplotlib", draw_a_figure),
     "neighbours": ("faiss", search_approximately),
     "deep": ("torch", name_a_device),
-    "report": ("jinja2", write_a_report),
     "fetch": ("pooch", fetch_a_data_set),
     "dask": ("distributed", connect_to_a_cluster),
     "anndata": ("anndata", read_annotated_data),
@@ -151,7 +125,9 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
 
     for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'$"):
+    with pytest.raises(
+        MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]' \(in a checkout: pip install '\.\[{extra}\]'\)$"
+    ):
         use(tmp_path)
 
 

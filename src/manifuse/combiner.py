@@ -128,7 +128,8 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If features of the fit are missing.
         """
         check_is_fitted(self)
-        return self.refinement_.apply(observe(X))
+        refined = self.refinement_.apply(observe(X))
+        return refined if isinstance(X, Observations) else np.asarray(refined)
 
     def transform(self, X: Any) -> Any:
         """Return the same as `predict`, in the shape that the next step of a pipeline expects.
@@ -233,31 +234,12 @@ def observe(X: Any) -> Observations:
     """
     if isinstance(X, Observations):
         return X
-    frame = nw.from_native(X, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    if not isinstance(nw.from_native(X, pass_through=True), nw.DataFrame):
         raise InputError(
             f"{type(X).__name__} came where Observations or a data frame with the columns id and score were expected; "
             "in a pipeline, call set_output(transform='pandas') on the earlier steps."
         )
-    columns = frame.schema
-    missing = [name for name in ("id", "score") if name not in columns]
-    if missing:
-        raise InputError(
-            f"X has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the column that holds it."
-        )
-    features = [name for name in columns if name not in ("id", "score")]
-    wrong = [name for name in features if not (columns[name].is_numeric() or columns[name] == nw.Boolean)]
-    if wrong:
-        raise InputError(
-            f"Column {wrong[0]!r} of X is of type {columns[wrong[0]]}, but numbers were expected; encode or drop it."
-        )
-    return Observations(
-        frame["score"].to_numpy(),
-        frame.select(features).to_numpy() if features else None,
-        ids=frame["id"].to_numpy(),
-        name="X",
-        feature_names=features or None,
-    )
+    return Observations.from_frame(X, name="X")
 
 
 def label(main: Observations, y: Any) -> RankLabels | None:

@@ -110,7 +110,8 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingExtraError(
-            f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]'"
+            f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]' "
+            f"(in a checkout: pip install '.[{extra}]')"
         ) from error
 
 

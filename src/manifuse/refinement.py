@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from manifuse.choice import Choice
 from manifuse.conclusion import Conclusion
-from manifuse.diffusion.containers import to_text
+from manifuse.diffusion.containers import frame_of, rows_of
 from manifuse.diffusion.frames import apply_to_frame
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
@@ -19,14 +20,14 @@ from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.mixture import ordered_rightly
-from manifuse.evidence.relevance import Relevance, relevance_of
+from manifuse.evidence.relevance import RelevanceTable, relevance_of
 from manifuse.evidence.score import Gain
+from manifuse.grid import as_html
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.keys import locate
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
 from manifuse.refiner import Applied, Refiner
-from manifuse.wording import summary_of
+from manifuse.wording import reference_grid, summary_of, verdict_of
 
 #: Fields that are not written to a file: the container of the predictions, and what the refiner has as well.
 NOT_SAVED = ("predictions", "scores", "support", "errors", "main", "method")
@@ -46,8 +47,8 @@ class Refinement(Saved):
         Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
         Why the diffusion stopped, or why the main predictor came back unchanged.
-    relevance : tuple of Relevance
-        One for every reference, in the order given.
+    relevance : RelevanceTable
+        A tuple of one `Relevance` for every reference, in the order given. It knows names and prints a table.
     support : (n,) array
         How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
         at a typical pair. If the main predictor came back unchanged, 0.
@@ -79,8 +80,7 @@ class Refinement(Saved):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import manifuse as mf
+    >>> import numpy as np, manifuse as mf
     >>> noise = np.random.default_rng(0)
     >>> ours = mf.Observations(np.arange(20.0) + 6 * noise.standard_normal(20), ids=range(20), name="ours")
     >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
@@ -89,15 +89,15 @@ class Refinement(Saved):
     (True, 'TOLD')
     >>> result.relevance[0].name, result.relevance[0].pairs, result.weights.shape, result.support.shape
     ('other', 20, (1,), (20,))
-    >>> print(result.summary().splitlines()[-1])
-    other: weight 0.85, alignment 0.69 on 20 pairs (chance 0.46), fidelity 1.00, 100% of the rows reached
+    >>> print(result.relevance.grid().body[0])
+    ('other', '—', '0.85', '0.69', '0.46', '1.00', '100%', '20')
     """
 
     predictions: Any
     scores: FloatArray
     accepted: bool
     reason: Reason
-    relevance: tuple[Relevance, ...]
+    relevance: RelevanceTable
     support: FloatArray
     metric: FloatArray
     history: tuple[Step, ...]
@@ -249,15 +249,7 @@ class Refinement(Saved):
         """
         if self.errors is None:
             raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
-        sides = []
-        for side in (first, second):
-            rows, known = locate(to_text(side, what="The ids"), self.main.keys)
-            if not known.all():
-                raise InputError(
-                    f"{int((~known).sum())} ids came that {self.main.name} does not have; leave them out."
-                )
-            sides.append(rows)
-        one, other = sides
+        one, other = (rows_of(side, self.main.keys, name=self.main.name) for side in (first, second))
         if len(one) != len(other):
             raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
         return ordered_rightly(self.scores[one] - self.scores[other], self.errors[one], self.errors[other])
@@ -279,9 +271,30 @@ class Refinement(Saved):
         }
 
     def summary(self) -> str:
-        """Say in a few lines what was found: the verdict, the accuracy on the labels, and each reference."""
-        return "\n".join(summary_of(self))
+        """Say in a few lines what was found: the verdict and why, what each reference is worth, and all together."""
+        return summary_of(self)
+
+    def to_frame(self, library: Any = None) -> Any:
+        """Return a data frame of the refined rows, with the columns of the file that ``manifuse refine`` writes.
+
+        Parameters
+        ----------
+        library : module, optional
+            ``pandas`` or ``polars``, the default.
+
+        Returns
+        -------
+        data frame
+            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``.
+        """
+        main = self.main
+        columns = {"id": main.keys, "score": main.in_scale(self.scores), "original": main.in_scale(main.scores)}
+        columns |= {"support": self.support} | ({} if self.errors is None else {"error": self.errors})
+        return frame_of({name: values.tolist() for name, values in columns.items()}, library)
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"
         return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {verdict}: {self.reason})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(verdict_of(self))} {escape(str(self.reason))}</p>{as_html(reference_grid(self))}"

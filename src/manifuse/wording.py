@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -10,12 +10,31 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import MOST_RESIDUAL, Agreement
-from manifuse.evidence.relevance import Relevance
+from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.score import Gain
+from manifuse.grid import Grid, as_text
+
+#: What the columns of the printed table of references say.
+COLUMNS = (
+    "agrees: correlation with your scores at the pairs; chance: of permuted pairs;",
+    "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
+)
+
+
+class Named(Protocol):
+    """The main table; see `Observations`."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
 
 
 class Told(Protocol):
     """What is told of a refinement; see `Refinement`."""
+
+    @property
+    def main(self) -> Named:
+        """The main table."""
 
     @property
     def accepted(self) -> bool:
@@ -26,7 +45,7 @@ class Told(Protocol):
         """Why."""
 
     @property
-    def relevance(self) -> Sequence[Relevance]:
+    def relevance(self) -> RelevanceTable:
         """What was found out about each reference."""
 
     @property
@@ -50,48 +69,85 @@ class Told(Protocol):
         """Its hyperparameters."""
 
 
-def summary_of(result: Told) -> list[str]:
-    """Say the verdict, the accuracy on the labels, what the references answered, and what each is worth."""
-    lines = [f"{'accepted' if result.accepted else 'unchanged'}: {result.reason}"]
-    if result.accuracy is not None and result.gain is not None:
-        where = "on labels that were held out" if result.method.learning else "on the labels"
-        before, after = result.accuracy["before"], result.accuracy["after"]
-        lines += [f"{name} {where}: {before[name]:.4f} before, {after[name]:.4f} after" for name in before]
-        lines.append(f"gain of the refinement {where}: {amount(result, result.gain, signed=True)}")
+def summary_of(result: Told) -> str:
+    """Say the verdict, why, what the references answered, and what each is worth."""
+    lines = [verdict_of(result), f"Why: {result.reason}"]
     if result.gain is None and result.agreement is not None:
         lines += _of_agreement(result.agreement)
-    lines += [_of_reference(result, entry) for entry in result.relevance]
+    if result.relevance:
+        lines += ["", as_text(reference_grid(result)), f"worth: {_unit_of_worth(result)};", *COLUMNS]
     if result.gain is not None and result.worth is not None:
-        lines.append(_of_all(result, result.worth))
-    return lines
+        lines += ["", worth_of(result, result.worth)]
+    return "\n".join(lines)
+
+
+def is_unmeasured(result: Told) -> bool:
+    """Whether the refinement was taken, although neither labels nor references could speak for it."""
+    asked = result.agreement is not None
+    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and not asked))
+
+
+def verdict_of(result: Told) -> str:
+    """Say in a sentence what became of the scores, and how good they are on the labels."""
+    name = f"The scores of “{result.main.name}”"
+    if result.gain is None:
+        if not result.accepted:
+            return f"{name} stay as they were."
+        measured = (
+            "whether that is better was not measured" if is_unmeasured(result) else "the references speak for it"
+        )
+        return f"{name} were refined; {measured}, as no labels came."
+    rows = f"{result.gain.rows:,} labelled rows"
+    if not result.accepted:
+        return f"{name} stay as they were: on {rows}, {change_of(result)}."
+    better = "are better" if result.gain.is_certain else "not certainly better"
+    return f"{name} were refined, and {better}: on {rows}, {change_of(result)}."
+
+
+def change_of(result: Told) -> str:
+    """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
+    assert result.accuracy is not None, "there are labels"
+    assert result.gain is not None, "there are labels"
+    goes, gained = "goes" if result.accepted else "would go", amount(result, result.gain, signed=True)
+    before, points = result.accuracy["before"], not result.method.is_regression
+    if points:
+        reached = before["accuracy"] + result.gain.value
+        return f"ranking accuracy {goes} from {before['accuracy']:.1%} to {reached:.1%} ({gained})"
+    reached = before["rmse"] - result.gain.value
+    return f"the root mean squared error {goes} from {before['rmse']:.3g} to {reached:.3g} (gain {gained})"
 
 
 def amount(result: Told, gain: Gain, *, signed: bool = False) -> str:
     """Return a gain and its standard error as text: in points, in the units of the labels, or as a correlation."""
+    unit = " in correlation" if result.gain is None else "" if result.method.is_regression else " points"
     sign = "+" if signed else ""
+    if unit == " points":
+        return f"{100 * gain.value:{sign}.1f} ± {100 * gain.standard_error:.1f}{unit}"
+    return f"{gain.value:{sign}.3f} ± {gain.standard_error:.3f}{unit}"
+
+
+def reference_grid(result: Told) -> Grid:
+    """What is known of every reference, in the order given; worths in the units of the labels."""
+    if result.gain is None or result.method.is_regression:
+        return result.relevance.grid()
+    return result.relevance.grid(per_worth=100.0, digits=1)
+
+
+def _unit_of_worth(result: Told) -> str:
+    """Say what the worth of a reference is measured in."""
     if result.gain is None:
-        return f"{gain.value:{sign}.3f} ± {gain.standard_error:.3f} in correlation"
-    if result.method.is_regression:
-        return f"{gain.value:{sign}.3g} ± {gain.standard_error:.3g}"
-    return f"{100 * gain.value:{sign}.1f} ± {100 * gain.standard_error:.1f} points"
+        return "what is lost without it, in correlation at held-out pairs"
+    return f"what is lost without it, in {'units' if result.method.is_regression else 'points'} of the measure above"
 
 
-def _of_reference(result: Told, entry: Relevance) -> str:
-    worth = "" if entry.worth is None else f", worth {amount(result, entry.worth)}"
-    return (
-        f"{entry.name}: weight {entry.weight:.2f}, alignment {entry.held_out_alignment:.2f} on {entry.pairs} pairs "
-        f"(chance {entry.chance_alignment:.2f}), fidelity {entry.fidelity:.2f}, {entry.reached:.0%} of the rows "
-        f"reached{worth}"
-    )
-
-
-def _of_all(result: Told, worth: Gain) -> str:
+def worth_of(result: Told, worth: Gain) -> str:
+    """Say what all references together are worth, with labels."""
     measured = amount(result, worth)
     if worth.is_certain:
-        return f"your references are worth {measured} beyond your own features and labels"
+        return f"Your references are worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:
-        return f"your references are worth less than nothing ({measured}); leave them out"
-    return f"your references added nothing that can be measured ({measured})"
+        return f"Your references are worth less than nothing ({measured}); leave them out."
+    return f"Your references added nothing that can be measured ({measured})."
 
 
 def _of_agreement(asked: Agreement) -> list[str]:
@@ -99,11 +155,12 @@ def _of_agreement(asked: Agreement) -> list[str]:
     if not np.isfinite(asked.residual):
         return []
     own, *others = (f"{loading:.2f}" for loading in asked.loadings)
+    said = "yes" if asked.residual <= MOST_RESIDUAL else "no"
     lines = [
-        f"do all predict the same thing? loadings {own} (main), {', '.join(others)}; one factor leaves "
-        f"{asked.residual:.3f} (at most {MOST_RESIDUAL})"
+        f"Do all predict the same thing? {said}: one common factor leaves {asked.residual:.3f} of the correlations "
+        f"(at most {MOST_RESIDUAL}); loadings {own} (main), {', '.join(others)}."
     ]
     if np.isfinite(asked.gain):
         error = "" if not np.isfinite(asked.standard_error) else f" ± {asked.standard_error:.3f}"
-        lines.append(f"would they have helped? gain at held-out pairs {asked.gain:+.3f}{error} in correlation")
+        lines.append(f"Would they have helped? At held-out pairs they gain {asked.gain:+.3f}{error} in correlation.")
     return lines

@@ -646,15 +646,6 @@ def test_a_table_replaces_the_old_one_in_one_move(folder):
     assert pl.read_csv(folder / "main.csv").height == 1
 
 
-def test_without_polars_the_sentence_says_how_to_get_it(folder, monkeypatch, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    status, output = refuse(
-        ["refine", "main.csv", "--reference", "reference.csv", "--out", "o.csv"], monkeypatch, capsys
-    )
-    assert status == 2
-    assert "pip install 'manifuse[tables]'" in " ".join(output.err.split())
-
-
 def test_help_and_version_answer(monkeypatch, capsys):
     import manifuse
 

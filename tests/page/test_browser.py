@@ -194,8 +194,7 @@ def test_a_reference_that_is_switched_off_is_left_out_of_the_result(exploration,
     until(page, "explored.result.ignored === null && explored.shown.weights[1] > 0")
     assert page.evaluate("[...explored.shown.refined]") == before
     page.check("#view-diffusion")
-    until(page, "explored.set.view === 'diffusion'")
-    assert page.is_visible("#sphere")
+    page.wait_for_selector("#sphere", state="visible")
     page.close()
 
 

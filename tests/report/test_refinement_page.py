@@ -1,7 +1,6 @@
 """The page about a refinement: what it says in every kind of run, and that it loads nothing from elsewhere."""
 
 import re
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -480,12 +479,3 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         mf.write_report(run("not measured")[0], path)
     assert path.read_text() == "precious"
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
-
-
-@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
-def test_without_the_extra_it_says_how_to_get_it(module, tmp_path, monkeypatch):
-    result, _ = run("not measured")
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(mf.MissingExtraError, match=r"pip install 'manifuse\[report\]'"):
-        mf.write_report(result, tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())

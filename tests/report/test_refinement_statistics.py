@@ -15,13 +15,12 @@ from manifuse.report.refinement_statistics import (
     Shift,
     Standing,
     by_weight,
-    is_unmeasured,
     metric_of,
     standings,
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import lead
-from manifuse.wording import amount
+from manifuse.wording import amount, is_unmeasured
 
 
 @pytest.fixture(scope="module")

@@ -84,7 +84,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
         typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"{result.summary()}\n{rows} rows written to {options.out}.")
+    say(f"{result.summary()}\n\n{rows:,} rows written to {options.out}.")
     if options.report is not None:
         say(f"The report is {options.report}.")
 

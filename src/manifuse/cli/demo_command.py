@@ -9,8 +9,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from manifuse.cli.console import people
 from manifuse.errors import InputError
-from manifuse.report.grid import as_table
-from manifuse.report.markup import check_page, write_page
+from manifuse.files import check_writable
+from manifuse.grid import as_table
+from manifuse.report.markup import write_page
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.demonstration import (
@@ -32,7 +33,7 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     """
     if name not in ("digits", "hw"):
         raise InputError(f"--dataset {name} came, but digits or hw was expected.")
-    check_page(out)
+    check_writable(out)
     dataset = CATALOGUE[name].load(data_folder(data))
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=people, transient=True) as progress:

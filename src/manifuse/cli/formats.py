@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from manifuse.cli.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
 from manifuse.cli.column_file import ColumnFile, open_by_column, open_folder
 from manifuse.cli.paths import demand_file
-from manifuse.errors import InputError, require
+from manifuse.errors import InputError
 from manifuse.files import check_size, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
@@ -38,7 +39,7 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
     InputError
         If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
-    polars = require("polars", extra="tables", purpose=f"Reading {path}")
+    polars = import_module("polars")
     if os.path.isdir(path):
         return open_folder(path, columns, polars)
     form = FORMATS.get(path.suffix.lower())

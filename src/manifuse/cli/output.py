@@ -6,6 +6,7 @@ import errno
 import io
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from os.path import realpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.cli.formats import FORMATS, separator_of
-from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, shorten, write_together
 
 #: Endings under which tables are written; tables with each of them can be read as well.
@@ -125,7 +126,7 @@ class TableWriter:
         return Path(self._folder.name) / f"{number}.parquet"
 
     def _join(self, file: Path) -> None:
-        polars = require("polars", extra="tables", purpose="Writing Parquet")
+        polars = import_module("polars")
         parts = [self._part(number) for number in range(1, len(self._rows) + 1)]
         try:
             polars.scan_parquet(parts, glob=False).sink_parquet(file, maintain_order=True)
@@ -151,7 +152,7 @@ def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | mem
         plain = {name: each.astype(np.str_) if each.dtype.kind == "O" else each for name, each in columns.items()}
         np.savez(content, **plain)  # type: ignore[arg-type]
         return content.getbuffer()
-    polars = require("polars", extra="tables", purpose=f"Writing a table that ends in {ending}")
+    polars = import_module("polars")
     # In memory, because on a full disk some versions of polars write a part of the file and raise no error.
     try:
         options = {"separator": separator_of(ending)} if FORMATS[ending] == "csv" else {}

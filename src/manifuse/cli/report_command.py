@@ -10,7 +10,7 @@ from rich.progress import Progress
 from manifuse.cli.console import people, say
 from manifuse.errors import InputError
 from manifuse.files import bytes_writer, check_folder_of, check_writable, write_together
-from manifuse.report.markup import check_page, page_writer
+from manifuse.report.markup import page_writer
 from manifuse.study.datasets.synthetic import TASKS
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.plan import deviations_of
@@ -56,7 +56,7 @@ def write_report(
     InputError
         If the rows cannot be read or have no result, or something cannot be written.
     """
-    check_page(out)
+    check_writable(out)
     if rows is not None:
         check_writable(rows)
     if files is not None:

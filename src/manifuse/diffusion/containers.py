@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import repeated
+from manifuse.kernels.keys import locate, repeated
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,56 @@ def columns_of(values: Any) -> tuple[str, ...] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
+def parts_of_frame(frame: Any, *, id: str, score: str, drop: Sequence[str], name: str) -> tuple[Any, Any, Any]:  # noqa: A002
+    """Return the ids, the scores, and the features (or None) of a data frame; see `Observations.from_frame`.
+
+    Raises
+    ------
+    InputError
+        If it is no data frame, a column is missing, or a feature holds anything but numbers.
+    """
+    table = nw.from_native(frame, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        raise InputError(f"{type(frame).__name__} came for {name}, but a data frame was expected; give one.")
+    columns = table.schema
+    missing = [each for each in (id, score, *drop) if each not in columns]
+    if missing:
+        raise InputError(
+            f"{name} has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the column that holds it, or "
+            "give its name."
+        )
+    features = [each for each in columns if each not in (id, score, *drop)]
+    wrong = [each for each in features if not (columns[each].is_numeric() or columns[each] == nw.Boolean)]
+    if wrong:
+        raise InputError(
+            f"Column {wrong[0]!r} of {name} is of type {columns[wrong[0]]}, but numbers were expected; encode or drop "
+            "it."
+        )
+    return table[id].to_native(), table[score].to_native(), table.select(features).to_native() if features else None
+
+
+def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:
+    """Make a data frame of columns by name.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+    library : module, optional
+        A library of data frames that narwhals knows, such as ``pandas``; ``polars`` by default.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    try:
+        return nw.from_dict(columns, backend=import_module("polars") if library is None else library).to_native()
+    except (NarwhalsError, TypeError, ValueError, AttributeError):
+        raise InputError(
+            f"{library!r} came where a library of data frames was expected; give pandas or polars."
+        ) from None
+
+
 def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
     """Read numbers as an array with the given number of dimensions; missing values become NaN.
 
@@ -187,6 +238,20 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys
+
+
+def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
+    """Return the rows of ids in the table ``name``, which has these ``keys``.
+
+    Raises
+    ------
+    InputError
+        If the table does not have them all.
+    """
+    rows, known = locate(to_text(ids, what="The ids"), keys)
+    if not known.all():
+        raise InputError(f"{int((~known).sum())} ids came that {name} does not have; leave them out.")
+    return rows
 
 
 def is_missing(value: Any) -> bool:

@@ -1,26 +1,32 @@
 """Observations: one predictor's scores on one set of rows. Every table is checked here."""
 
-import warnings
 from collections.abc import Sequence
 from copy import copy
+from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
-from manifuse.diffusion.containers import Origin, columns_of, device_of, name_rows, to_floats, to_keys, to_text
+from manifuse.diffusion.containers import (
+    Origin,
+    device_of,
+    name_rows,
+    parts_of_frame,
+    to_floats,
+    to_keys,
+)
+from manifuse.diffusion.feature_names import names_of, places_of
 from manifuse.diffusion.given import given_neighbours
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.diffusion.scales import Scale, log_odds, probabilities
+from manifuse.errors import InputError
+from manifuse.grid import Grid, as_html
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.records import Saved, read, write
 
-#: What scores may be.
-Scale = Literal["score", "probability"]
-
-#: How far probabilities are drawn to 1/2, as a share of their distance: 0 becomes 0.0001.
-MARGIN = 0.0002
+#: Rows and features that a notebook shows.
+SHOWN = 5
 
 
 class Observations(Saved):
@@ -106,7 +112,7 @@ class Observations(Saved):
                 raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
-        self.feature_names = _names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
+        self.feature_names = names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
         kept = _valid_rows(scores, table, name=name, drop=invalid == "drop")
         whole = len(kept) == len(scores)
         if neighbours is not None and not whole:
@@ -125,6 +131,47 @@ class Observations(Saved):
         self.device = device_of(features) or device_of(predictions)
         self._origin = Origin.of(predictions)
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        id: str = "id",  # noqa: A002
+        score: str = "score",
+        drop: Sequence[str] = (),
+        name: str = "table",
+        scale: Scale = "score",
+        invalid: Literal["refuse", "drop"] = "refuse",
+    ) -> "Observations":
+        """Read a data frame of pandas, polars or any library that narwhals knows.
+
+        Parameters
+        ----------
+        frame : data frame
+            With a column of ids and one of scores. All other columns are features.
+        id, score : str
+            Names of these columns.
+        drop : sequence of str
+            Columns to leave out.
+        name, scale, invalid
+            As of `Observations`.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or a feature holds anything but numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import manifuse as mf
+        >>> patients = pd.DataFrame({"patient": ["a", "b", "c"], "risk": [0.2, 0.9, 0.4], "age": [31, 72, 55]})
+        >>> mf.Observations.from_frame(patients, id="patient", score="risk", name="clinic")
+        Observations('clinic': 3 rows, 1 feature)
+        """
+        ids, scores, features = parts_of_frame(frame, id=id, score=score, drop=drop, name=name)
+        return cls(scores, features, ids=ids, name=name, scale=scale, invalid=invalid)
+
     @property
     def has_graph(self) -> bool:
         """Whether the table has features or neighbours, from which a graph can be made."""
@@ -139,6 +186,15 @@ class Observations(Saved):
         if self.neighbours is not None:
             features = f"{self.neighbours.indices.shape[1]} neighbours each"
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
+
+    def _repr_html_(self) -> str:
+        names = self.feature_names or (() if self.table is None else tuple(map(str, range(self.table.shape[1]))))
+        few, shown = range(min(SHOWN, len(self))), names[:SHOWN]
+        numbers = [[self.in_scale(self.scores)[row], *([] if self.table is None else self.table[row])] for row in few]
+        body = tuple(
+            (str(self.keys[row]), *(f"{value:.4g}" for value in numbers[row][: len(shown) + 1])) for row in few
+        )
+        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *shown), body))}"
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
@@ -204,23 +260,11 @@ class Observations(Saved):
                 sides = f"{self.name} came with {came} features, but {fitted.name} was fitted with {width}"
                 raise InputError(f"{sides}; give the same columns.")
             return self
-        places = {name: place for place, name in enumerate(names)}
-        missing, known = [name for name in wanted if name not in places], set(wanted)
-        further = [name for name in names if name not in known]
-        if missing:
-            raise InputError(
-                f"{self.name} lacks {_listed(missing)}, with which {fitted.name} was fitted; give the same columns."
-            )
-        if further:
-            warnings.warn(
-                f"{self.name} has {_listed(further)}, which {fitted.name} was fitted without; this is ignored.",
-                ManifuseWarning,
-                stacklevel=3,
-            )
+        places = places_of(wanted, names, fitted=fitted.name, came=self.name)
         if names == wanted:
             return self
         arranged = copy(self)
-        arranged.table = self.table[:, [places[name] for name in wanted]]
+        arranged.table = self.table[:, places]
         arranged.feature_names = wanted
         return arranged
 
@@ -235,50 +279,6 @@ class Observations(Saved):
         if numbers is self.scores:
             return self._came
         return probabilities(numbers)
-
-
-def log_odds(came: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
-    """Log-odds of probabilities of ``rows`` of the input, drawn to 1/2 by `MARGIN`; so those of 0 and 1 are finite.
-
-    Raises
-    ------
-    InputError
-        If some are outside of [0, 1].
-    """
-    outside = rows[(came < 0) | (came > 1)].tolist()
-    if outside:
-        raise InputError(
-            f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "
-            "or leave out scale='probability' (--scale)."
-        )
-    return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
-
-
-def probabilities(odds: FloatArray) -> FloatArray:
-    """Undo `log_odds`; what is beyond those of 0 and 1 is 0 or 1."""
-    return np.asarray(np.clip(0.5 + (expit(odds) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
-
-
-def _names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:
-    """Names of the ``width`` features, given or those of a data frame; None if there are none."""
-    if given is None:
-        names = None if features is None else columns_of(features)
-    else:
-        names = tuple(to_text(given, what=f"The feature names of {name}").tolist())
-    if names is None:
-        return None
-    if len(names) != width or len(set(names)) < width:
-        raise InputError(
-            f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
-            "give each feature a name of its own."
-        )
-    return names
-
-
-def _listed(names: list[str], *, most: int = 5) -> str:
-    """List features for a sentence, or the first few and how many more."""
-    shown, rest = ", ".join(map(repr, names[:most])), len(names) - most
-    return f"the feature{'s' if len(names) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:

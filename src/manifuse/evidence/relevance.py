@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.containers import frame_of
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.score import Gain
+from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit
-from manifuse.records import Saved
+from manifuse.records import Saved, read, write
 
 #: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95
@@ -89,6 +92,80 @@ class Relevance(Saved):
     worth: Gain | None
 
 
+class RelevanceTable(tuple[Relevance, ...], Saved):
+    """What a run found out about every reference, in the order given: a tuple that knows names and prints a table.
+
+    ``table["theirs"]`` is the entry of a reference, and ``table.to_frame(pandas)`` a data frame with a row for each.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the entry at a position or of a name."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        found = [entry for entry in self if entry.name == key]
+        if not found:
+            names = ", ".join(repr(entry.name) for entry in self) or "none"
+            raise KeyError(f"there is no reference {key!r}; there are: {names}")
+        return found[0]
+
+    def to_record(self) -> Any:
+        """Return a list of what a file holds of each entry."""
+        return [write(entry) for entry in self]
+
+    @classmethod
+    def from_record(cls, record: Any) -> RelevanceTable:
+        """Read what `to_record` gives; see `Saved.from_record`."""
+        return cls(read(tuple[Relevance, ...], record, "relevance"))
+
+    def grid(self, *, per_worth: float = 1.0, digits: int = 3) -> Grid:
+        """Return what is known as a table of texts, with worths in other units and with so many digits."""
+
+        def worth(gain: Gain | None) -> str:
+            if gain is None:
+                return ABSENT
+            return f"{per_worth * gain.value:+.{digits}f} ± {per_worth * gain.standard_error:.{digits}f}"
+
+        return Grid.of(
+            {
+                "reference": entry.name,
+                "worth": worth(entry.worth),
+                "weight": f"{entry.weight:.2f}",
+                "agrees": f"{entry.held_out_alignment:.2f}",
+                "chance": f"{entry.chance_alignment:.2f}",
+                "bridge": f"{entry.fidelity:.2f}",
+                "reached": f"{entry.reached:.0%}",
+                "pairs": f"{entry.pairs}",
+            }
+            for entry in self
+        )
+
+    def to_frame(self, library: Any = None) -> Any:
+        """Return a data frame with a row for each reference.
+
+        Parameters
+        ----------
+        library : module, optional
+            ``pandas`` or ``polars``, the default.
+
+        Returns
+        -------
+        data frame
+            With the columns of `Relevance`; ``worth`` is NaN if it was not measured, and ``worth_error`` is its
+            standard error.
+        """
+        names = [field.name for field in fields(Relevance) if field.name != "worth"]
+        columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in self] for name in names}
+        worths = [(np.nan, np.nan) if e.worth is None else (e.worth.value, e.worth.standard_error) for e in self]
+        columns |= {"worth": [worth for worth, _ in worths], "worth_error": [error for _, error in worths]}
+        return frame_of(columns, library)
+
+    def __repr__(self) -> str:
+        return as_text(self.grid()) if self else "()"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.grid())
+
+
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
     pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
@@ -121,7 +198,7 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], method
 
 def relevance_of(
     problem: Problem, path: Path, evidence: Sequence[PairEvidence], worths: Mapping[int, Gain], seed: int
-) -> tuple[Relevance, ...]:
+) -> RelevanceTable:
     """Put together what a run found out about every reference."""
     last, weights = path.history[-1], final_weights(path)
     reached = path.references.reached.mean(axis=0)
@@ -141,7 +218,7 @@ def relevance_of(
                 worth=worths.get(number),
             )
         )
-    return tuple(found)
+    return RelevanceTable(found)
 
 
 def final_weights(path: Path) -> FloatArray:

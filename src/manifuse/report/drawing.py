@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from manifuse.errors import require
 from manifuse.kernels.arrays import FloatArray
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito).
@@ -30,7 +30,7 @@ def blank(
     width: float, height: float, columns: int = 1, *, layout: str = "constrained", **panels: Any
 ) -> tuple[Any, Any]:
     """Make an empty figure of this size in inches, and its axes: one, or a row of several."""
-    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
+    pyplot = import_module("matplotlib.figure")
     figure = pyplot.Figure(figsize=(width, height), layout=layout)
     axes = figure.subplots(1, columns, **panels)
     for one in np.atleast_1d(axes):
@@ -104,7 +104,7 @@ def label(name: str) -> str:
 
 def as_svg(figure: Any) -> str:
     """Return a figure as SVG text for a page; the same figure gives the same bytes."""
-    matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
+    matplotlib = import_module("matplotlib")
     text = io.StringIO()
     # Without metadata: they would put addresses into a page that loads nothing.
     metadata = dict.fromkeys(("Date", "Format", "Type", "Creator"))
@@ -119,7 +119,7 @@ def as_svg(figure: Any) -> str:
 
 def as_pdf(figure: Any) -> bytes:
     """Return a figure as PDF in which text stays text; the same figure gives the same bytes."""
-    matplotlib = require("matplotlib", extra="figures", purpose="Drawing")
+    matplotlib = import_module("matplotlib")
     content = io.BytesIO()
     with matplotlib.rc_context({"pdf.fonttype": 42}):
         figure.savefig(content, format="pdf", metadata={"CreationDate": None})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from manifuse.errors import require
-from manifuse.files import Writer, bytes_writer, check_writable, write_whole
+from manifuse.files import Writer, bytes_writer, write_whole
+from manifuse.grid import as_markdown
 from manifuse.report.drawing import as_svg
-from manifuse.report.grid import as_markdown
 
 
 def render(template: str, *, room: str = "manifuse.report", **content: Any) -> str:
@@ -24,13 +24,8 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
     **content
         The names that the template uses. It also has ``version``, of manifuse, and the filters ``as_svg`` for
         figures and ``as_markdown`` for grids.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
     """
-    jinja2 = require("jinja2", extra="report", purpose="The report")
+    jinja2 = import_module("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each) for each in (room, "manifuse.report")]),
         autoescape=jinja2.select_autoescape(["html"]),
@@ -41,21 +36,6 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
     environment.filters.update(as_svg=as_svg, as_markdown=as_markdown)
     page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
-
-
-def check_page(path: Path) -> None:
-    """Refuse a page that cannot be made or written, before any work is done.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written there.
-    MissingExtraError
-        If jinja2 or matplotlib is not installed.
-    """
-    check_writable(path)
-    for module in ("jinja2", "matplotlib"):
-        require(module, extra="report", purpose="The report")
 
 
 def write_page(path: Path, page: str) -> None:

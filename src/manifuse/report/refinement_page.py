@@ -8,10 +8,11 @@ from typing import Any
 
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
+from manifuse.files import check_writable
 from manifuse.refinement import Refinement
 from manifuse.report import refinement_tables as tables
 from manifuse.report.drawing import draw_alignments, draw_surface
-from manifuse.report.markup import check_page, render, write_page
+from manifuse.report.markup import render, write_page
 from manifuse.report.refinement_figures import (
     draw_course,
     draw_errors,
@@ -20,8 +21,9 @@ from manifuse.report.refinement_figures import (
     draw_support,
     measure_of,
 )
-from manifuse.report.refinement_statistics import Shift, by_weight, is_unmeasured, metric_of
+from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.report.sentences import lead
+from manifuse.wording import is_unmeasured
 
 #: Rows in each list of rows that moved.
 LISTED = 10
@@ -50,8 +52,6 @@ def write_report(
     ------
     InputError
         If ``result`` is not a refinement, or the file cannot be written there.
-    MissingExtraError
-        If jinja2 or matplotlib is not installed.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def check_report(path: Path) -> None:
     """Refuse a page that cannot be made or written, or is not named like one, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path} ends in {path.suffix!r}, but reports end in .html; name it so.")
-    check_page(path)
+    check_writable(path)
 
 
 def page_of(result: Refinement, *, references: Sequence[Observations] = (), seconds: float | None = None) -> str:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.diffusion.problem import REPEATED
-from manifuse.diffusion.reason import Reason
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.refinement import Refinement
@@ -132,12 +131,6 @@ def metric_of(result: Refinement, references: Iterable[int]) -> tuple[list[str],
 def standings(result: Refinement) -> tuple[Standing, ...]:
     """Say of every reference whether it took part, and why not."""
     return tuple(_standing(result, index) for index in range(len(result.relevance)))
-
-
-def is_unmeasured(result: Refinement) -> bool:
-    """Whether the refinement was taken, although neither labels nor references could speak for it."""
-    asked = result.agreement is not None
-    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and not asked))
 
 
 def is_coupled(result: Refinement, index: int | None = None) -> bool:

@@ -11,9 +11,9 @@ from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL
+from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.study.experiments.test_methods import views
 
+from manifuse.grid import ABSENT
 from manifuse.report.drawing import as_svg
-from manifuse.report.grid import ABSENT
 from manifuse.study.experiments import payoff
 from manifuse.study.experiments.payoff import METHODS, Payoff, measure_cell, payoff_grid, payoffs, with_fewer
 from manifuse.study.experiments.protocol import Protocol

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows
 
+from manifuse.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
-from manifuse.report.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.findings import verdict_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.grid import Grid, strong_if
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments
-from manifuse.report.grid import Grid, strong_if
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.score import score_of
+from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.report.grid import ABSENT, Grid
 from manifuse.run import refine
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing

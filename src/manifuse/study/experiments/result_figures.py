@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from manifuse.errors import require
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW, blank
 from manifuse.study.experiments.claims import MTL, TPC
 from manifuse.study.experiments.comparison import MEAN
@@ -34,7 +34,7 @@ def draw_results(summaries: Sequence[Summary]) -> Any:
 
     It shows the methods of the paper's figure and the strongest rivals (`rivals`), each where it has results.
     """
-    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
+    pyplot = import_module("matplotlib.figure")
     colours = {**PAPER_BARS, **dict(zip(rivals(summaries), RIVAL_COLOURS, strict=False)), OURS: BLUE}
     lines = _lines([summary for summary in summaries if summary.methods])
     figure = pyplot.Figure(figsize=(11.0, 2.75 * len(lines) + 0.4), layout="constrained")
@@ -45,7 +45,7 @@ def draw_results(summaries: Sequence[Summary]) -> Any:
             _draw_bars(axes, summary, colours)
         panels[0].set_ylabel("ranking accuracy, %")
     shown = [method for method in colours if any(method in summary.methods for summary in summaries)]
-    patches = require("matplotlib.patches", extra="figures", purpose="Drawing")
+    patches = import_module("matplotlib.patches")
     figure.legend(
         handles=[patches.Patch(color=colours[method], label=method) for method in shown],
         loc="outside upper left",
@@ -111,7 +111,7 @@ def draw_payoffs(maps: Mapping[str, Mapping[tuple[int, int], Payoff]]) -> Any:
     maps : mapping of title to mapping of (labels, pairs) to Payoff
     """
     lines = {"over_alone": "over alone", "over_rival": "over the best rival", "worth": "worth of references"}
-    pyplot = require("matplotlib.figure", extra="figures", purpose="Drawing")
+    pyplot = import_module("matplotlib.figure")
     figure = pyplot.Figure(figsize=(2.6 * len(maps) + 1.2, 8.0), layout="constrained")
     panels = figure.subplots(len(lines), len(maps), squeeze=False)
     for column, (title, found) in enumerate(maps.items()):

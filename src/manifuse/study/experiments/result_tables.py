@@ -9,7 +9,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 
-from manifuse.report.grid import ABSENT, Grid, strong_if
+from manifuse.grid import ABSENT, Grid, strong_if
 from manifuse.study.experiments.comparison import MEAN, Comparison, Difference, holm
 from manifuse.study.experiments.statistics import BASELINE, OURS, Spread, Summary, in_order, knows_more
 

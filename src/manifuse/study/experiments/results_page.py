@@ -12,8 +12,8 @@ import numpy as np
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, look_up
+from manifuse.grid import as_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
-from manifuse.report.grid import as_latex
 from manifuse.report.markup import render
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables

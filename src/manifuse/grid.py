@@ -1,17 +1,24 @@
-"""Grid: a table before it becomes HTML, LaTeX, Markdown or a printed table."""
+"""Grid: a table of texts before it is printed, or becomes HTML, LaTeX or Markdown."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Self
 
+from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 #: Shown where there is no number.
 ABSENT = "—"
+
+#: The width of printed tables, in characters.
+WIDTH = 80
 
 #: Signs that LaTeX reads as commands, or does not have.
 LATEX = {
@@ -60,16 +67,42 @@ class Grid:
         return cls(tuple(lines[0]) if lines else (), tuple(tuple(each.values()) for each in lines))
 
 
+def as_text(grid: Grid) -> str:
+    """Return a table as lines of plain text, at most `WIDTH` wide; only names in the first column break."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
+    for name in grid.head[1:]:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    _fill(table, grid)
+    file = io.StringIO()
+    Console(file=file, width=WIDTH, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
 def as_table(grid: Grid, *, title: str) -> Table:
     """Return a table for `rich` to print."""
     table = Table(title=Text(title))
     for number, name in enumerate(grid.head):
         table.add_column(Text(name), justify="right" if number else "left")
+    _fill(table, grid)
+    return table
+
+
+def _fill(table: Table, grid: Grid) -> None:
     for part, style in ((grid.body, None), (grid.foot, "bold")):
         table.add_section()
         for texts in part:
             table.add_row(*(Text(text, "bold" if isinstance(text, Strong) else "") for text in texts), style=style)
-    return table
+
+
+def as_html(grid: Grid) -> str:
+    """Return a table as HTML without a style, for notebooks."""
+
+    def row(texts: Iterable[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in texts)}</tr>"
+
+    body = "".join(row(texts, "td") for texts in grid.body + grid.foot)
+    return f"<table><thead>{row(grid.head, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def as_latex(grid: Grid) -> str:

@@ -1,0 +1,61 @@
+"""Names of features: which they are, and where those of one table are in another."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from manifuse.diffusion.containers import columns_of, to_text
+from manifuse.errors import InputError, ManifuseWarning
+
+Names = tuple[str, ...]
+
+
+def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:
+    """Names of the ``width`` features, given or those of a data frame; None if there are none."""
+    if given is None:
+        names = None if features is None else columns_of(features)
+    else:
+        names = tuple(to_text(given, what=f"The feature names of {name}").tolist())
+    if names is None:
+        return None
+    if len(names) != width or len(set(names)) < width:
+        raise InputError(
+            f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
+            "give each feature a name of its own."
+        )
+    return names
+
+
+def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[int]:
+    """Places among ``names`` of the features that the table ``fitted`` has, for rows of the table ``came``.
+
+    Raises
+    ------
+    InputError
+        If some are missing.
+
+    Warns
+    -----
+    ManifuseWarning
+        If there are further ones. They are ignored.
+    """
+    places = {name: place for place, name in enumerate(names)}
+    missing, known = [name for name in wanted if name not in places], set(wanted)
+    further = [name for name in names if name not in known]
+    if missing:
+        raise InputError(f"{came} lacks {_listed(missing)}, with which {fitted} was fitted; give the same columns.")
+    if further:
+        warnings.warn(
+            f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.",
+            ManifuseWarning,
+            stacklevel=4,
+        )
+    return [places[name] for name in wanted]
+
+
+def _listed(names: list[str], *, most: int = 5) -> str:
+    """List features for a sentence, or the first few and how many more."""
+    shown, rest = ", ".join(map(repr, names[:most])), len(names) - most
+    return f"the feature{'s' if len(names) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,152 @@
+"""What people see of a result: the summary, tables, data frames and notebooks."""
+
+import json
+import pickle
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import manifuse as mf
+from manifuse.grid import WIDTH, Grid, as_html, as_text
+from manifuse.wording import amount, reference_grid, verdict_of, worth_of
+from tests.problems import draw
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def taught(case):
+    return mf.refine(case.main, case.references, case.labels(), rng=0)
+
+
+def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught):
+    first = taught.summary().splitlines()[0]
+    before, after = (f"{taught.accuracy[when]['accuracy']:.1%}" for when in ("before", "after"))
+    assert first.startswith(f"The scores of “{taught.main.name}” were refined, and are better")
+    assert f"from {before} to {after} ({amount(taught, taught.gain, signed=True)})" in first
+
+
+def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(case):
+    rng = np.random.default_rng(0)
+    noise = mf.RankLabels(case.main.keys[case.labelled], rng.standard_normal(len(case.labelled)))
+    result = mf.refine(case.main, [], noise, rng=0)
+    assert not result.accepted
+    reached = result.accuracy["before"]["accuracy"] + result.gain.value
+    assert f"would go from {result.accuracy['before']['accuracy']:.1%} to {reached:.1%}" in verdict_of(result)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_without_labels_the_verdict_says_who_spoke_for_it(case, labelled):
+    told = mf.JointDiffusion(same_target=True)
+    if labelled:
+        assert "labelled rows" in verdict_of(mf.refine(case.main, case.references, case.labels(), rng=0))
+    else:
+        assert "the references speak for it" in verdict_of(mf.refine(case.main, case.references, method=told, rng=0))
+        assert "was not measured" in verdict_of(mf.refine(case.main, case.references[:1], rng=0))
+
+
+def test_printed_tables_fit_and_no_head_is_cut(case):
+    references = [
+        mf.Observations(each.scores, each.table, ids=each.keys, name="a partner with a long name " * (2 + number))
+        for number, each in enumerate(case.references)
+    ]
+    result = mf.refine(case.main, references, case.labels(), rng=0)
+    lines = as_text(reference_grid(result)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[0].split() == list(reference_grid(result).head)
+    # The whole name is there, over several lines.
+    names = "".join(re.sub(r"[^a-z ]", "", line) for line in lines[2:]).replace(" ", "")
+    assert names.count("apartnerwithalongname") == 2 + 3
+
+
+def test_what_references_are_worth_is_said_in_points(taught):
+    assert worth_of(taught, taught.worth).count("points") == 1
+    assert f"{100 * taught.relevance[0].worth.value:+.1f} ± " in reference_grid(taught).body[0][1]
+    lost = replace(taught.worth, value=-1.0)
+    assert "leave them out" in worth_of(taught, lost)
+    assert "added nothing" in worth_of(taught, replace(taught.worth, value=0.0))
+
+
+def test_relevance_is_a_tuple_that_knows_names(taught):
+    relevance = taught.relevance
+    assert isinstance(relevance, tuple)
+    assert relevance[relevance[1].name] is relevance[1]
+    with pytest.raises(KeyError, match="no reference 'nobody'; there are: "):
+        relevance["nobody"]
+    assert pickle.loads(pickle.dumps(relevance)) == relevance
+    assert all(entry.name in repr(relevance) for entry in relevance)
+    assert repr(type(relevance)()) == "()"
+
+
+@pytest.mark.parametrize("library", [None, pl, pd])
+def test_relevance_and_rows_become_data_frames(taught, library):
+    rows, references = taught.to_frame(library), taught.relevance.to_frame(library)
+    assert type(rows) is type(references) is (pl if library is None else library).DataFrame
+    assert list(rows.columns) == ["id", "score", "original", "support", "error"]
+    for name, values in (("score", taught.scores), ("support", taught.support), ("error", taught.errors)):
+        np.testing.assert_array_equal(rows[name].to_numpy(), values)
+    assert list(rows["id"]) == taught.main.keys.tolist()
+    assert list(references["name"]) == [entry.name for entry in taught.relevance]
+    assert list(references["worth"]) == [entry.worth.value for entry in taught.relevance]
+
+
+def test_a_worth_that_was_not_measured_is_nan(case):
+    result = mf.refine(case.main, case.references[:1], rng=0)
+    assert np.isnan(result.relevance.to_frame()["worth"][0])
+
+
+def test_another_library_is_refused(taught):
+    with pytest.raises(mf.InputError, match="give pandas or polars"):
+        taught.to_frame("nothing")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_is_read_by_names(make):
+    frame = make({"age": [31.0, 72, 55], "risk": [0.2, 0.9, 0.4], "who": ["a", "b", "c"], "town": ["x", "y", "z"]})
+    table = mf.Observations.from_frame(frame, id="who", score="risk", drop=["town"], name="clinic")
+    assert table.keys.tolist() == ["a", "b", "c"]
+    assert table.scores.tolist() == [0.2, 0.9, 0.4]
+    assert table.feature_names == ("age",)
+    assert table.table.tolist() == [[31.0], [72.0], [55.0]]
+    # Refined scores come back in the library of the frame.
+    assert type(table.like_predictions(table.scores)) is type(frame["risk"])
+
+
+def test_frames_that_cannot_be_read_are_refused():
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "score": [0.2, 0.9, 0.4], "town": ["x", "y", "z"]})
+    with pytest.raises(mf.InputError, match=r"clinic has no column 'risk' \(it has: id, score, town\)"):
+        mf.Observations.from_frame(frame, score="risk", name="clinic")
+    with pytest.raises(mf.InputError, match="Column 'town' of clinic is of type String"):
+        mf.Observations.from_frame(frame, name="clinic")
+    with pytest.raises(mf.InputError, match="no column 'village'"):
+        mf.Observations.from_frame(frame, drop=["village"])
+    with pytest.raises(mf.InputError, match="ndarray came for clinic, but a data frame was expected"):
+        mf.Observations.from_frame(np.zeros((3, 2)), name="clinic")
+
+
+def test_notebooks_show_tables_and_no_markup_of_the_users(case):
+    evil = mf.Observations(case.main.scores, case.main.table, ids=case.main.keys, name="<script>alert(1)</script>")
+    other = case.references[0]
+    named = mf.Observations(other.scores, other.table, ids=other.keys, name="<b>bold</b>")
+    page = mf.refine(evil, [named], case.labels(), rng=0)._repr_html_()
+    assert "<script" not in page
+    assert "&lt;b&gt;bold" in page
+    assert page.count("<tr>") == 2
+    assert "<script" not in evil._repr_html_()
+    assert f"<td>{case.main.keys[0]}</td>" in evil._repr_html_()
+    assert as_html(Grid(("a",), (("<",),))) == (
+        "<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;</td></tr></tbody></table>"
+    )
+
+
+def test_what_is_printed_is_no_json_and_numbers_in_json_are_whole(taught):
+    numbers = json.loads(json.dumps(taught.to_dict()))
+    assert numbers["gain"]["value"] == taught.gain.value
+    assert str(taught.gain.value) not in taught.summary()
