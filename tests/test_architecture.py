@@ -65,6 +65,8 @@ KNOWS = {
         "files",
         "errors",
     },
+    "datasets": {"study/datasets", "study/ranking", "diffusion", "kernels", "errors"},
+    "rivals": {"study/baselines", "evidence", "diffusion", "kernels", "errors"},
     "cli": {
         "study/experiments",
         "study/datasets",

@@ -8,7 +8,7 @@ import manifuse as mf
 
 def test_the_package_lists_its_public_names():
     assert dir(mf) == sorted(mf.__all__)
-    assert set(mf.HOMES) == set(mf.__all__) - {"__version__"}
+    assert set(mf.HOMES) == set(mf.__all__) - {"__version__", *mf.MODULES}
     for name, home in mf.HOMES.items():
         assert getattr(mf, name).__module__ == f"manifuse.{home}"
 
@@ -24,5 +24,10 @@ def test_help_does_not_wait_for_the_numerical_libraries():
 
 
 def test_every_public_name_is_documented_with_an_example():
-    for name in set(mf.__all__) - {"__version__"}:
+    for name in mf.HOMES:
         assert ">>>" in getattr(mf, name).__doc__, name
+
+
+def test_public_modules_are_part_of_the_package():
+    assert mf.datasets.load_digits.__module__ == "manifuse.datasets"
+    assert [getattr(mf.rivals, name).__module__ for name in mf.rivals.__all__] == ["manifuse.rivals"] * 5

@@ -10,6 +10,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from manifuse import datasets as datasets
+    from manifuse import rivals as rivals
     from manifuse.backends.cached import Cached as Cached
     from manifuse.backends.host import Host as Host
     from manifuse.backends.torch import Torch as Torch
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from manifuse.persistence import load as load
     from manifuse.persistence import save as save
     from manifuse.refinement import Refinement as Refinement
+    from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
     from manifuse.run import refine as refine
 
@@ -48,15 +51,21 @@ HOMES = {
     "Refinement": "refinement",
     "Torch": "backends.torch",
     "load": "persistence",
+    "plot": "report.pictures",
     "refine": "run",
     "save": "persistence",
     "write_report": "report.refinement_page",
 }
 
-__all__ = ["__version__", *HOMES]
+#: Public modules, which are imported when they are first asked for.
+MODULES = ("datasets", "rivals")
+
+__all__ = ["__version__", *HOMES, *MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

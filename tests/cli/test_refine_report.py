@@ -65,16 +65,6 @@ def test_the_config_says_where_the_page_goes(folder, capsys, monkeypatch):
     assert tomllib.loads((folder / "new.run.toml").read_text()) == used | changed
 
 
-@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
-def test_without_the_extra_nothing_is_read_or_written(module, folder, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("manifuse.cli.refine_command.read_table", None)
-    done, said = run(capsys, monkeypatch, *TABLES, "--report", "page.html")
-    assert done == 2
-    assert "pip install 'manifuse[report]'" in " ".join(said.err.split())
-    assert sorted(path.name for path in folder.iterdir()) == ["main.csv", "theirs.csv"]
-
-
 def test_a_page_that_cannot_be_made_leaves_nothing(folder, capsys, monkeypatch):
     def broken(*arguments, **options):
         raise mf.InputError("The page cannot be made.")

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests.result_rows import NEEDS_COUPLED, draw_rows, write_folder
 
 from manifuse.cli.report_command import write_report
-from manifuse.errors import InputError, MissingExtraError
+from manifuse.errors import InputError
 from manifuse.study.experiments import results_page
 from manifuse.study.experiments.results_page import choose_surfaces
 from manifuse.study.experiments.toy import Metrics
@@ -171,14 +170,6 @@ def test_what_cannot_be_reported_is_refused(arguments, says, tmp_path, monkeypat
     paths = {key: Path(value) if isinstance(value, str) else value for key, value in given.items()}
     with pytest.raises(InputError, match=says):
         write_report(**paths, data=tmp_path)
-
-
-@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
-def test_without_the_extra_it_says_how_to_get_it(module, written, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'manifuse\[report\]'"):
-        write_report(written / "results", tmp_path / "page.html", data=tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_of_one_trial_and_one_method_still_makes_a_page(tmp_path):

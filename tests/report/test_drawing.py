@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from manifuse.report.drawing import LONGEST_NAME, as_svg, blank, ink, label
+from manifuse.report.drawing import LONGEST_NAME, THEMED, as_svg, blank, draw_alignments, ink, label, themed
 
 
 def luminance(colour):
@@ -13,11 +13,23 @@ def luminance(colour):
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
-@pytest.mark.parametrize("value", np.linspace(0, 1, 101))
-def test_ink_can_be_read_on_every_colour(value):
-    paper = luminance(matplotlib.colormaps["cividis"](value))
-    contrasts = {each: (max(luminance(each), paper) + 0.05) / (min(luminance(each), paper) + 0.05) for each in "kw"}
-    assert contrasts[{"black": "k", "white": "w"}[ink(value)]] >= 4.45
+def contrast(colour, other):
+    darker, lighter = sorted((luminance(colour), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_ink_can_be_read_on_every_colour():
+    for value in np.linspace(0, 1, 101):
+        assert contrast(ink(value), matplotlib.colormaps["cividis"](value)) >= 4.45
+
+
+def test_lines_follow_the_page_and_the_ink_on_colours_does_not():
+    figure = draw_alignments(np.array([[1.0, 0.1], [0.1, 1.0]]), ["ours", "theirs"], measure="alignment")
+    page = themed(as_svg(figure))
+    assert not [colour for colour in THEMED if colour in page]
+    assert "var(--ink)" in page
+    # Dark letters on the bright end of the colour map.
+    assert ink(1.0) in page
 
 
 @pytest.mark.parametrize(

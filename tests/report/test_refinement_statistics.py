@@ -9,7 +9,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.evidence.score import Gain
-from manifuse.report.refinement_figures import draw_course, draw_errors
+from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
@@ -19,7 +19,7 @@ from manifuse.report.refinement_statistics import (
     standings,
 )
 from manifuse.report.refinement_tables import moves_grid
-from manifuse.report.sentences import lead
+from manifuse.report.sentences import arguments, lead
 from manifuse.wording import amount, is_unmeasured
 
 
@@ -196,7 +196,7 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
     name = case.references[0].name
     result = mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=(name,)), rng=0)
     assert standings(result) == (Standing.LEFT_OUT, Standing.TOOK_PART)
-    said = " ".join(lead(result, Shift.of(result)))
+    said = said_of(result)
     assert f"Left out, as the method says: “{name}”." in said
     assert "Ignored" not in said
 
@@ -213,23 +213,23 @@ def test_references_are_unused_where_no_step_raised_the_score():
 
 
 def said_of(result):
-    return " ".join(lead(result, Shift.of(result)))
+    found = arguments(result, Shift.of(result))
+    return " ".join([*lead(result, Shift.of(result)), *found.pro, *found.contra])
 
 
 def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     assert result.accepted
     expected = {
-        (0.012, 0.004, 60): "All references together are worth 1.2 ± 0.4 points beyond your own features and labels.",
-        (0.002, 0.004, 60): "The references added nothing that can be measured beyond your own features and labels",
-        (-0.002, 0.004, 60): "The references added nothing that can be measured",
-        (-0.012, 0.004, 60): "Leave the references out: they are worth less than nothing",
+        (0.012, 0.004, 60): "Your references are worth 1.2 ± 0.4 points beyond your own features and labels.",
+        (0.002, 0.004, 60): "Your references added nothing that can be measured (0.2 ± 0.4 points).",
+        (-0.002, 0.004, 60): "Your references added nothing that can be measured (-0.2 ± 0.4 points).",
+        (-0.012, 0.004, 60): "Your references are worth less than nothing (-1.2 ± 0.4 points); leave them out.",
         (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
     }
     for (value, error, rows), sentence in expected.items():
         assert sentence in said_of(replace(result, worth=Gain(value, error, rows)))
     assert "worth" not in said_of(replace(result, worth=None))
-    assert "worth" not in said_of(replace(result, accepted=False, worth=Gain(0.012, 0.004, 60)))
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
@@ -260,3 +260,27 @@ def test_intervals_are_those_of_the_standard_errors(case):
     ((low, high),) = draw_errors(shift, rows).axes[0].collections[0].get_segments()[3:4]
     np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.errors[rows[3]])
     np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.errors[rows[3]])
+
+
+def test_bands_are_counted_where_refined_scores_leave_gaps(rng):
+    spread = np.sort(rng.uniform(0, 1, 300))
+    banded = np.repeat([0.0, 1.0, 5.0], 100) + 0.1 * spread
+    keys, support = np.arange(300).astype(str), np.ones(300)
+    assert Shift(keys, spread, banded, support).bands == 3
+    assert Shift(keys, spread, spread, support).bands == 1
+    # Scores that came in bands are no news.
+    assert Shift(keys, banded, banded, support).bands == 1
+    # A few rows far away are no band.
+    assert Shift(keys, spread, np.append(spread[:-5], np.full(5, 9.0)), support).bands == 1
+
+
+def test_what_references_are_worth_is_drawn_in_points_with_its_error(case):
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    (axes,) = draw_worth(result, [1, 0]).axes
+    expected = [result.relevance[1].worth, result.relevance[0].worth, result.worth]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([100 * gain.value for gain in expected])
+    ends = [
+        container.lines[2][0].get_segments()[0][:, 0] for container in axes.containers if hasattr(container, "lines")
+    ]
+    assert [np.ptp(end) / 2 for end in ends] == pytest.approx([100 * gain.standard_error for gain in expected])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["reference 2", "reference 1", "all together"]

@@ -19,6 +19,12 @@ AMBER, SKY, ROSE, YELLOW = "#e69f00", "#56b4e9", "#cc79a7", "#f0e442"
 #: The colour of grid lines.
 RULE = "#e4e4e4"
 
+#: The width of the figures of a page, in inches. Figures of one width have letters of one size.
+PAGE_WIDTH = 6.4
+
+#: Colours of lines that follow those of the page, light or dark; text without a colour follows its style sheet.
+THEMED = {"#000000": "var(--ink)", RULE: "var(--line)"}
+
 #: The most characters of a name that a figure has room for.
 LONGEST_NAME = 26
 
@@ -27,12 +33,12 @@ LEGIBLE = 12
 
 
 def blank(
-    width: float, height: float, columns: int = 1, *, layout: str = "constrained", **panels: Any
+    width: float, height: float, columns: int = 1, *, rows: int = 1, layout: str = "constrained", **panels: Any
 ) -> tuple[Any, Any]:
-    """Make an empty figure of this size in inches, and its axes: one, or a row of several."""
+    """Make an empty figure of this size in inches, and its axes: one, or a row or column of several."""
     pyplot = import_module("matplotlib.figure")
     figure = pyplot.Figure(figsize=(width, height), layout=layout)
-    axes = figure.subplots(1, columns, **panels)
+    axes = figure.subplots(rows, columns, **panels)
     for one in np.atleast_1d(axes):
         one.spines[["top", "right"]].set_visible(False)
     return figure, axes
@@ -52,7 +58,7 @@ def draw_surface(
     measure : str
         What the values are.
     """
-    figure, axes = blank(4.6, 4.0)
+    figure, axes = blank(PAGE_WIDTH, 4.0)
     step_sizes, weight_scales = choice["step_sizes"], choice["weight_scales"]
     values = np.array(choice["surface"], dtype=np.float64)
     image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
@@ -74,7 +80,7 @@ def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -
     """Draw the alignment of each name with each, shape (k, k); a cell that is NaN stays blank."""
     count = len(names)
     side = max(4.2, 0.34 * count + 1.8)
-    figure, axes = blank(side + 0.6, 0.92 * side, layout="compressed")
+    figure, axes = blank(max(PAGE_WIDTH, side + 0.6), 0.92 * side, layout="compressed")
     image = axes.imshow(np.abs(values), cmap="cividis", vmin=0, vmax=1)
     if count <= LEGIBLE:
         look = {"ha": "center", "va": "center", "fontsize": 7.5}
@@ -90,7 +96,8 @@ def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -
 
 def ink(value: float) -> str:
     """Return the text colour that is legible on the cividis colour of ``value``."""
-    return "white" if value < 0.47 else "black"
+    # Not quite black, so that it stays what it is on a dark page.
+    return "white" if value < 0.47 else "#010101"
 
 
 def label(name: str) -> str:
@@ -115,6 +122,13 @@ def as_svg(figure: Any) -> str:
     # Each drawing lays a figure out again, a little differently. Now the page and the files show the same.
     figure.set_layout_engine("none")
     return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def themed(svg: str) -> str:
+    """Return SVG text for a page, in which lines and grid lines take the colours of the page."""
+    for colour, variable in THEMED.items():
+        svg = svg.replace(colour, variable)
+    return svg
 
 
 def as_pdf(figure: Any) -> bytes:

@@ -11,47 +11,78 @@ from manifuse.evidence.mixture import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, ROSE, RULE, SKY, blank, label
+from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank, label
 from manifuse.report.refinement_statistics import LITTLE, Shift
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
 
 
+def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
+    """Draw what is lost without each reference, the largest first, and without all, with one standard error.
+
+    Parameters
+    ----------
+    result : Refinement
+    order : sequence of int
+        Indices of references whose worth was measured.
+    """
+    bars = {label(result.relevance[index].name): result.relevance[index].worth for index in order}
+    together = {} if result.worth is None else {"all together": result.worth}
+    factor, unit = unit_of(result)
+    figure, axes = blank(PAGE_WIDTH, 0.4 * (len(bars) + len(together)) + 1.1)
+    gains = [*bars.values(), *together.values()]
+    heights = np.arange(len(gains))[::-1]
+    for height, gain, colour in zip(heights, gains, [BLUE] * len(bars) + [GREEN], strict=False):
+        assert gain is not None, "its worth was measured"
+        axes.barh(height, factor * gain.value, height=0.6, color=colour, alpha=0.55)
+        error = {"xerr": factor * gain.standard_error, "fmt": "o", "ms": 4, "capsize": 3, "color": colour}
+        axes.errorbar(factor * gain.value, height, **error)
+    axes.axvline(0.0, color=GREY, lw=0.9)
+    axes.set_yticks(heights, [*bars, *together])
+    axes.set_ylim(-0.6, len(gains) - 0.4)
+    axes.set_xlabel(f"lost without it, {unit} (± one standard error)")
+    axes.grid(axis="x", color=RULE, lw=0.7)
+    axes.set_axisbelow(True)
+    return figure
+
+
+def unit_of(result: Refinement) -> tuple[float, str]:
+    """Return the factor and the name of the unit that worths are drawn in."""
+    if result.gain is None:
+        return 1.0, "in correlation at held-out pairs"
+    return (1.0, "in units of the labels") if result.method.is_regression else (100.0, "in points of ranking accuracy")
+
+
 def draw_relevance(relevance: Sequence[Relevance]) -> Any:
-    """Draw what is known of every reference: alignments, chance level, fidelity, weight and reach."""
-    figure, (left, right) = blank(8.4, 0.46 * len(relevance) + 1.7, columns=2, width_ratios=[3, 2], sharey=True)
+    """Draw how every reference agrees with the main predictor, its chance level, and the fidelity of its bridge."""
+    figure, axes = blank(PAGE_WIDTH, 0.42 * len(relevance) + 1.9)
     heights = np.arange(len(relevance))[::-1]
 
     def column(name: str) -> FloatArray:
         return np.array([getattr(entry, name) for entry in relevance])
 
     chance = column("chance_alignment")
-    left.barh(heights, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
+    axes.barh(heights, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
     marks = {
         "held_out_alignment": ("D", BLUE, BLUE, "main predictor at the pairs (held out)"),
-        "alignment": ("o", "none", BLUE, "refined scores over the bridge (optimistic)"),
         "fidelity": ("^", ORANGE, ORANGE, "bridge at held-out pairs (fidelity)"),
+        "alignment": ("o", "none", BLUE, "refined scores over the bridge (optimistic)"),
     }
     for name, (marker, face, edge, text) in marks.items():
-        left.scatter(
+        axes.scatter(
             column(name), heights, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3
         )
     has_reverse = min(column(name).min() for name in marks) < -0.02
-    left.set_xlim(-1.04 if has_reverse else min(-0.04, -1.04 * chance.max()), 1.04)
-    left.set_xticks(np.arange(-1.0 if has_reverse else 0.0, 1.1, 0.5))
-    left.axvline(0, color=GREY, lw=0.8)
-    left.set_xlabel("alignment")
-    left.set_yticks(heights, [label(entry.name) for entry in relevance])
-    right.barh(heights + 0.17, column("weight"), height=0.3, color=BLUE, label="weight")
-    right.barh(heights - 0.17, column("reached"), height=0.3, color=AMBER, label="share of rows reached")
-    right.set_xlim(0, 1.04)
-    right.set_ylim(-0.6, len(relevance) - 0.4)
-    right.set_xlabel("weight and reach")
-    for axes in (left, right):
-        axes.set_axisbelow(True)
-        axes.grid(axis="x", color=RULE, lw=0.7)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)
+    axes.set_xlim(-1.04 if has_reverse else min(-0.04, -1.04 * chance.max()), 1.04)
+    axes.set_xticks(np.arange(-1.0 if has_reverse else 0.0, 1.1, 0.5))
+    axes.axvline(0, color=GREY, lw=0.8)
+    axes.set_xlabel("alignment")
+    axes.set_yticks(heights, [label(entry.name) for entry in relevance])
+    axes.set_ylim(-0.6, len(relevance) - 0.4)
+    axes.set_axisbelow(True)
+    axes.grid(axis="x", color=RULE, lw=0.7)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
@@ -67,7 +98,7 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     history = result.history
     taken = np.cumsum([step.step > 0 for step in history])
     tuned = bool(np.isfinite(history[0].score))
-    figure, axes = blank(8.4, 3.4, columns=2) if tuned else blank(6.4, 3.4)
+    figure, axes = blank(PAGE_WIDTH, 5.8, rows=2) if tuned else blank(PAGE_WIDTH, 3.4)
     panels = np.atleast_1d(axes)
     if tuned and result.accuracy is not None:
         known = result.accuracy["before"]
@@ -111,7 +142,7 @@ def measure_of(result: Refinement) -> str:
 
 def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     """Draw the scores of some rows before and after; the colour is the support."""
-    figure, axes = blank(5.0, 4.2)
+    figure, axes = blank(PAGE_WIDTH, 4.2)
     before, after = shift.before[rows], shift.after[rows]
     ends = [min(before.min(), after.min()), max(before.max(), after.max())]
     axes.plot(ends, ends, color=GREY, lw=0.9, ls=":", zorder=1)
@@ -124,7 +155,7 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
 
 def draw_errors(shift: Shift, rows: IndexArray) -> Any:
     """Draw the refined scores of some rows, which are in this order, with intervals by their standard errors."""
-    figure, axes = blank(5.0, 4.2)
+    figure, axes = blank(PAGE_WIDTH, 4.2)
     assert shift.errors is not None, "the caller asks whether there are standard errors"
     places, look = np.arange(len(rows)), {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
     axes.errorbar(places, shift.after[rows], NINETY * shift.errors[rows], fmt="o", **look)
@@ -136,11 +167,11 @@ def draw_errors(shift: Shift, rows: IndexArray) -> Any:
 
 def draw_support(shift: Shift) -> Any:
     """Draw how many rows have how much support."""
-    figure, axes = blank(5.0, 4.2)
+    figure, axes = blank(PAGE_WIDTH, 4.2)
     edges = np.linspace(0.0, 1.0, round(1 / LITTLE) + 1)
     counts, _ = np.histogram(shift.support, edges)
     colours = [ORANGE, *[BLUE] * (len(counts) - 1)]
-    axes.bar(edges[:-1], counts, width=LITTLE, align="edge", color=colours, edgecolor="white", linewidth=0.5)
+    axes.bar(edges[:-1], counts, width=0.9 * LITTLE, align="edge", color=colours)
     axes.set_xlim(0, 1)
     axes.set_xlabel(f"support (first bar: below {LITTLE}, hardly any evidence)")
     axes.set_ylabel("rows")

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable
 from manifuse.refinement import Refinement
 from manifuse.report import refinement_tables as tables
-from manifuse.report.drawing import draw_alignments, draw_surface
 from manifuse.report.markup import render, write_page
-from manifuse.report.refinement_figures import (
-    draw_course,
-    draw_errors,
-    draw_relevance,
-    draw_shift,
-    draw_support,
-    measure_of,
-)
-from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
-from manifuse.report.sentences import lead
-from manifuse.wording import is_unmeasured
+from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all
+from manifuse.report.refinement_statistics import Shift
+from manifuse.report.sentences import arguments, lead
+from manifuse.wording import is_unmeasured, verdict_of
 
 #: Rows in each list of rows that moved.
 LISTED = 10
-
-#: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
-DOTS, INTERVALS, MOST_DRAWN = 1000, 40, 24
 
 
 def write_report(
@@ -88,7 +76,9 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
     return render(
         "refinement.html",
         name=result.main.name,
+        verdict=verdict_of(result),
         lead=lead(result, shift),
+        arguments=arguments(result, shift),
         accepted=result.accepted,
         unmeasured=is_unmeasured(result),
         reason=str(result.reason),
@@ -104,7 +94,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
-        figures=_draw_figures(result, shift),
+        figures=draw_all(result, shift),
         labelled=result.accuracy is not None,
         learning=result.method.learning,
         most_dots=DOTS,
@@ -114,25 +104,3 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         seed=result.seed,
         seconds=seconds,
     )
-
-
-def _draw_figures(result: Refinement, shift: Shift) -> dict[str, Any]:
-    order = by_weight(result)[:MOST_DRAWN]
-    names, alignments = metric_of(result, order)
-    figures = {}
-    if order:
-        figures["relevance"] = draw_relevance([result.relevance[index] for index in order])
-        figures["metric"] = draw_alignments(alignments, names, measure="|alignment| on the main rows")
-    if result.accepted:
-        figures["shift"] = draw_shift(shift, shift.sample(DOTS))
-    if shift.errors is not None:
-        figures["errors"] = draw_errors(shift, shift.sample(INTERVALS, after=True))
-    # Without a reference that took part, support says nothing about the result.
-    if result.accepted and result.weights.any():
-        figures["support"] = draw_support(shift)
-    choice, moved = result.choice, bool(order) and any(step.step > 0 for step in result.history)
-    if moved:
-        figures["course"] = draw_course(result, order)
-    if moved and choice.surface is not None and choice.surface.size > 1:
-        figures["surface"] = draw_surface(vars(choice), measure=f"{measure_of(result)}, first round")
-    return figures

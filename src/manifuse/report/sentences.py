@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES
-from manifuse.evidence.score import FEWEST_ROWS, Gain
+from manifuse.evidence.score import FEWEST_ROWS
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
-from manifuse.wording import amount
+from manifuse.wording import change_of, worth_of
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -19,93 +20,131 @@ NAMED = 3
 #: A reference whose weight is below this share of the largest weight is only counted.
 SLIGHT = 0.1
 
+#: With fewer pairs than this a reference is hardly of use.
+FEW_PAIRS = 30
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What speaks for a refinement, and what speaks against it: sentences."""
+
+    pro: list[str] = field(default_factory=list)
+    contra: list[str] = field(default_factory=list)
+
+
+def arguments(result: Refinement, shift: Shift) -> Arguments:
+    """Say what speaks for a refinement, taken or not, and what speaks against it."""
+    found = Arguments()
+    _of_labels(result, found)
+    _of_answers(result, found)
+    _of_worth(result, found)
+    _of_references(result, found)
+    if result.accepted:
+        _of_rows(result, shift, found)
+    return found
+
 
 def lead(result: Refinement, shift: Shift) -> list[str]:
-    """Say why it was accepted or not, what was gained, what references are worth, and how the rows moved."""
-    sentences = [*_gained(result), *_worth(result), *_mattered(result), *_kept_out(result)]
-    if result.accepted:
-        sentences.append(_moved(shift))
-    # Without a reference that took part, there is no evidence from references to speak of.
-    if result.accepted and result.weights.any():
-        sentences.append(_supported(shift, taught=result.errors is not None))
-    return sentences
-
-
-def _gained(result: Refinement) -> list[str]:
-    if result.gain is None or result.accuracy is None:
-        return _gained_unmeasured(result)
-    gain, points = result.gain, not result.method.is_regression
-    value = f"{100 * gain.value:.1f} points" if points else f"{gain.value:.3g}"
-    error = f"{100 * gain.standard_error:.1f}" if points else f"{gain.standard_error:.3g}"
-    rows, reason = f"On the {gain.rows:,} rows whose truth is known", str(result.reason)
-    if result.reason is Reason.GAIN_UNCERTAIN:
-        return [f"{rows}, the refinement would have gained {value}, with a standard error of {error}.", reason]
-    if not result.accepted:
-        return [reason]
-    before, after = (result.accuracy[when] for when in ("before", "after"))
-    change = (
-        f"the share of pairs in the right order goes from {before['accuracy']:.1%} to {after['accuracy']:.1%}"
-        if points
-        else f"the root mean squared error goes from {before['rmse']:.4g} to {after['rmse']:.4g}"
-    )
-    return [f"{rows}, {change}: a gain of {value}, with a standard error of {error}.", _remark(result, gain)]
-
-
-def _remark(result: Refinement, gain: Gain) -> str:
-    """Say how far the gain on the labels can be trusted."""
-    if not gain.is_certain and result.reason in YES:
-        return f"That could be chance. The refinement was accepted because of the references. {result.reason}"
-    if not gain.is_certain:
-        return "That could be chance. The refinement was accepted because the safeguard was switched off."
-    if result.method.learning:
-        return "Each of these rows was judged by what the refinement would be without its own label."
-    return "The same labels chose the settings, so the gain on other rows may be somewhat smaller."
-
-
-def _gained_unmeasured(result: Refinement) -> list[str]:
+    """Say which references mattered, and how the rows moved."""
     if not result.accepted:
         return [str(result.reason)]
-    sure = sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in result.relevance)
-    name, count = result.main.name, len(result.relevance)
-    unmeasured = "No labels came, so whether the new scores are better was not measured."
-    asked = [] if result.agreement is None else [str(result.reason)]
-    if not sure:
-        return [unmeasured, *asked, f"Nothing speaks for them: no reference agrees with “{name}” more than by chance."]
-    return [
-        unmeasured,
-        *asked,
-        f"What speaks for them: on the rows that both know, {sure} of {_many(count, 'reference')} "
-        f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance.",
-    ]
+    return [*_mattered(result), _moved(shift), *_banded(shift)]
 
 
-def _worth(result: Refinement) -> list[str]:
-    """Say what all references together are worth, if that was measured."""
-    worth = result.worth
-    if worth is None or not result.accepted:
-        return []
+def _of_labels(result: Refinement, found: Arguments) -> None:
     if result.gain is None:
-        better = "better" if worth.is_certain else "not measurably better"
-        return [
-            f"At held-out pairs the references predict each other {better} than “{result.main.name}” predicts them: "
-            f"by {amount(result, worth)}."
-        ]
-    if worth.rows < FEWEST_ROWS:
-        return [f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth."]
-    beyond = f"beyond your own features and labels ({amount(result, worth)})"
-    if worth.is_clear_loss:
-        return [f"Leave the references out: they are worth less than nothing {beyond}."]
-    if not worth.is_certain:
-        return [f"The references added nothing that can be measured {beyond}."]
-    return [f"All references together are worth {amount(result, worth)} beyond your own features and labels."]
+        found.contra.append("No labels came, so whether the new scores are better was not measured.")
+        return
+    measured = f"On the {result.gain.rows:,} rows whose truth is known, {change_of(result)}."
+    if not result.gain.is_certain:
+        found.contra.append(f"{measured} That could be chance.")
+    elif result.method.learning:
+        found.pro.append(f"{measured} Each of these rows was judged without its own label.")
+    else:
+        found.pro.append(measured)
+        found.contra.append("The same labels chose the settings, so the gain on other rows may be somewhat smaller.")
+    if result.reason is Reason.UNGUARDED:
+        found.contra.append("It was taken because the safeguard was switched off.")
+
+
+def _of_answers(result: Refinement, found: Arguments) -> None:
+    """What the references answered, where it counts: without labels, or where labels cannot decide."""
+    asked = result.agreement
+    if asked is None or (result.gain is not None and result.gain.is_certain):
+        return
+    said = str(result.reason if result.gain is None else asked.answer)
+    weak = asked.answer not in YES or asked.answer is Reason.NOT_MEASURED
+    if result.accepted or result.gain is not None:
+        (found.contra if weak else found.pro).append(said)
+    if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
+        better = asked.gain > asked.standard_error
+        how, measured = (
+            "better" if better else "not measurably better",
+            f"{asked.gain:.3f} ± {asked.standard_error:.3f}",
+        )
+        (found.pro if better else found.contra).append(
+            f"At held-out pairs the references predict each other {how} than “{result.main.name}” predicts them: by "
+            f"{measured} in correlation."
+        )
+
+
+def _of_worth(result: Refinement, found: Arguments) -> None:
+    """What all references together are worth by the labels."""
+    if result.worth is None or result.gain is None:
+        return
+    if result.worth.rows < FEWEST_ROWS:
+        found.contra.append(f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth.")
+        return
+    (found.pro if result.worth.is_certain else found.contra).append(worth_of(result, result.worth))
+
+
+def _of_references(result: Refinement, found: Arguments) -> None:
+    """Who agrees with the main predictor, who was ignored, and who has few pairs."""
+    entries, name = result.relevance, result.main.name
+    if not entries:
+        return
+    sure = sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in entries)
+    agree = f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance"
+    where = "On the rows that both know,"
+    if sure:
+        found.pro.append(f"{where} {sure} of {many(len(entries), 'reference')} {agree}.")
+    else:
+        found.contra.append(f"{where} no reference agrees with “{name}” more than by chance.")
+    parts = list(zip((entry.name for entry in entries), standings(result), strict=True))
+    left = [each for each, part in parts if part is Standing.LEFT_OUT]
+    ignored = [each for each, part in parts if part in (Standing.AT_CHANCE, Standing.UNFAITHFUL, Standing.REPEATS)]
+    # If no reference is better than chance, the reason says so of all of them.
+    if ignored and result.reason is not Reason.NO_REFERENCE:
+        found.contra.append(f"Ignored, because they say no more than chance or nothing new: {_first_of(ignored)}.")
+    if left:
+        found.contra.append(f"Left out, as the method says: {_first_of(left)}.")
+    few = [entry.name for entry in entries if entry.pairs < FEW_PAIRS]
+    if few:
+        found.contra.append(f"Fewer than {FEW_PAIRS} common rows connect {_first_of(few)} with “{name}”.")
+
+
+def _of_rows(result: Refinement, shift: Shift, found: Arguments) -> None:
+    """How many rows have evidence; without a reference that took part there is none to speak of."""
+    if not result.weights.any():
+        return
+    little = shift.little_support
+    if not little:
+        found.pro.append("Every row has some evidence from the references behind it.")
+        return
+    verb, them = ("has", "it") if little == 1 else ("have", "them")
+    advice = f"trust {them} no more than before"
+    if result.errors is not None:
+        advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
+    found.contra.append(
+        f"{many(little, 'row')} ({little / len(shift.keys):.1%}) {verb} hardly any evidence from the references "
+        f"behind {them} (support below {LITTLE}): {advice}."
+    )
 
 
 def _mattered(result: Refinement) -> list[str]:
     """Name the references that took part, with their weights, and those that speak in reverse."""
     parts = standings(result)
     taken = [result.relevance[index] for index in by_weight(result) if parts[index] is Standing.TOOK_PART]
-    if not result.accepted:
-        return []
     if not taken:
         return ["No reference took part: the scores were refined by your own features and labels alone."]
     heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
@@ -120,40 +159,23 @@ def _mattered(result: Refinement) -> list[str]:
     return sentences
 
 
-def _kept_out(result: Refinement) -> list[str]:
-    """Name the references that were ignored or left out."""
-    parts = list(zip((entry.name for entry in result.relevance), standings(result), strict=True))
-    left = [name for name, part in parts if part is Standing.LEFT_OUT]
-    took_part_or_not = (Standing.TOOK_PART, Standing.UNUSED, Standing.LEFT_OUT)
-    ignored = [name for name, part in parts if part not in took_part_or_not]
-    sentences = []
-    # If no reference is better than chance, the reason says so of all of them.
-    if ignored and result.reason is not Reason.NO_REFERENCE:
-        sentences.append(f"Ignored, because they say no more than chance or nothing new: {_first_of(ignored)}.")
-    if left:
-        sentences.append(f"Left out, as the method says: {_first_of(left)}.")
-    return sentences
-
-
 def _moved(shift: Shift) -> str:
     return (
-        f"Half of the {_many(len(shift.keys), 'row')} moved by at most {np.ceil(shift.median_rise):,.0f} ranks, and "
+        f"Half of the {many(len(shift.keys), 'row')} moved by at most {np.ceil(shift.median_rise):,.0f} ranks, and "
         f"{shift.top_kept:.0%} of those in the highest tenth stay there."
     )
 
 
-def _supported(shift: Shift, *, taught: bool) -> str:
-    little = shift.little_support
-    if not little:
-        return "Every row has some evidence from the references behind it."
-    verb, them = ("has", "it") if little == 1 else ("have", "them")
-    advice = f"trust {them} no more than before"
-    if taught:
-        advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
-    return (
-        f"{_many(little, 'row')} ({little / len(shift.keys):.1%}) {verb} hardly any evidence from the references "
-        f"behind {them} (support below {LITTLE}): {advice}."
-    )
+def _banded(shift: Shift) -> list[str]:
+    """Say why refined scores fall into bands, if they do."""
+    bands = shift.bands
+    if bands < 2:
+        return []
+    return [
+        f"The refined scores fall into {bands} bands with gaps between them. Rows of a band are alike in their "
+        "features, and the refinement gives alike rows alike scores. Trust the order of the bands more than the order "
+        "within one."
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -166,5 +188,6 @@ def _first_of(names: Sequence[str]) -> str:
     return _listed([*(f"“{name}”" for name in names[:NAMED]), *more])
 
 
-def _many(count: int, noun: str) -> str:
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 row, 2 rows."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,171 @@
+"""Data sets: real tables to try things on, as two sides that know a few rows in common.
+
+They come with scikit-learn, so nothing is downloaded. The truth is for judging: no predictor has seen it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError, look_up
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standardise
+from manifuse.study.datasets.digits import digits
+from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.study.ranking.ranksvm import RankSVM
+
+#: Tumours that clinic A learned from, that clinic B learned from, and that were at both.
+CLINIC_A, CLINIC_B, COMMON = 30, 120, 100
+
+#: What each clinic measures, as columns of the data: how much the cells of a tumour differ, and its largest cells.
+SPREAD, LARGEST = slice(10, 20), slice(20, 30)
+
+#: Digits that each ranker learned from, and that both sides know.
+TRAINING, PAIRS = 200, 200
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A main predictor, its references, some labels, and the truth to judge by.
+
+    Attributes
+    ----------
+    main : Observations
+    references : tuple of Observations
+    labels : RankLabels or None
+        Of some main rows; None if none were asked for.
+    truth : (n,) array
+        Of all main rows.
+    test : (t,) array of int
+        Main rows without labels, that no reference knows. Judge on these.
+    """
+
+    main: Observations
+    references: tuple[Observations, ...]
+    labels: RankLabels | None
+    truth: FloatArray
+    test: IndexArray
+
+    def accuracy(self, predictions: FloatArray) -> float:
+        """Share of pairs of test rows with different truth that are in the right order, in [0, 1].
+
+        For a truth of 0 and 1 this is the area under the ROC curve.
+
+        Parameters
+        ----------
+        predictions : (n,) array
+            For all main rows.
+        """
+        return ranking_accuracy(self.truth[self.test], np.asarray(predictions, dtype=np.float64)[self.test])
+
+
+def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
+    """Load two clinics that judge whether breast tumours are malignant.
+
+    The tumours are real (569, Wisconsin). We split them at random: clinic A has learned from 30 of them, clinic B from
+    120 others, and each of the rest was at one of them, 100 at both. Clinic A knows how much the cells of a tumour
+    differ from each other, in ten numbers. Clinic B knows the same ten numbers of its largest cells, which say more.
+
+    Parameters
+    ----------
+    labels : int
+        How many tumours of clinic A have a known truth, at most 100.
+    seed : int
+        Of the split.
+
+    Returns
+    -------
+    Example
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics()
+    >>> clinics.main, clinics.references[0]
+    (Observations('clinic A': 259 rows, 10 features), Observations('clinic B': 260 rows, 10 features))
+    >>> result = mf.refine(clinics.main, clinics.references, rng=0)
+    >>> clinics.accuracy(result.predictions) > clinics.accuracy(clinics.main.scores)
+    True
+    """
+    data = load_breast_cancer()
+    malignant = 1.0 - data.target
+    order = np.random.default_rng(seed).permutation(len(malignant))
+    learned_a, learned_b, common, rest = np.split(order, np.cumsum([CLINIC_A, CLINIC_B, COMMON]))
+    only_a, only_b = np.split(rest, [len(rest) // 2])
+    tables = []
+    for name, columns, learned, own in (("A", SPREAD, learned_a, only_a), ("B", LARGEST, learned_b, only_b)):
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+        model.fit(data.data[learned, columns], malignant[learned])
+        rows = np.concatenate([common, own])
+        features = data.data[rows, columns]
+        names = data.feature_names[columns].tolist()
+        scores = model.decision_function(features)
+        tables.append(Observations(scores, features, ids=rows, name=f"clinic {name}", feature_names=names))
+    return _example(tables[0], tables[1:], malignant[np.concatenate([common, only_a])], labels, most=100)
+
+
+def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> Example:
+    """Load six rankers of handwritten digits, one of which is refined by the five others.
+
+    The images are real (1,797, of 8 x 8 pixels). A ranker puts the digits in order, 0 below 1 below 2. Each ranker has
+    a view of its own: it sees other features, and has learned from 200 digits of its own. The references know other
+    digits; 200 digits are known on both sides.
+
+    Parameters
+    ----------
+    view : str
+        Whose ranker is refined: fourier, profile, karhunen, pixels, zernike or gradient.
+    labels : int
+        How many digits of the main table have a known truth, at most 200.
+    seed : int
+        Of the split.
+
+    Returns
+    -------
+    Example
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> digits = mf.datasets.load_digits(labels=50)
+    >>> digits.main
+    Observations('fourier': 798 rows, 40 features)
+    >>> [reference.name for reference in digits.references]
+    ['profile', 'karhunen', 'pixels', 'zernike', 'gradient']
+    """
+    tasks = digits().tasks
+    look_up(view, tasks, kind="view")
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(tasks[view].labels))
+    common, half, other = np.split(order, [PAIRS, PAIRS + (len(order) - PAIRS) // 2])
+    tables = []
+    for name in (view, *(each for each in tasks if each != view)):
+        own = half if name == view else other
+        features, grades = tasks[name].features, tasks[name].labels
+        table, learned = standardise(features), own[:TRAINING] if name == view else rng.permutation(own)[:TRAINING]
+        scores = RankSVM(kernel="gaussian").fit(table[learned], grades[learned]).predict(table)
+        # The main table has no rows that its ranker learned from: there its scores are too good.
+        rows = np.concatenate([common, own[TRAINING:] if name == view else own])
+        tables.append(Observations(scores[rows], features[rows], ids=rows, name=name))
+    truth = tasks[view].labels[np.concatenate([common, half[TRAINING:]])]
+    return _example(tables[0], tables[1:], truth, labels, most=200)
+
+
+def _example(
+    main: Observations, references: list[Observations], truth: FloatArray, labels: int, *, most: int
+) -> Example:
+    """Put an example together; the common rows come first, then those with labels."""
+    if not 0 <= labels <= most:
+        raise InputError(f"labels={labels} came, but 0 to {most} were expected; give such a number.")
+    shared = np.isin(main.keys, references[0].keys).sum()
+    known = np.arange(shared, shared + labels)
+    given = RankLabels(main.keys[known], truth[known]) if labels else None
+    return Example(main, tuple(references), given, truth, np.arange(shared + labels, len(main)))

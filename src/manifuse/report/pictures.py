@@ -1,0 +1,95 @@
+"""Pictures of one refinement: which there are, and each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from manifuse.errors import InputError, demand
+from manifuse.refinement import Refinement
+from manifuse.report.drawing import draw_alignments, draw_surface
+from manifuse.report.refinement_figures import (
+    draw_course,
+    draw_errors,
+    draw_relevance,
+    draw_shift,
+    draw_support,
+    draw_worth,
+    measure_of,
+)
+from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
+
+#: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
+DOTS, INTERVALS, MOST_DRAWN = 1000, 40, 24
+
+
+def plot(result: Refinement, picture: str = "worth") -> Any:
+    """Draw one of the pictures of the report.
+
+    Parameters
+    ----------
+    result : Refinement
+    picture : str
+        ``"worth"``: what is lost without each reference. ``"relevance"``: how each reference agrees with the main
+        predictor, and its chance level. ``"metric"``: how alike all scores are. ``"shift"``: scores before and after.
+        ``"support"``: how much evidence rows have. ``"errors"``: refined scores with intervals of 90 %.
+        ``"course"``: the alignments, step by step. ``"surface"``: what labels that only tune say of each
+        hyperparameter.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A notebook shows it; ``figure.savefig`` writes it.
+
+    Raises
+    ------
+    InputError
+        If there is no such picture of this result; the message lists those that there are.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics(labels=50)
+    >>> result = mf.refine(clinics.main, clinics.references, clinics.labels, rng=0)
+    >>> figure = mf.plot(result, "shift")
+    >>> figure.axes[0].get_xlabel()
+    'score before'
+    """
+    demand(Refinement, result)
+    drawn = pictures_of(result, Shift.of(result))
+    if picture not in drawn:
+        raise InputError(
+            f"There is no picture {picture!r} of this result; choose one of {', '.join(drawn) or 'none'}."
+        )
+    return drawn[picture]()
+
+
+def draw_all(result: Refinement, shift: Shift) -> dict[str, Any]:
+    """Draw every picture that there is of a result."""
+    return {name: draw() for name, draw in pictures_of(result, shift).items()}
+
+
+def pictures_of(result: Refinement, shift: Shift) -> dict[str, Callable[[], Any]]:
+    """Return what draws each picture of a result; some results have fewer."""
+    order = by_weight(result)[:MOST_DRAWN]
+    drawn: dict[str, Callable[[], Any]] = {}
+    measured = [index for index in order if result.relevance[index].worth is not None]
+    if measured:
+        drawn["worth"] = lambda: draw_worth(result, measured)
+    if order:
+        names, alignments = metric_of(result, order)
+        drawn["relevance"] = lambda: draw_relevance([result.relevance[index] for index in order])
+        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment| on the main rows")
+    if result.accepted:
+        drawn["shift"] = lambda: draw_shift(shift, shift.sample(DOTS))
+    if shift.errors is not None:
+        drawn["errors"] = lambda: draw_errors(shift, shift.sample(INTERVALS, after=True))
+    # Without a reference that took part, support says nothing about the result.
+    if result.accepted and result.weights.any():
+        drawn["support"] = lambda: draw_support(shift)
+    choice, moved = result.choice, bool(order) and any(step.step > 0 for step in result.history)
+    if moved:
+        drawn["course"] = lambda: draw_course(result, order)
+    if moved and choice.surface is not None and choice.surface.size > 1:
+        drawn["surface"] = lambda: draw_surface(vars(choice), measure=f"{measure_of(result)}, first round")
+    return drawn
