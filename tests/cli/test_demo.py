@@ -1,7 +1,6 @@
 """The demo, as the README's first command runs it."""
 
 import re
-import sys
 
 import pytest
 
@@ -68,11 +67,3 @@ def test_what_cannot_be_shown_is_refused(arguments, says, tmp_path, monkeypatch,
     assert status == 2
     assert says in " ".join(output.err.split())
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
-def test_without_the_extra_nothing_is_computed(module, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, module, None)
-    status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
-    assert status == 2
-    assert "pip install 'manifuse[report]'" in " ".join(output.err.split())

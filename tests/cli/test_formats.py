@@ -87,7 +87,7 @@ def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
         pl.when(pl.col("id") == 3).then(None).otherwise(pl.col("x1")).alias("x1"),
         pl.int_range(9).cast(pl.Int16).alias("whole"),
         pl.lit(None, dtype=pl.String).alias("nothing"),
-        (pl.int_range(9) > 4).alias("truth"),
+        (pl.int_range(9) > 4).alias("yes"),
         pl.Series("text", [f" {k}.5" for k in range(9)]),
         pl.Series("day", dates),
     )

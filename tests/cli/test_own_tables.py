@@ -135,3 +135,44 @@ def test_labels_of_other_rows_are_counted_and_left_out(ordered):
     with pytest.warns(mf.ManifuseWarning, match="^7 .*first: 'other 0', where main has ids like 'm0'.*left out, "):
         found = mf.refine(case.main, case.references, more, rng=0)
     np.testing.assert_array_equal(found.scores, mf.refine(case.main, case.references, labels, rng=0).scores)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_another_separator_is_found_and_changes_nothing(folder, monkeypatch, separator):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    for name in ("main", "known"):
+        pl.read_csv(f"{name}.csv").write_csv(f"{name}.csv", separator=separator)
+    assert run(monkeypatch, *USUAL, "--out", "other.csv") == 0
+    assert (folder / "other.csv").read_bytes() == (folder / "usual.csv").read_bytes()
+
+
+def test_a_comma_in_a_name_between_quotes_is_no_separator(folder, monkeypatch):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    pl.read_csv("main.csv").rename({"x0": "weight, kg"}).write_csv("main.csv", separator=";", quote_style="always")
+    assert run(monkeypatch, *USUAL, "--out", "other.csv") == 0
+    assert (folder / "other.csv").read_bytes() == (folder / "usual.csv").read_bytes()
+
+
+def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == [
+        "main: 160 rows, 6 features (x0, x1, x2, ...)",
+        "theirs: 160 rows, 6 features (x0, x1, x2, ...)",
+        "labels: 60 labelled rows",
+    ]
+    assert said[4].startswith("The scores of “main” were refined")
+
+
+@pytest.mark.parametrize(
+    "name, warned",
+    [("fold", True), ("Outcome", True), ("visit_id", True), ("Unnamed: 0", True), ("fluid", False), ("age", False)],
+)
+@pytest.mark.filterwarnings("default::manifuse.errors.ManifuseWarning")
+def test_columns_that_are_named_like_no_features_are_warned_of(folder, monkeypatch, capsys, name, warned):
+    pl.read_csv("main.csv").rename({"x0": name}).write_csv("main.csv")
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    assert (f"labels, folds or ids ({name})" in capsys.readouterr().err) is warned
+    # Whoever chooses the features is not warned.
+    assert run(monkeypatch, *USUAL, "--features", ".", "--out", "usual.csv") == 0
+    assert "labels, folds or ids" not in capsys.readouterr().err

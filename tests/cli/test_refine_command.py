@@ -122,7 +122,9 @@ def test_without_json_standard_output_stays_clean(folder, run):
     assert done.returncode == 0
     assert done.stdout == ""
     saved = mf.load("model.npz")
-    assert done.stderr == f"{saved.summary()}\n\n160 rows written to out.parquet.\n"
+    read, _, said = done.stderr.partition("\n\n")
+    assert [line.split(":")[0] for line in read.splitlines()] == ["main", "reference0", "reference1"]
+    assert said == f"{saved.summary()}\n\n160 rows written to out.parquet.\n"
     assert pl.read_parquet(folder / "out.parquet").height == 160
 
 

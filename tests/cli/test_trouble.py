@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.printed import sentence_of
 from tests.problems import draw
 
 import manifuse as mf
@@ -84,7 +85,7 @@ def run(monkeypatch, capsys, *arguments):
     with pytest.raises(SystemExit) as left:
         app.main()
     output = capsys.readouterr()
-    return left.value.code, " ".join(output.err.split())
+    return left.value.code, output.err
 
 
 def refine(monkeypatch, capsys, *more, main="main.csv", out="out.csv"):
@@ -93,7 +94,7 @@ def refine(monkeypatch, capsys, *more, main="main.csv", out="out.csv"):
 
 def expect(name, answer):
     """Check the exit status, and that the message is one sentence."""
-    (status, says), (code, sentence) = TROUBLE[name], answer
+    (status, says), code, sentence = TROUBLE[name], answer[0], sentence_of(answer[1])
     assert code == status, sentence
     assert says in sentence
     assert sentence.startswith("manifuse: ")

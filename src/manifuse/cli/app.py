@@ -79,12 +79,12 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
     with people.status("Refining ...") as status:
-        result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"))
+        result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"), announce=say)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
         typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"{result.summary()}\n\n{rows:,} rows written to {options.out}.")
+    say(f"\n{result.summary()}\n\n{rows:,} rows written to {options.out}.")
     if options.report is not None:
         say(f"The report is {options.report}.")
 

@@ -28,6 +28,9 @@ PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 #: Floats below this are whole numbers that an integer can hold, if they are whole.
 WHOLE = 2.0**63
 
+#: A number with a decimal comma.
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+
 #: Characters that a terminal obeys or hides.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -189,7 +192,9 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
         sample = next((value for value in known if not _is_number(value)), known[0])
         shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
         remedy = (
-            ""
+            ", write decimals with a point"
+            if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
+            else ""
             if name in ("score", "label")
             else ", encode categories as columns of 0 and 1, or leave it out with --drop"
         )

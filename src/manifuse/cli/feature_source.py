@@ -18,6 +18,10 @@ class Source(Protocol):
     def is_read(self) -> bool:
         """Whether all of them are in memory."""
 
+    @property
+    def width(self) -> int:
+        """The number of features."""
+
     def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the features of some rows, or of all."""
 
@@ -36,6 +40,11 @@ class Loaded:
 
     matrix: NDArray[Any]
     is_read = True
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return self.matrix.shape[1] if self.matrix.ndim > 1 else 1
 
     def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return some rows; see `Source.take`."""
@@ -59,6 +68,11 @@ class InFile:
     file: ColumnFile
     names: tuple[str, ...]
     is_read = False
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return len(self.names)
 
     def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read some rows, column by column; see `Source.take`."""

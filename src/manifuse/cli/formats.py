@@ -28,7 +28,7 @@ GROWTH = 4
 
 #: Most bytes in the header of a CSV file, and separators that may be found there.
 HEADER = 1 << 20
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = (",", ";", "\t", "|")
 
 
 def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
@@ -64,8 +64,8 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     check_size(path, growth=GROWTH)
     read = partial(polars.read_ndjson, infer_schema_length=None)
     if form == "csv":
-        separator = separator_of(path.suffix)
-        header = columns.ours(path, _header_of(path, separator))
+        separator, there = _header_of(path, columns)
+        header = columns.ours(path, there)
         text = {name: polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
         read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
     frame = _opened(path, read)
@@ -91,10 +91,11 @@ def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
         return read(file)
 
 
-def _header_of(path: Path, separator: str) -> list[str]:
-    """Return the column names of a CSV file.
+def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
+    """Return the separator and the column names of a CSV file.
 
-    Its first line is refused if it has another encoding or separator, or names that repeat or are missing.
+    It is the usual separator, unless only another one finds columns that we know. The first line is refused if it has
+    another encoding, or names that repeat or are missing.
     """
     with path.open("rb") as file:
         line = file.readline(HEADER)
@@ -104,15 +105,15 @@ def _header_of(path: Path, separator: str) -> list[str]:
         header = line.decode("utf-8-sig").rstrip("\r\n")
         if "\r" in header:
             raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
-        names = next(csv.reader([header], delimiter=separator), [])
+        usual = separator_of(path.suffix)
+        found = {sign: next(csv.reader([header], delimiter=sign), []) for sign in SEPARATORS}
     except (UnicodeDecodeError, csv.Error):
         raise InputError(
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
-    for sign, word in SEPARATORS.items():
-        if len(names) == 1 and sign != separator and sign in header:
-            wanted = SEPARATORS[separator]
-            raise InputError(f"{path} is separated by {word}, but {wanted} were expected; save it with {wanted}.")
+    known = {columns.id, columns.score, columns.label, "label", "score", *TEXT_COLUMNS}
+    separator = next((sign for sign in (usual, *SEPARATORS) if known & set(found[sign])), usual)
+    names = found[separator]
     if len(names) > 1 and "" in names:
         raise InputError(
             f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
@@ -121,4 +122,4 @@ def _header_of(path: Path, separator: str) -> list[str]:
     repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:
         raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")
-    return names
+    return separator, names

@@ -19,6 +19,7 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.apply_part import refined_rows
 from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
+from manifuse.cli.column_hints import lines_of
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
 from manifuse.cli.formats import read_columns
@@ -43,11 +44,15 @@ from manifuse.run import refine, rows_to_fit
 DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 
-def run_refine(options: RefineOptions, tell: Callable[[str], None] = lambda done: None) -> tuple[Refinement, int]:
+def run_refine(
+    options: RefineOptions,
+    tell: Callable[[str], None] = lambda done: None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> tuple[Refinement, int]:
     """Read, refine, write; return what was found, and how many rows were written.
 
     Of large tables, the features of the rows that are fitted are read first; then the main table is refined window by
-    window. ``tell`` gets how far it is.
+    window. ``tell`` gets how far it is, and ``announce`` what was read.
 
     Raises
     ------
@@ -66,6 +71,7 @@ def run_refine(options: RefineOptions, tell: Callable[[str], None] = lambda done
     tables = read_tables(options)
     fitted = fitted_rows(tables, method, options)
     main, references = observed(tables, options, fitted)
+    announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
     whole, labels = tables.main, tables.labels
     del tables  # Ids of references take much memory.
     result = refine(main, references, labels, method, options.seed, backend=backend)

@@ -22,6 +22,7 @@ from manifuse.cli.column_checks import (
     demand_visible,
 )
 from manifuse.cli.column_file import ColumnFile
+from manifuse.cli.column_hints import warn_of_names
 from manifuse.cli.feature_source import InFile, Loaded, Source
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
@@ -141,6 +142,8 @@ def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str
     names = [name for name in file.types if name not in ("id", "score")]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
+    elif fitted is None:
+        warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]

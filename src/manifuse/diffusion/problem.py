@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import reprlib
 import unicodedata
 import warnings
 from collections.abc import Sequence
@@ -247,12 +248,18 @@ def _plain(key: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFC", key) if unicodedata.category(each) != "Cf")
 
 
+def _first_of(table: Observations) -> str:
+    """Show the first ids of a table."""
+    return ", ".join(reprlib.repr(str(key)) for key in table.keys[:2])
+
+
 def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     """Refuse too few pairs, and a bridge between tables without features; warn of few pairs."""
     if pairs < LEAST_PAIRS:
         raise InputError(
             f"{table.name} shares {pairs} of its {len(table)} ids with {main.name}, but at least {LEAST_PAIRS} "
-            "(better 30 to 200) are needed; check that both tables name their rows alike."
+            f"(better 30 to 200) are needed; check that both tables name their rows alike ({table.name}: "
+            f"{_first_of(table)}; {main.name}: {_first_of(main)})."
         )
     if pairs < FEW_PAIRS:
         warnings.warn(
