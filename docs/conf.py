@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import manifuse
+from manifuse.study.datasets.dataset import data_folder
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -46,11 +47,15 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "strict.warnings_are_errors"),
     "reset_modules_order": "both",
     "download_all_examples": False,
-    "notebook_extensions": set(),
     "show_signature": False,
     "write_computation_times": False,
     "remove_config_comments": True,
 }
+
+# Some scripts read data that do not come with the project.
+if not data_folder().is_dir():
+    sphinx_gallery_conf["ignore_pattern"] = r"(molecules|scenes)\.py$"
+    print("MANIFUSE_DATA names no folder, so the gallery is built without molecules.py and scenes.py.")  # noqa: T201
 
 html_theme = "pydata_sphinx_theme"
 html_title = "manifuse"
@@ -60,8 +65,10 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 # Pages without pages below them have nothing to navigate.
-html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "method", "faq")}
+html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "compare", "method", "faq")}
+html_favicon = "_static/logo-light.svg"
 html_theme_options = {
+    "logo": {"text": "manifuse", "image_light": "_static/logo-light.svg", "image_dark": "_static/logo-dark.svg"},
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -1,4 +1,4 @@
-"""Write docs/results.md and the README's table from the rows in experiments/results.
+"""Write docs/results.md, and the tables and printed results of other pages, from the rows in experiments/results.
 
 Usage: python experiments/tables.py [--data DIR]
 """
@@ -6,7 +6,9 @@ Usage: python experiments/tables.py [--data DIR]
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import io
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,6 +50,18 @@ SHORT = {
 }
 
 
+#: The rivals that the comparison shows, by what they do; of two names, the one that a protocol has.
+RIVALS = {
+    "the predictor alone": ("Ind",),
+    "smoothing over own features": ("self-smoothing",),
+    "label spreading": ("label spreading",),
+    "learning from own labels": ("own labels",),
+    "stacking (coupled), impute and stack": ("stacking, RankSVM", "impute and stack"),
+    "a random forest for imputing": ("forest and average",),
+    "retraining, with the training rows": ("retrained",),
+}
+
+
 def main() -> None:
     """Write the page and the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -72,7 +86,15 @@ def main() -> None:
     readme = HERE.parent / "README.md"
     text = readme.read_text(encoding="utf-8")
     text = replaced(text, "hw", short(summaries["hw"]))
-    readme.write_text(replaced(text, "all", overview(summaries)), encoding="utf-8")
+    text = replaced(text, "all", overview(summaries))
+    readme.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
+    index, compare = (HERE.parent / "docs" / name for name in ("index.md", "compare.md"))
+    text = index.read_text(encoding="utf-8")
+    index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
+    text = compare.read_text(encoding="utf-8")
+    text = replaced(text, "gains", gains(summaries))
+    text = replaced(text, "unlabelled", unlabelled(summaries))
+    compare.write_text(replaced(text, "rivals", printed(text, "rivals")), encoding="utf-8")
 
 
 def replaced(text: str, mark: str, lines: list[str]) -> str:
@@ -80,6 +102,42 @@ def replaced(text: str, mark: str, lines: list[str]) -> str:
     head, _, rest = text.partition(f"<!-- {mark} -->\n")
     _, _, tail = rest.partition(f"<!-- /{mark} -->")
     return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
+
+
+def printed(text: str, mark: str) -> list[str]:
+    """Run the last Python block before a mark, and return what it prints, as a block."""
+    block = text.partition(f"<!-- {mark} -->")[0].rpartition("```python\n")[2].partition("```")[0]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(block, mark, "exec"), {})
+    return ["```text", *said.getvalue().rstrip().splitlines(), "```"]
+
+
+def gains(summaries: Mapping[str, Summary]) -> list[str]:
+    """Return the first table of the comparison: what JMD gains over every rival, on every data set."""
+    lines = header("JMD gains over", tuple(summary.title for summary in summaries.values()))
+    for name, methods in RIVALS.items():
+        cells = []
+        for summary in summaries.values():
+            method = next((each for each in methods if each in summary.methods), None)
+            cells.append("—" if method is None else f"{100 * difference(summary, method):+.1f}")
+        lines.append(line(name, cells))
+    return lines
+
+
+def difference(summary: Summary, rival: str) -> float:
+    """Mean of JMD less the mean of a rival."""
+    return summary.spread("JMD", MEAN).mean - summary.spread(rival, MEAN).mean
+
+
+def unlabelled(summaries: Mapping[str, Summary]) -> list[str]:
+    """Return the second table of the comparison: accuracy without labels."""
+    lines = header("accuracy, %", ("alone", "scores averaged", "refined"))
+    for summary in summaries.values():
+        average = next(each for each in ("mean", "impute and average") if each in summary.methods)
+        cells = [f"{100 * summary.spread(each, MEAN).mean:.1f}" for each in ("Ind", average, "JMD, no labels")]
+        lines.append(line(summary.title, cells))
+    return lines
 
 
 def seconds_of_30475_rows() -> float:

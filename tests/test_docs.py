@@ -24,6 +24,7 @@ MODULES = [
 ]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES_OF = {path.stem: path for path in PAGES}
 
 
 @pytest.mark.parametrize("name", ["manifuse", *MODULES])
@@ -37,6 +38,16 @@ def test_the_readmes_python_runs():
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize(
+    "path, mark", [(ROOT / "README.md", "clinics"), (PAGES_OF["index"], "clinics"), (PAGES_OF["compare"], "rivals")]
+)
+def test_what_pages_show_as_printed_is_what_is_printed(path, mark, capsys):
+    before, _, rest = path.read_text().partition(f"<!-- {mark} -->\n```text\n")
+    shown = rest.partition("\n```")[0]
+    exec(compile(before.rpartition("```python\n")[2].partition("```")[0], path.name, "exec"), {})
+    assert capsys.readouterr().out.rstrip() == shown
 
 
 def test_the_pages_python_runs_from_top_to_bottom(tmp_path, monkeypatch):
@@ -66,7 +77,7 @@ def test_scripts_of_the_gallery_say_what_their_data_are_and_check_what_they_clai
     title = ast.get_docstring(ast.parse(source)).splitlines()[0]
     assert title.endswith(("(real data)", "(simulated data)")), title
     assert "\nassert " in source
-    assert ("default_rng" in source and "load_" not in source and "digits" not in source) == ("simulated" in title)
+    assert ("default_rng" in source and "load" not in source and "digits" not in source) == ("simulated" in title)
 
 
 def test_every_public_name_is_in_the_reference():

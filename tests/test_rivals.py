@@ -46,7 +46,7 @@ def test_accuracy_of_a_yes_or_no_is_the_area_under_the_curve():
 
 
 def test_other_views_and_more_labels_than_there_are_are_refused():
-    with pytest.raises(mf.InputError, match="There is no view 'fourrier'; did you mean 'fourier'"):
+    with pytest.raises(mf.InputError, match="There is no task 'fourrier'; did you mean 'fourier'"):
         mf.datasets.load_digits("fourrier")
     with pytest.raises(mf.InputError, match="labels=101 came, but 0 to 100 were expected"):
         mf.datasets.load_clinics(labels=101)

@@ -1,14 +1,16 @@
 """Data sets: real tables to try things on, as two sides that know a few rows in common.
 
-They come with scikit-learn, so nothing is downloaded. The truth is for judging: no predictor has seen it.
+Clinics and digits come with scikit-learn, so nothing is downloaded. The truth is for judging: no predictor saw it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +20,8 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, look_up
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.study.datasets.digits import digits
+from manifuse.study.datasets.catalogue import CATALOGUE
+from manifuse.study.datasets.dataset import Task, data_folder
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM
 
@@ -28,8 +31,8 @@ CLINIC_A, CLINIC_B, COMMON = 30, 120, 100
 #: What each clinic measures, as columns of the data: how much the cells of a tumour differ, and its largest cells.
 SPREAD, LARGEST = slice(10, 20), slice(20, 30)
 
-#: Digits that each ranker learned from, and that both sides know.
-TRAINING, PAIRS = 200, 200
+#: Rows that each predictor learned from, and that both sides know; the penalty of a kernel ridge regression.
+TRAINING, PAIRS, PENALTY = 200, 200, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,7 @@ def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> E
     Returns
     -------
     Example
+        Ids are the rows of scikit-learn's digits.
 
     Examples
     --------
@@ -141,22 +145,69 @@ def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> E
     >>> [reference.name for reference in digits.references]
     ['profile', 'karhunen', 'pixels', 'zernike', 'gradient']
     """
-    tasks = digits().tasks
-    look_up(view, tasks, kind="view")
+    return load("digits", view, labels=labels, seed=seed)
+
+
+def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path | str | None = None) -> Example:
+    """Load a data set of the result tables, as one task that the other tasks refine.
+
+    Predictors are trained as in `load_digits`: a ranker for a graded truth, a kernel ridge regression for a measured
+    one. The result tables choose among several rankers, so their numbers differ a little.
+
+    Parameters
+    ----------
+    name : str
+        The name that ``manifuse datasets list`` shows.
+    task : str
+        Which predictor is refined.
+    labels : int
+        How many main rows have a known truth, at most 200.
+    seed : int
+        Of the split.
+    folder : path, optional
+        The data folder; by default that of the variable ``MANIFUSE_DATA``.
+
+    Returns
+    -------
+    Example
+
+    Raises
+    ------
+    InputError
+        If there is no such data set or task, or its files are missing.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.datasets.load("digits", "zernike").main
+    Observations('zernike': 798 rows, 25 features)
+    """
+    source = look_up(name, CATALOGUE, kind="data set")
+    tasks = source.load(data_folder(None if folder is None else Path(folder))).tasks
+    look_up(task, tasks, kind="task")
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(tasks[view].labels))
+    order = rng.permutation(len(tasks[task].labels))
     common, half, other = np.split(order, [PAIRS, PAIRS + (len(order) - PAIRS) // 2])
     tables = []
-    for name in (view, *(each for each in tasks if each != view)):
-        own = half if name == view else other
-        features, grades = tasks[name].features, tasks[name].labels
-        table, learned = standardise(features), own[:TRAINING] if name == view else rng.permutation(own)[:TRAINING]
-        scores = RankSVM(kernel="gaussian").fit(table[learned], grades[learned]).predict(table)
-        # The main table has no rows that its ranker learned from: there its scores are too good.
-        rows = np.concatenate([common, own[TRAINING:] if name == view else own])
-        tables.append(Observations(scores[rows], features[rows], ids=rows, name=name))
-    truth = tasks[view].labels[np.concatenate([common, half[TRAINING:]])]
+    for each in (task, *(each for each in tasks if each != task)):
+        is_main = each == task
+        learned = half[:TRAINING] if is_main else rng.permutation(other)[:TRAINING]
+        scores = _predict(tasks[each], learned)
+        # The main table has no rows that its predictor learned from: there its scores are too good.
+        rows = np.concatenate([common, half[TRAINING:] if is_main else other])
+        tables.append(Observations(scores[rows], tasks[each].features[rows], ids=rows, name=each))
+    truth = tasks[task].labels[np.concatenate([common, half[TRAINING:]])]
     return _example(tables[0], tables[1:], truth, labels, most=200)
+
+
+def _predict(task: Task, learned: IndexArray) -> FloatArray:
+    """Learn a task from some rows and predict all, (n,)."""
+    table, labels = standardise(task.features), task.labels
+    if (labels == np.round(labels)).all():
+        return RankSVM(kernel="gaussian").fit(table[learned], labels[learned]).predict(table)
+    level = labels[learned].mean()
+    ridge = KernelRidge(kernel="rbf", alpha=PENALTY, gamma=1.0 / table.shape[1])
+    return np.asarray(ridge.fit(table[learned], labels[learned] - level).predict(table) + level)
 
 
 def _example(

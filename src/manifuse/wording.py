@@ -9,7 +9,7 @@ import numpy as np
 
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import MOST_RESIDUAL, Agreement
+from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.score import Gain
 from manifuse.grid import Grid, as_text
@@ -152,7 +152,7 @@ def worth_of(result: Told, worth: Gain) -> str:
 
 def _of_agreement(asked: Agreement) -> list[str]:
     """The two questions that are put to the references, and their answers."""
-    if not np.isfinite(asked.residual):
+    if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
     own, *others = (f"{loading:.2f}" for loading in asked.loadings)
     said = "yes" if asked.residual <= MOST_RESIDUAL else "no"

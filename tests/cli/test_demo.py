@@ -1,12 +1,15 @@
 """The demo, as the README's first command runs it."""
 
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.study.experiments.demonstration import SHOWN
+from manifuse.study.datasets.dataset import Dataset, Task
+from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons
 
 HEADINGS = tuple(SHOWN.values())
 
@@ -32,7 +35,7 @@ def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monke
     assert mean["refined"] > mean["self-smoothed"] > mean["alone"]
     assert mean["refined, no labels"] > mean["alone"] + 3
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4
     # The names of namespaces are not addresses: nothing is loaded from them.
     assert not re.search(r"https?:", re.sub(r'xmlns(:\w+)?="[^"]*"', "", page))
     assert not any(tag in page for tag in ("<script", "<link", "<img"))
@@ -67,3 +70,20 @@ def test_what_cannot_be_shown_is_refused(arguments, says, tmp_path, monkeypatch,
     assert status == 2
     assert says in " ".join(output.err.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_where_labels_do_worse_is_said():
+    views = dict.fromkeys(["a", "b"])
+    dataset = SimpleNamespace(tasks=views)
+    accuracies = {"JMD, no labels": {"a": 0.95, "b": 0.9}, "JMD": {"a": 0.94, "b": 0.92}}
+    (sentence,) = lessons(SimpleNamespace(dataset=dataset, accuracies=accuracies))
+    assert "lower than without: a by 1.0 points. There" in sentence
+    accuracies["JMD"]["a"] = 0.96
+    assert lessons(SimpleNamespace(dataset=dataset, accuracies=accuracies)) == []
+
+
+def test_digits_of_hw_are_drawn_from_their_pixels():
+    pixels = np.arange(2 * 240.0).reshape(2, 240)
+    dataset = Dataset("hw", "HW", {"pix": Task(pixels, np.array([0.0, 1.0]))})
+    np.testing.assert_array_equal(images_of(dataset)[1].ravel(), pixels[1])
+    assert images_of(Dataset("cal7", "Cal7", {"hog": Task(pixels, np.array([0.0, 1.0]))})) is None

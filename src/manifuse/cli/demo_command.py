@@ -19,6 +19,7 @@ from manifuse.study.experiments.demonstration import (
     accuracy_grid,
     demonstrate,
     demonstration_page,
+    lessons,
     relevance_grid,
 )
 
@@ -45,6 +46,8 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     console = Console(width=100)
     console.print(as_table(accuracy_grid(found), title=f"{dataset.title}: accuracy on test rows"))
     console.print(f"best single predictor: {found.best_single:.1%}", highlight=False)
+    for sentence in lessons(found):
+        console.print(sentence, highlight=False)
     title = "Relevance of each reference, mean over main predictors"
     console.print(as_table(relevance_grid(found), title=title))
     console.print(f"The page with the pictures is {out}.", highlight=False, markup=False)

@@ -123,7 +123,9 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         def worth(gain: Gain | None) -> str:
             if gain is None:
                 return ABSENT
-            return f"{per_worth * gain.value:+.{digits}f} ± {per_worth * gain.standard_error:.{digits}f}"
+            # Adding 0 turns a rounded -0.0 into 0.0.
+            value = round(per_worth * gain.value, digits) + 0.0
+            return f"{value:+.{digits}f} ± {per_worth * gain.standard_error:.{digits}f}"
 
         return Grid.of(
             {

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import wilcoxon
 from tests.result_rows import NEEDS_COUPLED, draw_rows
 
 from manifuse.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.study.experiments.claims import Evidence, judge_claims
-from manifuse.study.experiments.comparison import MEAN
+from manifuse.study.experiments.comparison import MEAN, SIGNIFICANT, TESTABLE
 from manifuse.study.experiments.findings import verdict_of
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.result_figures import draw_results, rivals
@@ -29,7 +30,7 @@ from manifuse.study.experiments.result_tables import (
     tasks_grid,
     times_grid,
 )
-from manifuse.study.experiments.results_page import results_page
+from manifuse.study.experiments.results_page import lead, results_page
 from manifuse.study.experiments.statistics import summarise, values_of, with_surface
 
 
@@ -234,3 +235,22 @@ def test_methods_of_fewer_trials_are_named():
     page = results_page("results.md", summarise(short), (), {})
     assert "\n- Trials with all tasks, where these are fewer than 4: JMD 2, MTL2 3.\n" in page
     assert "fewer" not in results_page("results.md", summarise(ours), (), {})
+
+
+@pytest.mark.parametrize(
+    "trials, said",
+    [
+        (1, "One trial cannot tell whether that is significant: at least 6"),
+        (5, "5 trials cannot tell"),
+        (6, "significantly better than Ind on"),
+    ],
+)
+def test_a_few_trials_are_not_called_insignificant(trials, said):
+    found = summarise(draw_rows(("hw",), trials=trials))
+    assert said in " ".join(lead(found, []))
+
+
+def test_six_trials_are_the_fewest_that_the_test_can_use():
+    for count in (TESTABLE - 1, TESTABLE):
+        p = wilcoxon(np.arange(1.0, count + 1)).pvalue
+        assert bool(p < SIGNIFICANT) is (count == TESTABLE)

@@ -17,6 +17,9 @@ from manifuse.kernels.arrays import FloatArray
 CONFIDENCE, SIGNIFICANT = 0.95, 0.05
 MEAN = "mean over tasks"
 
+#: With fewer trials the Wilcoxon test cannot find a difference, however large it is.
+TESTABLE = 6
+
 #: Accuracies that differ by less than this are equal: they are ratios of counts, so only rounding makes them differ.
 SAME = 1e-12
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 
 from manifuse.grid import Grid, strong_if
+from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, RULE, blank, draw_alignments
+from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, RULE, blank, draw_alignments
 from manifuse.report.markup import render
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
@@ -25,8 +28,11 @@ SHOWN = {
     "self-smoothing": "self-smoothed",
     "JMD, no labels": "refined, no labels",
     "JMD": "refined",
-    "coupled oracle": "oracle",
+    "coupled oracle": "if all knew all rows",
 }
+
+#: The view of HW that is a picture, the shape of that picture, and how many rows are drawn in their order.
+PIXELS, PIXEL_SHAPE, DRAWN = "pix", (16, 15), 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,8 @@ class Demonstration:
         Mean test accuracy over the splits.
     refinements : mapping of view to Refinement
         With labels, of the last split.
+    test : (t,) array of int
+        Rows of the dataset that the last split is judged on.
     """
 
     dataset: Dataset
@@ -49,6 +57,7 @@ class Demonstration:
     seed: int
     accuracies: Mapping[str, Mapping[str, float]]
     refinements: Mapping[str, Refinement]
+    test: IndexArray
 
     @property
     def best_single(self) -> float:
@@ -74,7 +83,7 @@ def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], 
                     refinements[view] = outcome.refinement
                 tick()
     means = {method: {view: float(np.mean(collected[method, view])) for view in dataset.tasks} for method in SHOWN}
-    return Demonstration(dataset, splits, seed, means, refinements)
+    return Demonstration(dataset, splits, seed, means, refinements, trial.roles.test)
 
 
 def accuracy_grid(found: Demonstration) -> Grid:
@@ -88,6 +97,52 @@ def accuracy_grid(found: Demonstration) -> Grid:
         body=tuple((view, *texts(found.accuracies[method][view] for method in SHOWN)) for view in found.dataset.tasks),
         foot=(("mean", *texts(map(found.mean, SHOWN))),),
     )
+
+
+def lessons(found: Demonstration) -> list[str]:
+    """Say where labels do worse than no labels, and why that may be; no sentence if they do so nowhere."""
+    lost = {
+        view: found.accuracies["JMD, no labels"][view] - found.accuracies["JMD"][view] for view in found.dataset.tasks
+    }
+    worse = [f"{view} by {100 * loss:.1f} points" for view, loss in lost.items() if loss > 0]
+    if not worse:
+        return []
+    return [
+        f"With labels the accuracy is lower than without: {', '.join(worse)}. There the references know nearly all "
+        "that can be known, and a few hundred labels are noisier than they are."
+    ]
+
+
+def images_of(dataset: Dataset) -> NDArray[Any] | None:
+    """Return pictures of the rows, (n, height, width), or None if the data set has none."""
+    if dataset.name == "digits":
+        return np.asarray(load_digits().images)
+    pixels = dataset.tasks.get(PIXELS)
+    return None if pixels is None else pixels.features.reshape(len(dataset), *PIXEL_SHAPE)
+
+
+def draw_orders(found: Demonstration) -> Any:
+    """Draw test rows in the order of their scores, before and after; None if the data set has no pictures.
+
+    Shown is the predictor that gains most.
+    """
+    images = images_of(found.dataset)
+    if images is None:
+        return None
+    accuracies = found.accuracies
+    view = max(found.refinements, key=lambda view: accuracies["JMD"][view] - accuracies["Ind"][view])
+    result = found.refinements[view]
+    rows = result.main.keys.astype(np.intp)
+    tested = np.flatnonzero(np.isin(rows, found.test))
+    figure, panels = blank(PAGE_WIDTH, 1.7, rows=2)
+    before, after = ("Ind", result.main.scores), ("JMD", result.scores)
+    for axes, (method, scores) in zip(panels, (before, after), strict=True):
+        order = tested[np.argsort(scores[tested], kind="stable")]
+        shown = rows[order[np.linspace(0, len(order) - 1, DRAWN).astype(np.intp)]]
+        axes.imshow(np.hstack([images[row] for row in shown]), cmap="binary")
+        axes.set_title(f"{view}, {SHOWN[method]}", loc="left", fontsize=10)
+        axes.set_axis_off()
+    return figure
 
 
 def relevance_grid(found: Demonstration) -> Grid:
@@ -122,6 +177,9 @@ def demonstration_page(found: Demonstration) -> str:
         accuracy=accuracy_grid(found),
         relevance=relevance_grid(found),
         chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
+        lessons=lessons(found),
+        orders=draw_orders(found),
+        drawn=DRAWN,
         accuracies=draw_accuracies(found),
         alignments=draw_pairs(found),
         worths=draw_worths(found),
@@ -140,7 +198,7 @@ def draw_accuracies(found: Demonstration) -> Any:
         "Ind": ("o", GREY, "predictor alone"),
         "self-smoothing": ("s", ORANGE, "smoothed by itself, no reference"),
         "JMD": ("D", BLUE, "refined (joint manifold diffusion)"),
-        "coupled oracle": ("|", GREEN, "oracle: references known on all rows"),
+        "coupled oracle": ("|", GREEN, "if all references knew all rows"),
     }
     for method, (marker, colour, text) in looks.items():
         values = [accuracies[method][view] for view in views]
@@ -169,7 +227,7 @@ def draw_pairs(found: Demonstration) -> Any:
 def draw_worths(found: Demonstration) -> Any:
     """Draw what all references together are worth to each main predictor, with one standard error."""
     views = list(found.refinements)
-    figure, axes = blank(5.0, 0.52 * len(views) + 1.2)
+    figure, axes = blank(PAGE_WIDTH, 0.52 * len(views) + 1.2)
     for height, view in zip(range(len(views))[::-1], views, strict=True):
         worth = found.refinements[view].worth
         if worth is not None:

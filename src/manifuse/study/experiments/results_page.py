@@ -18,7 +18,7 @@ from manifuse.report.markup import render
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables
 from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
-from manifuse.study.experiments.comparison import MEAN
+from manifuse.study.experiments.comparison import MEAN, TESTABLE
 from manifuse.study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
 from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
@@ -149,12 +149,19 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
         sentences += [
             f"Joint manifold diffusion (JMD) refines predictors by the scores of others: over {number}, the mean "
             f"ranking accuracy goes from {before:.1%} for each predictor alone (Ind) to {after:.1%}.",
-            f"JMD is significantly better than Ind on {better} of {len(tasks)} tasks, and significantly worse on "
-            f"{worse}.",
+            _tested(max(task.trials for task in tasks), better, worse, len(tasks)),
         ]
     verdicts = [verdict_of(finding.conditions) for finding in findings]
     counts = (f"{verdicts.count(name)} {name}" for name in VERDICTS if name in verdicts)
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
+
+
+def _tested(trials: int, better: int, worse: int, tasks: int) -> str:
+    """Say on how many tasks JMD differs from Ind, if there are enough trials to test that."""
+    if trials < TESTABLE:
+        number = "One trial cannot" if trials == 1 else f"{trials} trials cannot"
+        return f"{number} tell whether that is significant: at least {TESTABLE} are needed for the test."
+    return f"JMD is significantly better than Ind on {better} of {tasks} tasks, and significantly worse on {worse}."
 
 
 def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""
+Scenes: references that predict other things (real data)
+========================================================
+
+Six rankers put photographs of landscapes and streets in order: how natural a scene is, how open, how much perspective
+it has, and so on. We refine the ranker of *natural*. The references predict other attributes, of other photographs.
+Are they of use, and does it do harm to ask them?
+
+This script reads the data set ``osr`` from the folder that the variable ``MANIFUSE_DATA`` names.
+"""
+
+# %%
+# Without labels
+# --------------
+# The references do not predict what we predict. Their scores say so: no common factor explains them. So our scores
+# come back unchanged.
+
+import manifuse as mf
+
+scenes = mf.datasets.load("osr", "natural", labels=200)
+unlabelled = mf.refine(scenes.main, scenes.references, rng=0)
+print(unlabelled.summary())
+
+assert not unlabelled.accepted
+
+# %%
+# With labels
+# -----------
+# Labels say how the other attributes relate to ours: natural scenes have little perspective and few large objects. A
+# reference that runs the other way is as good as one that runs ours.
+
+result = mf.refine(scenes.main, scenes.references, scenes.labels, rng=0)
+print(result.summary())
+
+# %%
+# On photographs without a label:
+
+before, after = (scenes.accuracy(scores) for scores in (scenes.main.scores, result.predictions))
+print(f"share of pairs in the right order: {before:.1%} alone, {after:.1%} refined")
+
+figure = mf.plot(result, "worth")
+
+assert after > before + 0.01
