@@ -8,6 +8,8 @@ from manifuse.study.datasets.dataset import data_folder
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
+from order import Order
+
 project = "manifuse"
 author = "The manifuse developers"
 copyright = author
@@ -42,7 +44,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": Order,
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib", "strict.warnings_are_errors"),
     "reset_modules_order": "both",
@@ -62,10 +64,14 @@ html_title = "manifuse"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
 # Pages without pages below them have nothing to navigate.
-html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "compare", "method", "faq")}
+html_context = {"default_mode": "auto"}
+html_sidebars = {
+    name: [] for name in ("index", "quickstart", "choosing", "compare", "method", "faq", "generated/gallery/*")
+}
 html_favicon = "_static/logo-light.svg"
 html_theme_options = {
     "logo": {"text": "manifuse", "image_light": "_static/logo-light.svg", "image_dark": "_static/logo-dark.svg"},

@@ -56,9 +56,14 @@ results = {
 alone = ranking_accuracy(truth[400:], main.scores[400:])
 print(f"alone      {alone:.3f}")
 for name, result in results.items():
-    print(f"{name:10s} {ranking_accuracy(truth[400:], result.predictions[400:]):.3f}   {result.reason}")
+    print(
+        f"{name:10s} {ranking_accuracy(truth[400:], result.predictions[400:]):.3f}   {result.reason}"
+    )
 
-assert all(ranking_accuracy(truth[400:], result.predictions[400:]) > alone + 0.02 for result in results.values())
+assert all(
+    ranking_accuracy(truth[400:], result.predictions[400:]) > alone + 0.02
+    for result in results.values()
+)
 
 # %%
 # What each reference was worth
@@ -67,8 +72,20 @@ assert all(ranking_accuracy(truth[400:], result.predictions[400:]) > alone + 0.0
 entries = results["200 labels"].relevance
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 heights = np.arange(len(entries))
-axes.barh(heights + 0.2, [entry.held_out_alignment for entry in entries], 0.38, color="#0072b2", label="alignment")
-axes.barh(heights - 0.2, [entry.fidelity for entry in entries], 0.38, color="#e69f00", label="fidelity of the bridge")
+axes.barh(
+    heights + 0.2,
+    [entry.held_out_alignment for entry in entries],
+    0.38,
+    color="#0072b2",
+    label="alignment",
+)
+axes.barh(
+    heights - 0.2,
+    [entry.fidelity for entry in entries],
+    0.38,
+    color="#e69f00",
+    label="fidelity of the bridge",
+)
 axes.axvline(entries[0].chance_alignment, color="#d55e00", ls="--", label="chance")
 axes.set_yticks(heights, [entry.name for entry in entries])
 axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

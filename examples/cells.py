@@ -33,7 +33,9 @@ positions = np.column_stack([time, branch * np.maximum(time - 0.4, 0)])
 
 def measure(cells, width, key, noise):
     """Return what one assay measures of some cells, laid out like an AnnData object."""
-    coordinates = np.tanh(positions[cells] @ rng.standard_normal((2, width)) + 0.3 * rng.standard_normal(width))
+    coordinates = np.tanh(
+        positions[cells] @ rng.standard_normal((2, width)) + 0.3 * rng.standard_normal(width)
+    )
     names = pd.Index([f"cell-{cell:04d}" for cell in cells])
     score = time[cells] + noise * rng.standard_normal(len(cells))
     return SimpleNamespace(
@@ -44,8 +46,12 @@ def measure(cells, width, key, noise):
 
 
 multiome = np.arange(100)
-rna = measure(np.concatenate([multiome, np.arange(100, 700)]), width=20, key="X_pca", noise=0.35)
-atac = measure(np.concatenate([multiome, np.arange(700, 1300)]), width=30, key="X_lsi", noise=0.1)
+rna = measure(
+    np.concatenate([multiome, np.arange(100, 700)]), width=20, key="X_pca", noise=0.35
+)
+atac = measure(
+    np.concatenate([multiome, np.arange(700, 1300)]), width=30, key="X_lsi", noise=0.1
+)
 
 # %%
 # Refine
@@ -63,10 +69,14 @@ rna.obs["refined"] = result.predictions
 rna.obs["support"] = result.support
 print(rna.obs.head())
 
-before, after = (np.corrcoef(time[:700], rna.obs[column])[0, 1] for column in ("course", "refined"))
+before, after = (
+    np.corrcoef(time[:700], rna.obs[column])[0, 1] for column in ("course", "refined")
+)
 print(f"correlation with the course: {before:.2f} before, {after:.2f} after")
 
-figure, panels = plt.subplots(1, 2, figsize=(8, 3), sharex=True, sharey=True, layout="constrained")
+figure, panels = plt.subplots(
+    1, 2, figsize=(8, 3), sharex=True, sharey=True, layout="constrained"
+)
 for axes, column in zip(panels, ("course", "refined"), strict=True):
     values = rna.obs[column].rank()
     axes.scatter(*positions[:700].T, c=values, cmap="cividis", s=12)

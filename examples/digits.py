@@ -55,8 +55,8 @@ for axes, (name, scores) in zip(lines, found.items(), strict=True):
 # What is lost without each reference, in points of accuracy. The references say much the same, so each is worth
 # little, and all together are worth more.
 
-figure = mf.plot(result, "worth")
 print(result.summary())
+mf.plot(result, "worth")
 
 # %%
 # What else could one do?
@@ -66,4 +66,8 @@ for rival in ("smooth_alone", "learn_from_labels", "impute_and_stack"):
     scores = getattr(mf.rivals, rival)(digits.main, digits.references, digits.labels)
     print(f"{rival:20s} {digits.accuracy(scores):.3f}")
 
-assert accuracies["alone"] + 0.05 < accuracies["refined, no labels"] < accuracies["refined, 200 labels"]
+assert (
+    accuracies["alone"] + 0.05
+    < accuracies["refined, no labels"]
+    < accuracies["refined, 200 labels"]
+)

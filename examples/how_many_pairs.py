@@ -35,10 +35,14 @@ def accuracies(split):
         features, truth = archive.tasks[view].features, archive.tasks[view].labels
         features = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)
         ranker = RankSVM(kernel="gaussian").fit(features[training], truth[training])
-        return lambda rows: mf.Observations(ranker.predict(features[rows]), features[rows], ids=rows, name=view)
+        return lambda rows: mf.Observations(
+            ranker.predict(features[rows]), features[rows], ids=rows, name=view
+        )
 
     main = scored("fourier", our_training)
-    references = [scored(view, their_training[:200]) for view in ("profile", "karhunen", "gradient")]
+    references = [
+        scored(view, their_training[:200]) for view in ("profile", "karhunen", "gradient")
+    ]
     truth = archive.tasks["fourier"].labels[ours]
     found = [ranking_accuracy(truth, main(ours).scores)]
     for count in counts:
@@ -48,7 +52,9 @@ def accuracies(split):
             # The library warns of fewer than ten pairs; here we want to see what they do.
             warnings.simplefilter("ignore", mf.ManifuseWarning)
             known = mf.JointDiffusion(same_target=True)
-            result = mf.refine(main(np.concatenate([paired, ours])), tables, method=known, rng=split)
+            result = mf.refine(
+                main(np.concatenate([paired, ours])), tables, method=known, rng=split
+            )
         found.append(ranking_accuracy(truth, result.predictions[count:]))
     return found
 

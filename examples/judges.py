@@ -61,13 +61,25 @@ for entry in result.relevance:
         f"{entry.name:8s} alignment on the common answers {entry.held_out_alignment:5.2f}, "
         f"chance {entry.chance_alignment:.2f}, weight {entry.weight:.2f}"
     )
-before, after = (np.corrcoef(quality[:400], ratings)[0, 1] for ratings in (cheap.scores, result.predictions))
+before, after = (
+    np.corrcoef(quality[:400], ratings)[0, 1] for ratings in (cheap.scores, result.predictions)
+)
 print(f"correlation with the quality: {before:.2f} before, {after:.2f} after")
 
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 names = [entry.name for entry in result.relevance]
-axes.bar(names, [abs(entry.held_out_alignment) for entry in result.relevance], color="#0072b2", width=0.6)
-axes.axhline(max(entry.chance_alignment for entry in result.relevance), color="#d55e00", ls="--", label="chance")
+axes.bar(
+    names,
+    [abs(entry.held_out_alignment) for entry in result.relevance],
+    color="#0072b2",
+    width=0.6,
+)
+axes.axhline(
+    max(entry.chance_alignment for entry in result.relevance),
+    color="#d55e00",
+    ls="--",
+    label="chance",
+)
 axes.set_ylabel("alignment with the cheap judge")
 axes.legend(frameon=False)
 

@@ -57,7 +57,14 @@ for name, value in means.items():
 
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 axes.plot(areas["alone"], areas["refined"], "o", color="#0072b2", label="refined")
-axes.plot(areas["alone"], areas["impute and average"], "s", color="#d55e00", mfc="none", label="impute and average")
+axes.plot(
+    areas["alone"],
+    areas["impute and average"],
+    "s",
+    color="#d55e00",
+    mfc="none",
+    label="impute and average",
+)
 axes.axline((0.9, 0.9), slope=1, color="#8a8a8a", lw=1)
 axes.set(xlabel="area under the curve, clinic A alone", ylabel="with clinic B's scores")
 axes.legend(frameon=False)

@@ -35,7 +35,9 @@ common, ours, theirs, our_training, their_training = np.split(order, [200, 600, 
 def scored(view, training, rows):
     """Return the scores of a linear model, and the features that it uses."""
     features, truth = numerals.tasks[view].features, numerals.tasks[view].labels
-    model = make_pipeline(StandardScaler(), Ridge(10.0)).fit(features[training], truth[training])
+    model = make_pipeline(StandardScaler(), Ridge(10.0)).fit(
+        features[training], truth[training]
+    )
     return model.predict(features[rows]), features[rows]
 
 
@@ -54,10 +56,15 @@ references = [
 # Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``.
 
 scale = make_column_transformer(
-    (StandardScaler(), make_column_selector("fourier")), remainder="passthrough", verbose_feature_names_out=False
+    (StandardScaler(), make_column_selector("fourier")),
+    remainder="passthrough",
+    verbose_feature_names_out=False,
 )
 pipeline = Pipeline(
-    [("scale", scale.set_output(transform="pandas")), ("combine", mf.PredictorCombiner(references, random_state=0))]
+    [
+        ("scale", scale.set_output(transform="pandas")),
+        ("combine", mf.PredictorCombiner(references, random_state=0)),
+    ]
 )
 pipeline
 
@@ -70,7 +77,9 @@ pipeline
 folds = KFold(3, shuffle=True, random_state=0)
 refined = cross_val_score(pipeline, X, y, cv=folds)
 alone = [ranking_accuracy(y[test], scores[test]) for _, test in folds.split(X)]
-print(f"alone {np.mean(alone):.3f}, refined {refined.mean():.3f} (standard deviation {refined.std():.3f})")
+print(
+    f"alone {np.mean(alone):.3f}, refined {refined.mean():.3f} (standard deviation {refined.std():.3f})"
+)
 
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 axes.plot([0, 1], [alone, refined], "o-", color="#0072b2")
@@ -85,7 +94,9 @@ assert (refined > alone).all()
 # Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``. Each candidate needs a fit of
 # its own. The step size and the weight scale need no search: with labels, the method chooses them in one fit.
 
-search = GridSearchCV(pipeline, {"combine__method__score_scale": [0.1, 1.0]}, cv=folds).fit(X, y)
+search = GridSearchCV(pipeline, {"combine__method__score_scale": [0.1, 1.0]}, cv=folds).fit(
+    X, y
+)
 print(search.best_params_, f"{search.best_score_:.3f}")
 
 # %%

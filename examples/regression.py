@@ -56,11 +56,20 @@ for split in range(6):
     main = predicted(shapes, our_training, rows, "ours")
     reference = predicted(sizes, their_training, np.concatenate([common, theirs]), "theirs")
     labelled, test = rows[-60:], slice(100, -60)
-    result = mf.refine(main, [reference], mf.RankLabels(labelled, target[labelled]), method, rng=split)
+    result = mf.refine(
+        main, [reference], mf.RankLabels(labelled, target[labelled]), method, rng=split
+    )
     truth = target[rows[test]]
-    errors.append([root_mean_squared_error(truth, scores[test]) for scores in (main.scores, result.predictions)])
+    errors.append(
+        [
+            root_mean_squared_error(truth, scores[test])
+            for scores in (main.scores, result.predictions)
+        ]
+    )
     verdict = "taken" if result.accepted else "left alone"
-    print(f"split {split}: error {errors[-1][0]:.2f} before, {errors[-1][1]:.2f} after, {verdict}")
+    print(
+        f"split {split}: error {errors[-1][0]:.2f} before, {errors[-1][1]:.2f} after, {verdict}"
+    )
 
 before, after = np.array(errors).T
 print(f"mean: {before.mean():.2f} before, {after.mean():.2f} after")

@@ -115,7 +115,7 @@ def printed(text: str, mark: str) -> list[str]:
 
 def gains(summaries: Mapping[str, Summary]) -> list[str]:
     """Return the first table of the comparison: what JMD gains over every rival, on every data set."""
-    lines = header("JMD gains over", tuple(summary.title for summary in summaries.values()))
+    lines = header("gains over", tuple(summary.title for summary in summaries.values()))
     for name, methods in RIVALS.items():
         cells = []
         for summary in summaries.values():

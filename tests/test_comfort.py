@@ -27,7 +27,7 @@ def taught(case):
 
 
 def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught):
-    first = taught.summary().splitlines()[0]
+    first = " ".join(taught.summary().partition("Why: ")[0].split())
     before, after = (f"{taught.accuracy[when]['accuracy']:.1%}" for when in ("before", "after"))
     assert first.startswith(f"The scores of “{taught.main.name}” were refined, and are better")
     assert f"from {before} to {after} ({amount(taught, taught.gain, signed=True)})" in first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.score import Gain
-from manifuse.grid import Grid, as_text
+from manifuse.grid import WIDTH, Grid, as_text
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
@@ -78,7 +79,7 @@ def summary_of(result: Told) -> str:
         lines += ["", as_text(reference_grid(result)), f"worth: {_unit_of_worth(result)};", *COLUMNS]
     if result.gain is not None and result.worth is not None:
         lines += ["", worth_of(result, result.worth)]
-    return "\n".join(lines)
+    return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
 
 
 def is_unmeasured(result: Told) -> bool:

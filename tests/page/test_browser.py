@@ -1,7 +1,6 @@
 """The page in a real browser: it shows what the library computes, and it asks no other server for anything."""
 
 import re
-import shutil
 import time
 import tomllib
 import zipfile
@@ -23,21 +22,6 @@ from manifuse.cli.refine_options import RefineOptions
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
-
-CHROMIUM = shutil.which("chromium")
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the page is not opened")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

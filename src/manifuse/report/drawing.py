@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -36,12 +37,24 @@ def blank(
     width: float, height: float, columns: int = 1, *, rows: int = 1, layout: str = "constrained", **panels: Any
 ) -> tuple[Any, Any]:
     """Make an empty figure of this size in inches, and its axes: one, or a row or column of several."""
-    pyplot = import_module("matplotlib.figure")
-    figure = pyplot.Figure(figsize=(width, height), layout=layout)
+    figure = _figure_type()(figsize=(width, height), layout=layout)
     axes = figure.subplots(rows, columns, **panels)
     for one in np.atleast_1d(axes):
         one.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+@cache
+def _figure_type() -> Any:
+    """Return a type of figures that notebooks show; it is made late, because Matplotlib is slow to load."""
+
+    class Picture(import_module("matplotlib.figure").Figure):  # type: ignore[misc]
+        """A figure that draws itself."""
+
+        def _repr_html_(self) -> str:
+            return as_svg(self)
+
+    return Picture
 
 
 def draw_surface(

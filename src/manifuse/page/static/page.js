@@ -394,9 +394,8 @@ function showMatrix() {
     const i = k + 1, row = element("tr");
     row.append(header(name, "row"), ...names.slice(0, -1).map((_, j) => {
       if (j >= i) return element("td");
-      const cell = element("td", value(i, j).toFixed(2).replace(/^-(0\.0+)$/, "$1")), share = Math.min(100, 75 * Math.abs(value(i, j)));
+      const cell = element("td", value(i, j).toFixed(2).replace(/^-(0\.0+)$/, "$1")), share = Math.min(40, 40 * Math.abs(value(i, j)));
       cell.style.background = `color-mix(in srgb, var(--${value(i, j) < 0 ? "orange" : "blue"}) ${share}%, var(--panel))`;
-      if (share > 58) cell.style.color = "var(--on-tint)";
       return cell;
     }));
     return row;

@@ -1,0 +1,70 @@
+"""Pages in a real browser, light and dark, wide and narrow: nothing is logged, and axe finds no barrier."""
+
+from functools import partial
+
+import pytest
+from tests.page.conftest import serving
+from tests.page.test_exploration import explored
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.cli.explore_command import export_tables
+from manifuse.page.server import Page
+
+LOOKS = [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")]
+
+
+def barriers(page):
+    """What axe-core finds, each with the first element that has it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    return [(each["id"], each["nodes"][0]["html"]) for each in axe.run(page).response["violations"]]
+
+
+def look_at(browser, address, look, ready=None):
+    """Open a page; return what it logged, the barriers that axe finds, and how far it is wider than the window."""
+    width, scheme = look
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address)
+    if ready is not None:
+        page.wait_for_selector(ready)
+    found = barriers(page)
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    page.close()
+    return said, found, wider
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """A report that was accepted with labels, one that was not measured, and one that was not accepted."""
+    folder, case = tmp_path_factory.mktemp("reports"), draw(0)
+    coupled = draw(0, features=False)
+    runs = {
+        "accepted": (case.main, case.references, case.labels()),
+        "unmeasured": (case.main, case.references[:1], None),
+        "unlike": (coupled.main, coupled.references, None),
+    }
+    for name, (main, references, labels) in runs.items():
+        mf.write_report(mf.refine(main, references, labels, rng=0), folder / f"{name}.html", references=references)
+    return folder
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", ["accepted", "unmeasured", "unlike"])
+def test_a_report_has_no_barriers(reports, browser, name, look):
+    assert look_at(browser, f"file://{reports / name}.html", look) == ([], [], 0)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_page_of_explore_has_no_barriers(served, browser, look):
+    assert look_at(browser, f"http://{served.own}/", look, "#results[aria-busy=false]") == ([], [], 0)
+
+
+@pytest.fixture(scope="module")
+def served():
+    exploration = explored(draw(1), held_back=True)
+    with serving(Page(exploration, partial(export_tables, exploration))) as client:
+        client.wait("latest")
+        yield client
