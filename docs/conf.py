@@ -60,7 +60,7 @@ if not data_folder().is_dir():
     print("MANIFUSE_DATA names no folder, so the gallery is built without molecules.py and scenes.py.")  # noqa: T201
 
 html_theme = "pydata_sphinx_theme"
-html_title = "manifuse"
+html_title = f"manifuse {release}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

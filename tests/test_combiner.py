@@ -10,7 +10,7 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import Ridge
-from sklearn.metrics import r2_score
+from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -286,3 +286,16 @@ def test_known_truth_is_enough_without_references(case):
     assert after > before + 0.05
     with pytest.raises(mf.InputError, match="No reference came"):
         mf.PredictorCombiner(random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "average_precision"])
+def test_scorers_of_rankings_take_it(scoring):
+    clinics = mf.datasets.load_clinics()
+    X = frame_of(clinics.main)
+    combiner = mf.PredictorCombiner(clinics.references, random_state=0)
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(combiner, X, clinics.truth, scoring=scoring, cv=folds)
+    train, test = next(folds.split(X))
+    refined = combiner.fit(X.iloc[train], clinics.truth[train]).decision_function(X.iloc[test])
+    measure = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}[scoring]
+    assert scores[0] == pytest.approx(measure(clinics.truth[test], refined))

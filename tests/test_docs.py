@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -192,3 +193,16 @@ def extension(name, monkeypatch):
 def words_of(text):
     """Return the words of a help text, without line breaks and frames."""
     return re.sub(r"[^\w\[\]<>.,;:()/-]+", " ", text).split()
+
+
+def test_the_recipe_for_conda_asks_for_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text()
+    asked = re.findall(r"^    - (\S+) >=(\S+)$", recipe.partition("  run:\n")[2], re.MULTILINE)
+    names = {"matplotlib-base": "matplotlib"}
+    wanted = [
+        requirement.split(">=") for requirement in ["python" + project["requires-python"], *project["dependencies"]]
+    ]
+    assert [[names.get(name, name), version] for name, version in asked] == wanted
+    assert f"version: {project['version']}\n" in recipe
+    assert f"version: {project['version']}\n" in (ROOT / "CITATION.cff").read_text()

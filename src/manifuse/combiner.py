@@ -131,6 +131,22 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         refined = self.refinement_.apply(observe(X))
         return refined if isinstance(X, Observations) else np.asarray(refined)
 
+    def decision_function(self, X: Any) -> Any:
+        """Return the same as `predict`: larger means more likely the larger label.
+
+        With it, scikit-learn's scorers of rankings, such as ``scoring="roc_auc"``, take a combiner whose truth is 0 or
+        1. Scorers that need classes or probabilities cannot, because a refined score is neither.
+
+        Parameters
+        ----------
+        X : data frame or Observations
+
+        Returns
+        -------
+        (n,) array
+        """
+        return self.predict(X)
+
     def transform(self, X: Any) -> Any:
         """Return the same as `predict`, in the shape that the next step of a pipeline expects.
 

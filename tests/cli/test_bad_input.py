@@ -170,6 +170,12 @@ CASES = {
     ),
     "bytes that are not text": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
     "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
+    "text in UTF-32": ({"main.csv": binary(PLAIN.encode("utf-32"))}, [], "is text in UTF-32"),
+    "thousands with underscores": (
+        {"main.csv": text("id,score,x\na,1,2\nb,2,1_000\nc,3,4\n")},
+        [],
+        "holds '1_000' where numbers were expected",
+    ),
     "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is text in UTF-16"),
     "an id in Latin-1": ({"main.csv": binary(PLAIN.replace("m1,", "mü1,").encode("latin-1"))}, [], "save it as UTF-8"),
     "a header in Latin-1": (

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import tomllib
 import urllib.request
 import zipfile
@@ -148,9 +149,17 @@ def test_it_serves_until_it_is_interrupted(folder):
         address = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())[0]
         with urllib.request.urlopen(f"{address}/api/jobs/latest") as answer:
             assert json.load(answer)["job"] == "1"
+        # A client that promised a body and does not send it holds nobody up.
+        port = int(address.rpartition(":")[2])
+        slow = socket.create_connection(("127.0.0.1", port))
+        slow.sendall(f"POST /api/bridges HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9\r\n\r\n".encode())
+        time.sleep(0.2)
     finally:
+        start = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
+    assert time.monotonic() - start < 5
+    slow.close()
     assert process.returncode == 0
     assert "Traceback" not in err
 

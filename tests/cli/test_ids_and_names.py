@@ -72,6 +72,20 @@ def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
     assert "out.csv has ids such as '=m0', which a spreadsheet would run as a formula" in said
     done, said = run(capsys, monkeypatch, *REFINE[:-1], "out.parquet")
     assert "spreadsheet" not in said
+    plain = pl.read_csv("out.csv")
+    done, said = run(capsys, monkeypatch, *REFINE, "--escape-formulas")
+    assert "spreadsheet" not in said
+    escaped = pl.read_csv("out.csv")
+    assert escaped["id"].to_list() == [f"'{each}" for each in plain["id"]]
+    assert escaped.drop("id").equals(plain.drop("id"))
+
+
+def test_a_terminal_is_told_nothing_by_a_name(case, capsys, monkeypatch):
+    write(case.main, "main.csv", case.main.keys)
+    done, said = run(capsys, monkeypatch, "refine", "main.csv", "--reference", "\x1b[2Jgone.csv", "--out", "out.csv")
+    assert done == 2
+    assert "\x1b" not in said
+    assert "[2Jgone.csv" in said
 
 
 @pytest.mark.parametrize("command", ["config", "model"])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import uvicorn
 from tests.page.test_exploration import explored
 from tests.problems import draw
 
+from manifuse.page.listener import server_of
 from manifuse.page.server import Export, Page
 
 
@@ -81,7 +81,7 @@ class Client:
 def serving(page):
     """Serve a page on a free port of the loopback, and close it at the end."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(page.application(), log_level="warning"))
+        server = server_of(page.application())
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

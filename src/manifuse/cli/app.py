@@ -90,7 +90,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
 
 @app.command("apply")
-@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid")
+@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid", "escape_formulas")
 def apply_command(
     given: Given,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],

@@ -29,6 +29,7 @@ def run_apply(
     drop: Sequence[str] = (),
     features: str | None = None,
     drop_invalid: bool = False,
+    escape_formulas: bool = False,
     engine: str | None = None,
     tell: Callable[[str], None] = lambda done: None,
 ) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def run_apply(
     columns = ColumnNames(id, score, drop=tuple(drop), all_there=True)
     later = LaterTable(table, features, result.main.feature_names, columns)
     if engine is None:
-        parts = apply_here(result, later, drop_invalid, out)
+        parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
     rows, fitted, little = 0, 0, 0
@@ -70,11 +71,13 @@ def run_apply(
     }
 
 
-def apply_here(result: Refinement, table: LaterTable, drop_invalid: bool, out: Path) -> Iterator[Part]:
+def apply_here(
+    result: Refinement, table: LaterTable, out: Path, *, drop_invalid: bool, escape: bool
+) -> Iterator[Part]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
     seen = SeenIds(Path(table.given).stem)
-    with TableWriter(out) as writer:
+    with TableWriter(out, escape=escape) as writer:
         for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
             columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
             writer.add(columns)

@@ -235,6 +235,8 @@ def _are_plain(ids: NDArray[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    if isinstance(value, str) and "_" in value:
+        return False  # Python reads 1_000 as a number; no table should.
     try:
         float(value)
     except (TypeError, ValueError):

@@ -14,10 +14,13 @@ from manifuse.errors import ManifuseWarning
 
 people = Console(stderr=True)
 
+#: Characters that a terminal obeys, which names of files and ids may have.
+OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
 
 def say(sentence: str, *, style: str | None = None) -> None:
-    """Print a sentence unchanged: without markup, coloured numbers or line breaks."""
-    people.print(sentence, style=style, markup=False, highlight=False, soft_wrap=True)
+    """Print a sentence: without markup, coloured numbers or line breaks, and without what a terminal obeys."""
+    people.print(OBEYED.sub("\ufffd", sentence), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:

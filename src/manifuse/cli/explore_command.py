@@ -23,7 +23,7 @@ from manifuse.cli.refine_options import HOST, Given, RefineOptions
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError, look_up, require
+from manifuse.errors import InputError, look_up
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
 from manifuse.study.datasets.catalogue import CATALOGUE
@@ -151,12 +151,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(page: Page, listening: socket.socket, *, host: str) -> None:
     """Serve a page until it is interrupted; ``host`` is the address that the user asked to listen on."""
-    uvicorn = require("uvicorn", extra="page", purpose="manifuse explore")
+    from manifuse.page.listener import server_of
+
     shown = f"[{host}]" if ":" in host else host
     name, port = listening.getsockname()[:2]
     address = ipaddress.ip_address(name)
     application = page.application(names=(shown, socket.gethostname()), any_address=address.is_unspecified)
-    server = uvicorn.Server(uvicorn.Config(application, log_level="warning", server_header=False))
+    server = server_of(application)
     say(f"The page is at http://{shown}:{port} (ctrl-C ends it).")
     if not address.is_loopback:
         say(

@@ -99,6 +99,8 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     """
     with path.open("rb") as file:
         line = file.readline(HEADER)
+    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise InputError(f"{path} is text in UTF-32, but UTF-8 was expected; save it as UTF-8.")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
     try:

@@ -22,6 +22,9 @@ from manifuse.files import Writer, shorten, write_together
 #: Endings under which tables are written; tables with each of them can be read as well.
 WRITTEN = (*FORMATS, ".npz")
 
+#: How formulas begin.
+FORMULAS = ("=", "+", "@")
+
 
 def check_output(path: Path) -> None:
     """Refuse an output file whose ending names no format; `check_paths` checks the rest of its path."""
@@ -39,8 +42,16 @@ def refined_columns(
     return columns if errors is None else {**columns, "error": errors}
 
 
-def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping[Path, Writer] | None = None) -> None:
+def write_table(
+    path: Path,
+    columns: Mapping[str, NDArray[Any]],
+    beside: Mapping[Path, Writer] | None = None,
+    *,
+    escape: bool = False,
+) -> None:
     """Write a table, and other files beside it; either all of these files are written, or none.
+
+    With ``escape``, CSV has an apostrophe before ids that a spreadsheet would run as formulas.
 
     Warns
     -----
@@ -49,11 +60,17 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]], beside: Mapping
     """
     ids = columns["id"]
     if FORMATS.get(path.suffix.lower()) == "csv" and ids.dtype.kind in "OU":
-        risky = next((each for each in map(str, ids.tolist()) if each.startswith(("=", "+", "@"))), None)
-        if risky is not None:
+        texts = list(map(str, ids.tolist()))
+        risky = next((each for each in texts if each.startswith(FORMULAS)), None)
+        if risky is not None and escape:
+            columns = {
+                **columns,
+                "id": np.array([f"'{each}" if each.startswith(FORMULAS) else each for each in texts]),
+            }
+        elif risky is not None:
             warnings.warn(
-                f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; write Parquet if "
-                "one is to open it.",
+                f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
+                "write Parquet, or use --escape-formulas.",
                 ManifuseWarning,
                 stacklevel=2,
             )
@@ -69,10 +86,13 @@ class TableWriter:
     Parameters
     ----------
     path : Path
+    escape : bool
+        See `write_table`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, escape: bool = False) -> None:
         self._path = path
+        self._escape = escape
         self._columns: list[Mapping[str, NDArray[Any]]] = []
         self._folder: TemporaryDirectory[str] | None = None
         self._rows: list[int] = []
@@ -119,7 +139,7 @@ class TableWriter:
             return
         first = self._columns[0]
         whole = {name: np.concatenate([part[name] for part in self._columns]) for name in first}
-        write_table(self._path, first if len(self._columns) == 1 else whole, others)
+        write_table(self._path, first if len(self._columns) == 1 else whole, others, escape=self._escape)
 
     def _part(self, number: int) -> Path:
         assert self._folder is not None, "nothing was added"

@@ -84,7 +84,7 @@ def run_refine(
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
     lowest, highest, came_in_range = np.inf, -np.inf, True
-    with TableWriter(options.out) as writer, once():
+    with TableWriter(options.out, escape=options.escape_formulas) as writer, once():
         for columns in refined_parts(result, whole, None if fitted else main, options):
             came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
             lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())

@@ -58,6 +58,10 @@ class RefineOptions:
     drop_invalid: Annotated[
         bool, Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
     ] = False
+    escape_formulas: Annotated[
+        bool,
+        Option("--escape-formulas/--plain-ids", help="In CSV, put ' before ids that a spreadsheet would run."),
+    ] = False
     same_target: Annotated[
         bool | None,
         Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them (default)."),

@@ -1,0 +1,63 @@
+"""The web server of the page: who does not send the headers of a request loses the connection."""
+
+import socket
+import time
+
+import pytest
+
+from manifuse.page import listener
+
+
+def whole(client):
+    return f"GET /api/jobs/latest HTTP/1.1\r\nHost: {client.own}\r\n\r\n".encode()
+
+
+def received(connection):
+    """What comes until the server closes the connection."""
+    connection.settimeout(20)
+    content = b""
+    while part := connection.recv(1 << 16):
+        content += part
+    return content
+
+
+@pytest.fixture
+def patience(monkeypatch):
+    monkeypatch.setattr(listener, "PATIENCE", 0.5)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GE", b"GET / HTTP/1.1\r\nHost: 127"])
+def test_headers_that_stop_halfway_end_the_connection(client, patience, sent):
+    start = time.monotonic()
+    with socket.create_connection(("127.0.0.1", client.port)) as connection:
+        connection.sendall(sent)
+        assert received(connection) == b""
+    assert time.monotonic() - start < 5
+
+
+def drip(connection):
+    for letter in b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + 100 * b"x":
+        connection.sendall(bytes([letter]))
+        time.sleep(0.05)
+
+
+def test_drops_of_a_header_do_not_buy_time(client, patience):
+    with socket.create_connection(("127.0.0.1", client.port)) as connection, pytest.raises(OSError):
+        drip(connection)
+
+
+def test_a_second_request_on_the_same_connection_is_waited_for_no_longer(client, patience):
+    with socket.create_connection(("127.0.0.1", client.port)) as connection:
+        connection.sendall(whole(client))
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        connection.sendall(whole(client)[:20])
+        assert received(connection) == b""
+
+
+def test_headers_in_two_parts_are_answered(client):
+    with socket.create_connection(("127.0.0.1", client.port)) as connection:
+        request = whole(client)
+        connection.sendall(request[:20])
+        time.sleep(0.1)
+        connection.sendall(request[20:])
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
