@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import manifuse
+from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
@@ -55,9 +56,11 @@ sphinx_gallery_conf = {
 }
 
 # Some scripts read data that do not come with the project.
-if not data_folder().is_dir():
-    sphinx_gallery_conf["ignore_pattern"] = r"(molecules|scenes)\.py$"
-    print("MANIFUSE_DATA names no folder, so the gallery is built without molecules.py and scenes.py.")  # noqa: T201
+NEEDED = {"molecules": "lipophilicity", "scenes": "osr"}
+left_out = [name for name, needed in NEEDED.items() if not CATALOGUE[needed].is_there(data_folder())]
+if left_out:
+    sphinx_gallery_conf["ignore_pattern"] = rf"({'|'.join(left_out)})\.py$"
+    print(f"MANIFUSE_DATA names no folder with their data, so the gallery has no {', '.join(left_out)}.")  # noqa: T201
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"manifuse {release}"

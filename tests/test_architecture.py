@@ -66,7 +66,7 @@ KNOWS = {
         "errors",
     },
     "datasets": {"study/datasets", "study/ranking", "diffusion", "kernels", "errors"},
-    "rivals": {"study/baselines", "evidence", "diffusion", "kernels", "errors"},
+    "rivals": {"study/baselines", "run", "evidence", "diffusion", "kernels", "errors"},
     "cli": {
         "study/experiments",
         "study/datasets",

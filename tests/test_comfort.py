@@ -48,8 +48,13 @@ def test_without_labels_the_verdict_says_who_spoke_for_it(case, labelled):
     if labelled:
         assert "labelled rows" in verdict_of(mf.refine(case.main, case.references, case.labels(), rng=0))
     else:
-        assert "the references speak for it" in verdict_of(mf.refine(case.main, case.references, method=told, rng=0))
-        assert "was not measured" in verdict_of(mf.refine(case.main, case.references[:1], rng=0))
+        # Whoever says that all predict the same thing has not measured it.
+        for references, method in ((case.references, told), (case.references[:1], None)):
+            result = mf.refine(case.main, references, method=method, rng=0)
+            assert "was not measured" in verdict_of(result)
+        strong = draw(0, features=False, references=3, noise=0.4)
+        asked = mf.refine(strong.main, strong.references, rng=0)
+        assert "the references say that it is better" in verdict_of(asked)
 
 
 def test_printed_tables_fit_and_no_head_is_cut(case):
@@ -72,6 +77,20 @@ def test_what_references_are_worth_is_said_in_points(taught):
     lost = replace(taught.worth, value=-1.0)
     assert "leave them out" in worth_of(taught, lost)
     assert "added nothing" in worth_of(taught, replace(taught.worth, value=0.0))
+
+
+def test_gains_of_any_size_are_told_with_their_digits(case):
+    method = mf.JointDiffusion(task="regression")
+    for size in (1e-6, 1.0, 1e9):
+        main = mf.Observations(size * case.main.scores, case.main.table, ids=case.main.keys, name="main")
+        labels = mf.RankLabels(case.main.keys[case.labelled], size * case.truth[case.labelled])
+        result = mf.refine(main, case.references, labels, method, rng=0)
+        value, error = amount(result, result.gain).split(" ± ")
+        assert float(value) == pytest.approx(result.gain.value, rel=0.06)
+        assert float(error) == pytest.approx(result.gain.standard_error, rel=0.06)
+        lines = as_text(reference_grid(result)).splitlines()
+        assert max(map(len, lines)) <= WIDTH
+        assert all(line.split()[-1] == "40" for line in lines[2:])
 
 
 def test_relevance_is_a_tuple_that_knows_names(taught):
@@ -127,6 +146,8 @@ def test_frames_that_cannot_be_read_are_refused():
         mf.Observations.from_frame(frame, name="clinic")
     with pytest.raises(mf.InputError, match="no column 'village'"):
         mf.Observations.from_frame(frame, drop=["village"])
+    with pytest.raises(mf.InputError, match="drop='town' came, but a list"):
+        mf.Observations.from_frame(frame, drop="town")
     with pytest.raises(mf.InputError, match="ndarray came for clinic, but a data frame was expected"):
         mf.Observations.from_frame(np.zeros((3, 2)), name="clinic")
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 import manifuse as mf
@@ -13,6 +14,8 @@ from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
+from manifuse.study.datasets.dataset import Dataset, Task
+from manifuse.study.datasets.source import Source
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]
@@ -48,8 +51,27 @@ def test_accuracy_of_a_yes_or_no_is_the_area_under_the_curve():
 def test_other_views_and_more_labels_than_there_are_are_refused():
     with pytest.raises(mf.InputError, match="There is no task 'fourrier'; did you mean 'fourier'"):
         mf.datasets.load_digits("fourrier")
-    with pytest.raises(mf.InputError, match="labels=101 came, but 0 to 100 were expected"):
+    with pytest.raises(mf.InputError, match="labels=101 came, but a whole number from 0 to 100 was expected"):
         mf.datasets.load_clinics(labels=101)
+    with pytest.raises(mf.InputError, match=r"labels=10\.5 came"):
+        mf.datasets.load_digits(labels=10.5)
+    with pytest.raises(mf.InputError, match="seed=-1 came"):
+        mf.datasets.load_clinics(seed=-1)
+    with pytest.raises(mf.InputError, match="258 predictions came for 259 main rows"):
+        mf.datasets.load_clinics().accuracy(np.zeros(258))
+
+
+def test_labels_leave_rows_to_judge_on(monkeypatch):
+    rng = np.random.default_rng(0)
+    tasks = {name: Task(rng.standard_normal((720, 3)), rng.integers(0, 5, 720).astype(float)) for name in "ab"}
+    monkeypatch.setattr(Source, "load", lambda source, folder: Dataset("osr", "OSR", tasks))
+    with pytest.raises(mf.InputError, match="from 0 to 30 was expected"):
+        mf.datasets.load("osr", "a")
+    assert len(mf.datasets.load("osr", "a", labels=30).test) == 30
+    small = {name: Task(task.features[:600], task.labels[:600]) for name, task in tasks.items()}
+    monkeypatch.setattr(Source, "load", lambda source, folder: Dataset("osr", "OSR", small))
+    with pytest.raises(mf.InputError, match="osr has 600 rows, which are too few"):
+        mf.datasets.load("osr", "a")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +101,10 @@ def test_predictions_come_back_in_the_library_of_the_scores(case):
     assert mf.rivals.smooth_alone(main, labels=case.labels()).name == "risk"
 
 
+def bare(table):
+    return mf.Observations(table.scores, ids=table.keys, name=table.name)
+
+
 @pytest.mark.parametrize(
     "rival, changes, said",
     [
@@ -86,14 +112,38 @@ def test_predictions_come_back_in_the_library_of_the_scores(case):
         ("impute_and_stack", {"labels": None}, "No labels came"),
         ("impute_and_average", {"references": ()}, "No references came"),
         ("smooth_alone", {"main": mf.Observations([1.0, 2, 3], ids=["m0", "m1", "m2"])}, "has no features"),
-        ("impute_and_average", {"main": mf.Observations([1.0, 2, 3], ids=["m0", "m1", "m2"])}, "has no features"),
+        ("impute_and_average", {"main": bare(draw(0).main)}, "main came without features"),
         ("spread", {"labels": mf.RankLabels.from_pairs(["m0"], ["m1"])}, "Ordered pairs came"),
+        ("spread", {"labels": mf.RankLabels(["m0", "m1", "m2"], [1, 2, 3])}, "3 labels came, but this rival learns"),
+        ("impute_and_average", {"references": [draw(0, pairs=5).references[0]]}, "5 pairs came"),
+        ("spread", {"main": np.zeros(3)}, "ndarray came where Observations was expected"),
     ],
 )
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
 def test_what_a_rival_needs_is_asked_for(case, rival, changes, said):
     given = {"main": case.main, "references": case.references, "labels": case.labels()} | changes
     with pytest.raises(mf.InputError, match=said):
         getattr(mf.rivals, rival)(**given)
+
+
+def test_stacking_of_scores_that_are_known_everywhere_needs_no_features():
+    case = draw(0, features=False)
+    stacked = mf.rivals.impute_and_stack(case.main, case.references, case.labels())
+    scores = [case.main.scores]
+    for reference in case.references:
+        by_id = dict(zip(reference.keys, reference.scores, strict=True))
+        scores.append([by_id[key] for key in case.main.keys])
+    expected, _ = stack_by_ranksvm(np.column_stack(scores), case.labelled, case.truth[case.labelled], 0)
+    np.testing.assert_allclose(stacked, expected)
+
+
+def test_grades_are_not_taken_for_log_odds(case):
+    chances = mf.Observations(expit(case.main.scores), case.main.table, ids=case.main.keys, scale="probability")
+    grades = mf.RankLabels(case.main.keys[case.labelled], np.arange(len(case.labelled)))
+    assert np.ptp(mf.rivals.spread(chances, labels=grades)) > 1
+    assert np.ptp(mf.rivals.smooth_alone(chances, labels=grades)) < 1
+    generator = np.random.default_rng(0)
+    assert len(mf.rivals.spread(chances, labels=grades, rng=generator)) == len(chances)
 
 
 def test_every_picture_of_the_report_can_be_had_alone(case):

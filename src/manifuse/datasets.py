@@ -6,6 +6,7 @@ Clinics and digits come with scikit-learn, so nothing is downloaded. The truth i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from manifuse.diffusion.containers import to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, look_up
@@ -33,6 +35,9 @@ SPREAD, LARGEST = slice(10, 20), slice(20, 30)
 
 #: Rows that each predictor learned from, and that both sides know; the penalty of a kernel ridge regression.
 TRAINING, PAIRS, PENALTY = 200, 200, 0.1
+
+#: With fewer test rows an accuracy says little.
+LEAST_TEST = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +71,16 @@ class Example:
         ----------
         predictions : (n,) array
             For all main rows.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer of them.
         """
-        return ranking_accuracy(self.truth[self.test], np.asarray(predictions, dtype=np.float64)[self.test])
+        given = to_floats(predictions, what="The predictions", dimensions=1)
+        if len(given) != len(self.truth):
+            raise InputError(f"{len(given)} predictions came for {len(self.truth)} main rows; give one for each.")
+        return ranking_accuracy(self.truth[self.test], given[self.test])
 
 
 def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
@@ -100,7 +113,7 @@ def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
     """
     data = load_breast_cancer()
     malignant = 1.0 - data.target
-    order = np.random.default_rng(seed).permutation(len(malignant))
+    order = np.random.default_rng(_checked(seed)).permutation(len(malignant))
     learned_a, learned_b, common, rest = np.split(order, np.cumsum([CLINIC_A, CLINIC_B, COMMON]))
     only_a, only_b = np.split(rest, [len(rest) // 2])
     tables = []
@@ -185,8 +198,10 @@ def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path
     source = look_up(name, CATALOGUE, kind="data set")
     tasks = source.load(data_folder(None if folder is None else Path(folder))).tasks
     look_up(task, tasks, kind="task")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_checked(seed))
     order = rng.permutation(len(tasks[task].labels))
+    if len(order) < PAIRS + 2 * (TRAINING + LEAST_TEST):
+        raise InputError(f"{name} has {len(order)} rows, which are too few for two sides; choose another data set.")
     common, half, other = np.split(order, [PAIRS, PAIRS + (len(order) - PAIRS) // 2])
     tables = []
     for each in (task, *(each for each in tasks if each != task)):
@@ -198,6 +213,12 @@ def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path
         tables.append(Observations(scores[rows], tasks[each].features[rows], ids=rows, name=each))
     truth = tasks[task].labels[np.concatenate([common, half[TRAINING:]])]
     return _example(tables[0], tables[1:], truth, labels, most=200)
+
+
+def _checked(seed: int) -> int:
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed={seed!r} came, but a whole number from 0 on was expected; give one.")
+    return int(seed)
 
 
 def _predict(task: Task, learned: IndexArray) -> FloatArray:
@@ -214,9 +235,10 @@ def _example(
     main: Observations, references: list[Observations], truth: FloatArray, labels: int, *, most: int
 ) -> Example:
     """Put an example together; the common rows come first, then those with labels."""
-    if not 0 <= labels <= most:
-        raise InputError(f"labels={labels} came, but 0 to {most} were expected; give such a number.")
-    shared = np.isin(main.keys, references[0].keys).sum()
+    shared = int(np.isin(main.keys, references[0].keys).sum())
+    most = min(most, len(main) - shared - LEAST_TEST)
+    if not isinstance(labels, Integral) or not 0 <= labels <= most:
+        raise InputError(f"labels={labels!r} came, but a whole number from 0 to {most} was expected; give one.")
     known = np.arange(shared, shared + labels)
     given = RankLabels(main.keys[known], truth[known]) if labels else None
     return Example(main, tuple(references), given, truth, np.arange(shared + labels, len(main)))

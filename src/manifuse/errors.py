@@ -54,10 +54,10 @@ class MissingExtraError(InputError):
     Examples
     --------
     >>> import manifuse as mf
-    >>> raise mf.MissingExtraError("Drawing needs matplotlib; run: pip install 'manifuse[figures]'")
+    >>> raise mf.MissingExtraError("A torch device needs torch; run: pip install 'manifuse[deep]'")
     Traceback (most recent call last):
         ...
-    manifuse.errors.MissingExtraError: Drawing needs matplotlib; run: pip install 'manifuse[figures]'
+    manifuse.errors.MissingExtraError: A torch device needs torch; run: pip install 'manifuse[deep]'
     """
 
 

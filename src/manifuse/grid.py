@@ -17,6 +17,9 @@ from rich.text import Text
 #: Shown where there is no number.
 ABSENT = "—"
 
+#: Rows and columns of a large table that a notebook shows.
+SHOWN = 5
+
 #: The width of printed tables, in characters.
 WIDTH = 80
 

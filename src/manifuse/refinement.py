@@ -285,7 +285,7 @@ class Refinement(Saved):
         Returns
         -------
         data frame
-            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``.
+            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``. Ids are text.
         """
         main = self.main
         columns = {"id": main.keys, "score": main.in_scale(self.scores), "original": main.in_scale(main.scores)}

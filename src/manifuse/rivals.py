@@ -15,20 +15,23 @@ import numpy as np
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
-from manifuse.errors import InputError
+from manifuse.errors import InputError, demand
 from manifuse.evidence.score import GradedRanking, Score, score_of
 from manifuse.kernels.arrays import FloatArray
+from manifuse.run import seed_of
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
-from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
+from manifuse.study.baselines.stacking import FOLDS, mean_of_scores, stack_by_ranksvm
+
+Seed = np.random.Generator | int | None
 
 __all__ = ["impute_and_average", "impute_and_stack", "learn_from_labels", "smooth_alone", "spread"]
 
 
 def smooth_alone(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: int = 0
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
     """Smooth the scores over the graph of the own features; the labels choose how much. References are not used.
 
@@ -38,8 +41,8 @@ def smooth_alone(
         With features.
     references : sequence of Observations
     labels : RankLabels
-    rng : int
-        For the neighbour search.
+    rng : numpy.random.Generator or int, optional
+        As of `refine`.
 
     Returns
     -------
@@ -60,71 +63,92 @@ def smooth_alone(
     True
     """
     del references
-    predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(rng))
+    _demand_features(main)
+    predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(_seed(rng)))
     return main.like_predictions(predictions)
 
 
 def learn_from_labels(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: int = 0
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
     """Learn the labels from own features and own scores by kernel ridge regression. References are not used.
 
     This is what a user who retrains on the labels would do; see `smooth_alone` for parameters.
     """
     del references
+    _demand_features(main)
     score = _grades(main, labels)
-    predictions, _ = own_labels(main, score.rows, score.grades, np.random.default_rng(rng))
-    return main.like_predictions(predictions)
+    predictions, _ = own_labels(main, score.rows, score.grades, np.random.default_rng(_seed(rng)))
+    return main.like_container(predictions)
 
 
 def spread(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: int = 0
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
     """Spread the labels over the graph of the own features (scikit-learn's `LabelSpreading`).
 
     Neither scores nor references are used; see `smooth_alone` for parameters.
     """
     del references
+    _demand_features(main)
     score = _grades(main, labels)
-    return main.like_predictions(spread_labels(main, score.rows, score.grades, rng)[0])
+    return main.like_container(spread_labels(main, score.rows, score.grades, _seed(rng))[0])
 
 
 def impute_and_average(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: int = 0
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
     """Learn each reference's scores from own features at the pairs, predict them everywhere, and average all scores.
 
     Labels are not used; see `smooth_alone` for parameters.
     """
     del labels
-    return main.like_predictions(mean_of_scores(_imputed(main, references, rng)))
+    return main.like_container(mean_of_scores(_imputed(main, references, _seed(rng))))
 
 
 def impute_and_stack(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: int = 0
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
     """Impute the references as `impute_and_average` does, and stack all scores on the labels by a linear RankSVM.
 
+    References that are known on all main rows are taken as they are, and then no features are needed.
+
     See `smooth_alone` for parameters.
     """
-    score = _grades(main, labels)
-    predictions, _ = stack_by_ranksvm(_imputed(main, references, rng), score.rows, score.grades, rng)
-    return main.like_predictions(predictions)
+    score, seed = _grades(main, labels), _seed(rng)
+    predictions, _ = stack_by_ranksvm(_imputed(main, references, seed), score.rows, score.grades, seed)
+    return main.like_container(predictions)
 
 
-def _imputed(main: Observations, references: Sequence[Observations], rng: int) -> FloatArray:
-    """Scores of the main predictor and of every reference on all main rows, shape (n, m + 1)."""
-    _demand_features(main)
+def _seed(rng: Seed) -> int:
+    """A seed that scikit-learn takes."""
+    return seed_of(rng) % 2**32
+
+
+def _imputed(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray:
+    """Scores of the main predictor and of every reference on all main rows, shape (n, m + 1), if known as they are."""
+    demand(Observations, main, *references)
     if not references:
-        raise InputError("No references came, but this rival imputes their scores; give some.")
-    imputed, _ = impute(Problem.of(main, tuple(references)), rng)
-    return np.column_stack([main.scores, imputed])
+        raise InputError("No references came, but this rival needs their scores; give some.")
+    columns = [np.full(len(main), np.nan) for _ in references]
+    problem = Problem.of(main, tuple(references))
+    for column, reference in zip(columns, problem.references, strict=True):
+        column[reference.main_rows] = reference.paired
+    partial = [number for number, column in enumerate(columns) if np.isnan(column).any()]
+    if partial:
+        least = min(len(problem.references[number].main_rows) for number in partial)
+        if least < 2 * FOLDS:
+            raise InputError(f"{least} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+        imputed, _ = impute(Problem.of(main, tuple(references[number] for number in partial)), seed)
+        for number, column in zip(partial, imputed.T, strict=True):
+            columns[number] = column
+    return np.column_stack([main.scores, *columns])
 
 
 def _score(main: Observations, labels: RankLabels | None) -> Score:
+    demand(Observations, main)
     if labels is None:
         raise InputError("No labels came, but this rival learns from them; give labels.")
-    _demand_features(main)
     return score_of(labels, main, regression=False)
 
 
@@ -132,9 +156,12 @@ def _grades(main: Observations, labels: RankLabels | None) -> GradedRanking:
     score = _score(main, labels)
     if not isinstance(score, GradedRanking):
         raise InputError("Ordered pairs came, but this rival learns from a label for each row; give ids and labels.")
+    if len(score.rows) < 2 * FOLDS:
+        raise InputError(f"{len(score.rows)} labels came, but this rival learns from at least {2 * FOLDS}; give more.")
     return score
 
 
 def _demand_features(main: Observations) -> None:
+    demand(Observations, main)
     if main.table is None:
         raise InputError(f"{main.name} has no features, but this rival needs them; give features.")

@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
-from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.relevance import CORRELATION, POINTS, RAW, RelevanceTable, Unit
 from manifuse.evidence.score import Gain
 from manifuse.grid import WIDTH, Grid, as_text
 
@@ -76,7 +76,12 @@ def summary_of(result: Told) -> str:
     if result.gain is None and result.agreement is not None:
         lines += _of_agreement(result.agreement)
     if result.relevance:
-        lines += ["", as_text(reference_grid(result)), f"worth: {_unit_of_worth(result)};", *COLUMNS]
+        lines += [
+            "",
+            as_text(reference_grid(result)),
+            f"worth: what is lost without it, {unit_of(result).words};",
+            *COLUMNS,
+        ]
     if result.gain is not None and result.worth is not None:
         lines += ["", worth_of(result, result.worth)]
     return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
@@ -84,8 +89,8 @@ def summary_of(result: Told) -> str:
 
 def is_unmeasured(result: Told) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
-    asked = result.agreement is not None
-    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and not asked))
+    unasked = result.agreement is None or result.reason is Reason.TOLD
+    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and unasked))
 
 
 def verdict_of(result: Told) -> str:
@@ -94,15 +99,14 @@ def verdict_of(result: Told) -> str:
     if result.gain is None:
         if not result.accepted:
             return f"{name} stay as they were."
-        measured = (
-            "whether that is better was not measured" if is_unmeasured(result) else "the references speak for it"
-        )
-        return f"{name} were refined; {measured}, as no labels came."
+        if is_unmeasured(result):
+            return f"{name} were refined. No labels came, so whether that is better was not measured."
+        return f"{name} were refined. No labels came; the references say that it is better."
     rows = f"{result.gain.rows:,} labelled rows"
     if not result.accepted:
         return f"{name} stay as they were: on {rows}, {change_of(result)}."
-    better = "are better" if result.gain.is_certain else "not certainly better"
-    return f"{name} were refined, and {better}: on {rows}, {change_of(result)}."
+    better = "and are better" if result.gain.is_certain else "but are not certainly better"
+    return f"{name} were refined, {better}: on {rows}, {change_of(result)}."
 
 
 def change_of(result: Told) -> str:
@@ -118,27 +122,23 @@ def change_of(result: Told) -> str:
     return f"the root mean squared error {goes} from {before['rmse']:.3g} to {reached:.3g} (gain {gained})"
 
 
+def unit_of(result: Told) -> Unit:
+    """Return the unit of gains and worths: points with labels, units of the labels of a regression, or correlation."""
+    if result.gain is None:
+        return CORRELATION
+    return RAW if result.method.is_regression else POINTS
+
+
 def amount(result: Told, gain: Gain, *, signed: bool = False) -> str:
-    """Return a gain and its standard error as text: in points, in the units of the labels, or as a correlation."""
-    unit = " in correlation" if result.gain is None else "" if result.method.is_regression else " points"
-    sign = "+" if signed else ""
-    if unit == " points":
-        return f"{100 * gain.value:{sign}.1f} ± {100 * gain.standard_error:.1f}{unit}"
-    return f"{gain.value:{sign}.3f} ± {gain.standard_error:.3f}{unit}"
+    """Return a gain and its standard error as text, with the unit."""
+    unit = unit_of(result)
+    named = {POINTS: " points", CORRELATION: " in correlation", RAW: ""}[unit]
+    return f"{unit.text(gain, signed=signed)}{named}"
 
 
 def reference_grid(result: Told) -> Grid:
-    """What is known of every reference, in the order given; worths in the units of the labels."""
-    if result.gain is None or result.method.is_regression:
-        return result.relevance.grid()
-    return result.relevance.grid(per_worth=100.0, digits=1)
-
-
-def _unit_of_worth(result: Told) -> str:
-    """Say what the worth of a reference is measured in."""
-    if result.gain is None:
-        return "what is lost without it, in correlation at held-out pairs"
-    return f"what is lost without it, in {'units' if result.method.is_regression else 'points'} of the measure above"
+    """What is known of every reference, in the order given."""
+    return result.relevance.grid(unit_of(result))
 
 
 def worth_of(result: Told, worth: Gain) -> str:

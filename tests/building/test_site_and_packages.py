@@ -6,7 +6,11 @@ This takes longest, and stands early in the alphabet so that nothing has to wait
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.page.test_accessibility import LOOKS, look_at
@@ -41,6 +45,26 @@ def run(script):
     return done.stdout
 
 
+class Silent(SimpleHTTPRequestHandler):
+    """Answers without a word."""
+
+    def log_message(self, *args):
+        del args
+
+
+@contextmanager
+def served(folder):
+    """Serve a folder on a free port of the loopback; give the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_the_site_is_built_without_a_warning_and_the_scripts_of_the_gallery_run(tree, request):
     pytest.importorskip("sphinx")
     run(tree / "scripts" / "docs")
@@ -54,9 +78,10 @@ def test_the_site_is_built_without_a_warning_and_the_scripts_of_the_gallery_run(
             text = page.read_text()
             assert any(sign in text for sign in ("sphx-glr-single-img", "sphx-glr-multi-img", "<svg")), script.name
     browser = request.getfixturevalue("browser")
-    for name in ("index", "compare", "generated/gallery/partners"):
-        for look in LOOKS:
-            assert look_at(browser, f"file://{site / name}.html", look) == ([], [], 0), (name, look)
+    with served(site) as address:
+        for name in ("index", "compare", "api", "generated/gallery/index", "generated/gallery/partners"):
+            for look in LOOKS:
+                assert look_at(browser, f"{address}/{name}.html", look) == ([], [], 0), (name, look)
 
 
 def test_wheel_and_sdist_are_whole_and_work_in_clean_environments(tree):

@@ -186,7 +186,7 @@ CASES = {
     "semicolons and decimal commas": (
         {"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))},
         [],
-        "write decimals with a point",
+        "numbers have a decimal point, and nothing between thousands",
     ),
     "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "carriage return alone"),
     "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),

@@ -80,6 +80,16 @@ def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
     assert escaped.drop("id").equals(plain.drop("id"))
 
 
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("change, risky", [("-1+{}", True), ("@{}", True), ("-{}", False), ("+{}.5", False)])
+def test_a_number_with_a_sign_is_no_formula(case, capsys, monkeypatch, change, risky):
+    for name, table in (("main", case.main), ("theirs", case.references[0])):
+        write(table, f"{name}.csv", [change.format(key[1:] + "0" * (key[0] == "r")) for key in table.keys])
+    done, said = run(capsys, monkeypatch, *REFINE)
+    assert done == 0, said
+    assert ("spreadsheet" in said) is risky
+
+
 def test_a_terminal_is_told_nothing_by_a_name(case, capsys, monkeypatch):
     write(case.main, "main.csv", case.main.keys)
     done, said = run(capsys, monkeypatch, "refine", "main.csv", "--reference", "\x1b[2Jgone.csv", "--out", "out.csv")

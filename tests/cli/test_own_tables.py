@@ -176,3 +176,17 @@ def test_columns_that_are_named_like_no_features_are_warned_of(folder, monkeypat
     # Whoever chooses the features is not warned.
     assert run(monkeypatch, *USUAL, "--features", ".", "--out", "usual.csv") == 0
     assert "labels, folds or ids" not in capsys.readouterr().err
+
+
+def test_a_header_of_any_width_is_read_by_commas(folder, monkeypatch):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    wide = {f"x{k}": f"ENSG{k:070000}" for k in range(2)}
+    pl.read_csv("main.csv").rename(wide).write_csv("main.csv")
+    assert run(monkeypatch, *USUAL, "--out", "other.csv") == 0
+    assert (folder / "other.csv").read_bytes() == (folder / "usual.csv").read_bytes()
+
+
+def test_a_separator_without_a_column_that_is_known_is_named(folder, monkeypatch, capsys):
+    pl.read_csv("main.csv").rename({"id": "who", "score": "risk"}).write_csv("main.csv", separator=";")
+    assert run(monkeypatch, *USUAL, "--out", "out.csv") == 2
+    assert "seems to be separated by ';'" in capsys.readouterr().err

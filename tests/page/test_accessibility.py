@@ -25,15 +25,17 @@ def look_at(browser, address, look, ready=None):
     width, scheme = look
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(address)
+    page.on("console", lambda message: said.append(message) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(error))
+    page.goto(address, wait_until="load")
     if ready is not None:
         page.wait_for_selector(ready)
+    # Before axe comes, which loads style sheets in its own way.
+    logged = [f"{each} {getattr(each, 'location', '')}" for each in said]
     found = barriers(page)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     page.close()
-    return said, found, wider
+    return logged, found, wider
 
 
 @pytest.fixture(scope="module")

@@ -192,7 +192,7 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
         sample = next((value for value in known if not _is_number(value)), known[0])
         shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
         remedy = (
-            ", write decimals with a point"
+            " (numbers have a decimal point, and nothing between thousands)"
             if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
             else ""
             if name in ("score", "label")

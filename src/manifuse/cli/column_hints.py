@@ -46,7 +46,7 @@ def warn_of_names(path: Path, names: Sequence[str]) -> None:
     if strange:
         warnings.warn(
             f"{path} has columns that are named like labels, folds or ids ({shorten(', '.join(strange))}), and they "
-            "are used as features; leave them out with --drop if they are none.",
+            "are used as features; leave them out with --drop if they are not.",
             ManifuseWarning,
             stacklevel=2,
         )

@@ -7,6 +7,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -80,6 +81,26 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     return ColumnFile(path, types, frame.height, take, is_read=True, dropped=dropped)
 
 
+def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
+    """Return a separator that finds a column that we know, with all columns that it finds; else the usual one.
+
+    A header that is one column for the usual separator, and several for another, is refused if nothing is known.
+    """
+    found = {sign: header.split(usual) if sign == usual else [] for sign in SEPARATORS}
+    for sign in SEPARATORS:
+        with suppress(csv.Error):  # A field that is too long, as this is not its separator.
+            found[sign] = next(csv.reader([header], delimiter=sign), [])
+        if known & set(found[sign]):
+            return sign, found[sign]
+    likely = max(SEPARATORS, key=lambda sign: len(found[sign]))
+    if len(found[usual]) == 1 < len(found[likely]):
+        raise InputError(
+            f"{path} seems to be separated by {likely!r}, but has no column id, score or label; name its columns with "
+            "--id and --score."
+        )
+    return usual, found[usual]
+
+
 def separator_of(ending: str) -> str:
     """Separator of a text table with this ending."""
     return "\t" if ending.lower() == ".tsv" else ","
@@ -108,14 +129,14 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
         if "\r" in header:
             raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
         usual = separator_of(path.suffix)
-        found = {sign: next(csv.reader([header], delimiter=sign), []) for sign in SEPARATORS}
+        names = next(csv.reader([header], delimiter=usual), [])
     except (UnicodeDecodeError, csv.Error):
         raise InputError(
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
-    known = {columns.id, columns.score, columns.label, "label", "score", *TEXT_COLUMNS}
-    separator = next((sign for sign in (usual, *SEPARATORS) if known & set(found[sign])), usual)
-    names = found[separator]
+    separator, known = usual, {columns.id, columns.score, columns.label, "label", "score", *TEXT_COLUMNS}
+    if not known & set(names):
+        separator, names = _another_separator(path, header, usual, known)
     if len(names) > 1 and "" in names:
         raise InputError(
             f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."

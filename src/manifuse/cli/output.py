@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
@@ -22,8 +23,8 @@ from manifuse.files import Writer, shorten, write_together
 #: Endings under which tables are written; tables with each of them can be read as well.
 WRITTEN = (*FORMATS, ".npz")
 
-#: How formulas begin.
-FORMULAS = ("=", "+", "@")
+#: What a spreadsheet takes for a formula, other than a number with a sign.
+FORMULA = re.compile(r"(?![+-]?\d+(\.\d*)?$)[=+@-]")
 
 
 def check_output(path: Path) -> None:
@@ -61,12 +62,12 @@ def write_table(
     ids = columns["id"]
     if FORMATS.get(path.suffix.lower()) == "csv" and ids.dtype.kind in "OU":
         texts = list(map(str, ids.tolist()))
-        risky = next((each for each in texts if each.startswith(FORMULAS)), None)
+        risky = next((each for each in texts if FORMULA.match(each)), None)
         if risky is not None and escape:
-            columns = {
-                **columns,
-                "id": np.array([f"'{each}" if each.startswith(FORMULAS) else each for each in texts]),
-            }
+            escaped = [f"'{each}" if FORMULA.match(each) else each for each in texts]
+            if len(set(escaped)) < len(escaped):
+                raise InputError(f"{path} would have equal ids after --escape-formulas; write Parquet.")
+            columns = {**columns, "id": np.array(escaped)}
         elif risky is not None:
             warnings.warn(
                 f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "

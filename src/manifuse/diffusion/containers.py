@@ -126,6 +126,8 @@ def parts_of_frame(frame: Any, *, id: str, score: str, drop: Sequence[str], name
     InputError
         If it is no data frame, a column is missing, or a feature holds anything but numbers.
     """
+    if isinstance(drop, str):
+        raise InputError(f"drop={drop!r} came, but a list of columns was expected; give [{drop!r}].")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         raise InputError(f"{type(frame).__name__} came for {name}, but a data frame was expected; give one.")

@@ -20,13 +20,10 @@ from manifuse.diffusion.feature_names import names_of, places_of
 from manifuse.diffusion.given import given_neighbours
 from manifuse.diffusion.scales import Scale, log_odds, probabilities
 from manifuse.errors import InputError
-from manifuse.grid import Grid, as_html
+from manifuse.grid import SHOWN, Grid, as_html
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.records import Saved, read, write
-
-#: Rows and features that a notebook shows.
-SHOWN = 5
 
 
 class Observations(Saved):
@@ -188,13 +185,13 @@ class Observations(Saved):
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
     def _repr_html_(self) -> str:
-        names = self.feature_names or (() if self.table is None else tuple(map(str, range(self.table.shape[1]))))
-        few, shown = range(min(SHOWN, len(self))), names[:SHOWN]
-        numbers = [[self.in_scale(self.scores)[row], *([] if self.table is None else self.table[row])] for row in few]
-        body = tuple(
-            (str(self.keys[row]), *(f"{value:.4g}" for value in numbers[row][: len(shown) + 1])) for row in few
-        )
-        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *shown), body))}"
+        numbers = self.in_scale(self.scores)[:SHOWN, None]
+        if self.table is not None:
+            numbers = np.hstack([numbers, self.table[:SHOWN, :SHOWN]])
+        names = self.feature_names or tuple(map(str, range(SHOWN)))
+        rows = zip(self.keys.tolist(), numbers.tolist(), strict=False)
+        body = tuple((key, *(f"{value:.4g}" for value in values)) for key, values in rows)
+        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *names)[: numbers.shape[1] + 1], body))}"
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
@@ -270,7 +267,11 @@ class Observations(Saved):
 
     def like_predictions(self, numbers: FloatArray) -> Any:
         """Return ``numbers`` (n,) like `scores`, one per kept row, in library, dtype and scale of what came."""
-        return self._origin.restore(self.in_scale(numbers), self.rows)
+        return self.like_container(self.in_scale(numbers))
+
+    def like_container(self, numbers: FloatArray) -> Any:
+        """Return ``numbers`` (n,) in any scale, one per kept row, in library and dtype of what came."""
+        return self._origin.restore(numbers, self.rows)
 
     def in_scale(self, numbers: FloatArray) -> FloatArray:
         """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""

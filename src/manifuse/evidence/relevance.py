@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -92,6 +92,37 @@ class Relevance(Saved):
     worth: Gain | None
 
 
+class Unit(NamedTuple):
+    """What a gain is told in.
+
+    Attributes
+    ----------
+    factor : float
+        Units in a gain of 1.
+    form : str
+        The format of its values.
+    words : str
+        Its name in a sentence.
+    """
+
+    factor: float
+    form: str
+    words: str
+
+    def text(self, gain: Gain, *, signed: bool) -> str:
+        """Return a gain and its standard error as text."""
+        # Reading the text again and adding 0 turns a rounded -0.0 into 0.0.
+        value = float(format(self.factor * gain.value, self.form)) + 0.0
+        error = self.factor * gain.standard_error
+        return f"{value:{'+' if signed else ''}{self.form}} ± {error:{self.form}}"
+
+
+#: Points of ranking accuracy, units of the labels of a regression, and correlation at held-out pairs.
+POINTS = Unit(100.0, ".1f", "in points of ranking accuracy")
+RAW = Unit(1.0, ".2g", "in units of the labels")
+CORRELATION = Unit(1.0, ".3f", "in correlation at held-out pairs")
+
+
 class RelevanceTable(tuple[Relevance, ...], Saved):
     """What a run found out about every reference, in the order given: a tuple that knows names and prints a table.
 
@@ -117,20 +148,14 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         """Read what `to_record` gives; see `Saved.from_record`."""
         return cls(read(tuple[Relevance, ...], record, "relevance"))
 
-    def grid(self, *, per_worth: float = 1.0, digits: int = 3) -> Grid:
-        """Return what is known as a table of texts, with worths in other units and with so many digits."""
-
-        def worth(gain: Gain | None) -> str:
-            if gain is None:
-                return ABSENT
-            # Adding 0 turns a rounded -0.0 into 0.0.
-            value = round(per_worth * gain.value, digits) + 0.0
-            return f"{value:+.{digits}f} ± {per_worth * gain.standard_error:.{digits}f}"
+    def grid(self, unit: Unit | None = None) -> Grid:
+        """Return what is known as a table of texts, with worths in a unit, by default that of the labels."""
+        shown = RAW if unit is None else unit
 
         return Grid.of(
             {
                 "reference": entry.name,
-                "worth": worth(entry.worth),
+                "worth": ABSENT if entry.worth is None else shown.text(entry.worth, signed=True),
                 "weight": f"{entry.weight:.2f}",
                 "agrees": f"{entry.held_out_alignment:.2f}",
                 "chance": f"{entry.chance_alignment:.2f}",

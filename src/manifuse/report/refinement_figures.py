@@ -13,13 +13,14 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank, label
 from manifuse.report.refinement_statistics import LITTLE, Shift
+from manifuse.wording import unit_of
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
 
 
 def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
-    """Draw what is lost without each reference, the largest first, and without all, with one standard error.
+    """Draw what is lost without each reference, and without all, with one standard error.
 
     Parameters
     ----------
@@ -27,31 +28,23 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     order : sequence of int
         Indices of references whose worth was measured.
     """
-    bars = {label(result.relevance[index].name): result.relevance[index].worth for index in order}
-    together = {} if result.worth is None else {"all together": result.worth}
-    factor, unit = unit_of(result)
-    figure, axes = blank(PAGE_WIDTH, 0.4 * (len(bars) + len(together)) + 1.1)
-    gains = [*bars.values(), *together.values()]
-    heights = np.arange(len(gains))[::-1]
-    for height, gain, colour in zip(heights, gains, [BLUE] * len(bars) + [GREEN], strict=False):
+    bars = [(label(result.relevance[index].name), result.relevance[index].worth, BLUE) for index in order]
+    bars += [] if result.worth is None else [("all together", result.worth, GREEN)]
+    factor, _, words = unit_of(result)
+    figure, axes = blank(PAGE_WIDTH, 0.4 * len(bars) + 1.1)
+    heights = np.arange(len(bars))[::-1]
+    for height, (_, gain, colour) in zip(heights, bars, strict=True):
         assert gain is not None, "its worth was measured"
         axes.barh(height, factor * gain.value, height=0.6, color=colour, alpha=0.55)
         error = {"xerr": factor * gain.standard_error, "fmt": "o", "ms": 4, "capsize": 3, "color": colour}
         axes.errorbar(factor * gain.value, height, **error)
     axes.axvline(0.0, color=GREY, lw=0.9)
-    axes.set_yticks(heights, [*bars, *together])
-    axes.set_ylim(-0.6, len(gains) - 0.4)
-    axes.set_xlabel(f"lost without it, {unit} (± one standard error)")
+    axes.set_yticks(heights, [name for name, _, _ in bars])
+    axes.set_ylim(-0.6, len(bars) - 0.4)
+    axes.set_xlabel(f"lost without it, {words} (± one standard error)")
     axes.grid(axis="x", color=RULE, lw=0.7)
     axes.set_axisbelow(True)
     return figure
-
-
-def unit_of(result: Refinement) -> tuple[float, str]:
-    """Return the factor and the name of the unit that worths are drawn in."""
-    if result.gain is None:
-        return 1.0, "in correlation at held-out pairs"
-    return (1.0, "in units of the labels") if result.method.is_regression else (100.0, "in points of ranking accuracy")
 
 
 def draw_relevance(relevance: Sequence[Relevance]) -> Any:

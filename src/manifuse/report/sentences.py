@@ -73,7 +73,7 @@ def _of_answers(result: Refinement, found: Arguments) -> None:
     if asked is None or (result.gain is not None and result.gain.is_certain):
         return
     said = str(result.reason if result.gain is None else asked.answer)
-    weak = asked.answer not in YES or asked.answer is Reason.NOT_MEASURED
+    weak = asked.answer not in YES or asked.answer in (Reason.NOT_MEASURED, Reason.TOLD)
     if result.accepted or result.gain is not None:
         (found.contra if weak else found.pro).append(said)
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):

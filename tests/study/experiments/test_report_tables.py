@@ -13,7 +13,7 @@ from tests.result_rows import NEEDS_COUPLED, draw_rows
 from manifuse.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
 from manifuse.study.experiments.claims import Evidence, judge_claims
-from manifuse.study.experiments.comparison import MEAN, SIGNIFICANT, TESTABLE
+from manifuse.study.experiments.comparison import MEAN, SIGNIFICANT, is_testable
 from manifuse.study.experiments.findings import verdict_of
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.result_figures import draw_results, rivals
@@ -240,17 +240,19 @@ def test_methods_of_fewer_trials_are_named():
 @pytest.mark.parametrize(
     "trials, said",
     [
-        (1, "One trial cannot tell whether that is significant: at least 6"),
-        (5, "5 trials cannot tell"),
-        (6, "significantly better than Ind on"),
+        (1, "One trial cannot tell whether that is significant"),
+        (7, "7 trials cannot tell"),
+        (8, "significantly better than Ind on"),
     ],
 )
 def test_a_few_trials_are_not_called_insignificant(trials, said):
     found = summarise(draw_rows(("hw",), trials=trials))
+    assert len(found["hw"].tasks) == 6
     assert said in " ".join(lead(found, []))
 
 
-def test_six_trials_are_the_fewest_that_the_test_can_use():
-    for count in (TESTABLE - 1, TESTABLE):
-        p = wilcoxon(np.arange(1.0, count + 1)).pvalue
-        assert bool(p < SIGNIFICANT) is (count == TESTABLE)
+@pytest.mark.parametrize("tasks", [1, 6])
+def test_what_can_be_tested_is_what_the_best_trials_could_show(tasks):
+    for trials in range(1, 12):
+        p = wilcoxon(np.arange(1.0, trials + 1)).pvalue
+        assert bool(tasks * p < SIGNIFICANT) is is_testable(trials, tasks)

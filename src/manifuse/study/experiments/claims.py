@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.study.experiments.comparison import SIGNIFICANT, Difference
+from manifuse.study.experiments.comparison import Difference, is_testable
 from manifuse.study.experiments.findings import Condition, Finding
 from manifuse.study.experiments.result_tables import interval_text, points_text
 from manifuse.study.experiments.statistics import BASELINE, OURS, TITLES, Summary, roughness, values_of, with_surface
@@ -105,8 +105,7 @@ def _on_par(evidence: Evidence, method: str) -> Iterator[Condition]:
         (summary.title, task)
         for summary in evidence.summaries.values()
         for task in summary.compare(method).tasks
-        # The smallest p-value that so many trials can give, times Holm's factor for the smallest p-value.
-        if task.trials and len(summary.tasks) * 2.0 ** (1 - task.trials) < SIGNIFICANT
+        if is_testable(task.trials, len(summary.tasks))
     ]
     if not tasks:
         yield Condition(f"No data set has enough trials of {method} and {BASELINE} for the test.", None)

@@ -17,9 +17,6 @@ from manifuse.kernels.arrays import FloatArray
 CONFIDENCE, SIGNIFICANT = 0.95, 0.05
 MEAN = "mean over tasks"
 
-#: With fewer trials the Wilcoxon test cannot find a difference, however large it is.
-TESTABLE = 6
-
 #: Accuracies that differ by less than this are equal: they are ratios of counts, so only rounding makes them differ.
 SAME = 1e-12
 
@@ -56,6 +53,14 @@ class Difference:
         """1 if significantly better, -1 if significantly worse, else 0; also 0 if mean and wins disagree."""
         agree = np.sign(self.mean) == np.sign(self.wins - self.losses)
         return int(np.sign(self.mean)) if agree and self.adjusted < SIGNIFICANT else 0
+
+
+def is_testable(trials: int, tasks: int) -> bool:
+    """Whether the Wilcoxon test can find a difference with so many trials, after Holm's correction for the tasks.
+
+    The smallest p-value that the trials can give is multiplied by Holm's factor for the smallest p-value.
+    """
+    return trials > 0 and tasks * 2.0 ** (1 - trials) < SIGNIFICANT
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from manifuse.report.markup import render
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments import result_tables as tables
 from manifuse.study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
-from manifuse.study.experiments.comparison import MEAN, TESTABLE
+from manifuse.study.experiments.comparison import MEAN, Comparison, is_testable
 from manifuse.study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse.study.experiments.result_figures import draw_results, draw_toy
 from manifuse.study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
@@ -144,24 +144,29 @@ def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[
     if known:
         before = np.mean([summary.spread(BASELINE, MEAN).mean for summary in known])
         after = before + np.mean([found.mean.mean for found in compared])
-        better, worse = (sum(task.verdict == sign for task in tasks) for sign in (1, -1))
         number = f"{len(known)} experiment{'s' * (len(known) > 1)} with {len(tasks)} tasks"
         sentences += [
             f"Joint manifold diffusion (JMD) refines predictors by the scores of others: over {number}, the mean "
             f"ranking accuracy goes from {before:.1%} for each predictor alone (Ind) to {after:.1%}.",
-            _tested(max(task.trials for task in tasks), better, worse, len(tasks)),
+            _tested(compared),
         ]
     verdicts = [verdict_of(finding.conditions) for finding in findings]
     counts = (f"{verdicts.count(name)} {name}" for name in VERDICTS if name in verdicts)
     return [*sentences, f"Of {len(findings)} claims of the paper: {', '.join(counts)}."]
 
 
-def _tested(trials: int, better: int, worse: int, tasks: int) -> str:
-    """Say on how many tasks JMD differs from Ind, if there are enough trials to test that."""
-    if trials < TESTABLE:
-        number = "One trial cannot" if trials == 1 else f"{trials} trials cannot"
-        return f"{number} tell whether that is significant: at least {TESTABLE} are needed for the test."
-    return f"JMD is significantly better than Ind on {better} of {tasks} tasks, and significantly worse on {worse}."
+def _tested(compared: Sequence[Comparison]) -> str:
+    """Say on how many tasks JMD differs from Ind, of those that have enough trials to test that."""
+    tasks = [(task, len(found.tasks)) for found in compared for task in found.tasks if task.trials]
+    tested = [task for task, count in tasks if is_testable(task.trials, count)]
+    if not tested:
+        most = max(task.trials for task, _ in tasks)
+        number = "One trial cannot" if most == 1 else f"{most} trials cannot"
+        return f"{number} tell whether that is significant; run more."
+    better, worse = (sum(task.verdict == sign for task in tested) for sign in (1, -1))
+    return (
+        f"JMD is significantly better than Ind on {better} of {len(tested)} tasks, and significantly worse on {worse}."
+    )
 
 
 def _section(summary: Summary, deviations: Sequence[str]) -> dict[str, Any]:
