@@ -189,9 +189,8 @@ class Observations(Saved):
         if self.table is not None:
             numbers = np.hstack([numbers, self.table[:SHOWN, :SHOWN]])
         names = self.feature_names or tuple(map(str, range(SHOWN)))
-        rows = zip(self.keys.tolist(), numbers.tolist(), strict=False)
-        body = tuple((key, *(f"{value:.4g}" for value in values)) for key, values in rows)
-        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *names)[: numbers.shape[1] + 1], body))}"
+        texts = [(key, *map("{:.4g}".format, row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)]
+        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *names)[: len(texts[0])], tuple(texts)))}"
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
