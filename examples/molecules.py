@@ -30,7 +30,7 @@ result = mf.refine(molecules.main, molecules.references, molecules.labels, metho
 print(result.summary())
 
 # %%
-# On molecules without a label, the error falls, and the intervals hold the truth as often as they say.
+# On molecules without a label, the error falls, and the intervals hold the truth nearly as often as they say.
 
 truth, test = molecules.truth[molecules.test], molecules.test
 
@@ -54,6 +54,8 @@ axes.legend(frameon=False)
 # %%
 # Which partners matter
 # ---------------------
+# Hardly any: 200 measured values and our own features teach nearly all that the partners know. The bars say so, as their
+# whiskers cross zero. Over all six descriptions and ten splits, references are worth one point of ranking accuracy.
 
 mf.plot(result, "worth")
 

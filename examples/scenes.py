@@ -22,7 +22,7 @@ unlabelled = mf.refine(scenes.main, scenes.references, rng=0)
 print(unlabelled.summary())
 
 # %%
-# So the refinement was worth it.
+# So our scores came back unchanged.
 
 assert not unlabelled.accepted
 

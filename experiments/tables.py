@@ -57,7 +57,7 @@ RIVALS = {
     "label spreading": ("label spreading",),
     "learning from own labels": ("own labels",),
     "stacking (coupled), impute and stack": ("stacking, RankSVM", "impute and stack"),
-    "a random forest for imputing": ("forest and average",),
+    "imputing by a random forest, and averaging": ("forest and average",),
     "retraining, with the training rows": ("retrained",),
 }
 
