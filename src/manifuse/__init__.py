@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from manifuse.persistence import load as load
     from manifuse.persistence import save as save
     from manifuse.refinement import Refinement as Refinement
+    from manifuse.report.explanation import explain as explain
     from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
     from manifuse.run import refine as refine
@@ -50,6 +51,7 @@ HOMES = {
     "RankLabels": "diffusion.labels",
     "Refinement": "refinement",
     "Torch": "backends.torch",
+    "explain": "report.explanation",
     "load": "persistence",
     "plot": "report.pictures",
     "refine": "run",

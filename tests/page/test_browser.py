@@ -153,6 +153,12 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     rank = int(np.sum(result.scores > result.scores[7])) + 1
     assert f"{key}: rank " in page.inner_text("#found")
     assert f", {rank} after" in page.inner_text("#found")
+    # The page says what `explain` says.
+    until(page, "document.querySelector('#found').textContent.includes('most like it')")
+    why = mf.explain(result, key, exploration.references)
+    assert why.sentences[1] in page.inner_text("#found")
+    puts = [sentence.partition("puts")[2] for sentence in why.sentences[2:-1]]
+    assert all(sentence in page.inner_text("#found") for sentence in puts)
     with page.expect_download() as caught:
         page.click("#export")
     caught.value.save_as(tmp_path / "explored.zip")

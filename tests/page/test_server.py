@@ -14,6 +14,7 @@ from tests.page.test_packing import unpack
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse.evidence.neighbourhood import neighbourhood
 from manifuse.page import requests
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.guard import Guard
@@ -280,3 +281,14 @@ def test_the_server_does_not_wait_for_a_body_that_does_not_come(client, monkeypa
     with socket.create_connection(("127.0.0.1", client.port), timeout=5) as connection:
         connection.sendall(head.encode())
         assert b" 408 " in connection.recv(100)
+
+
+def test_what_is_near_a_row_is_said(client):
+    case = draw(1)
+    facts = client.get("/api/rows/7").json()
+    expected = neighbourhood(case.main, case.references, 7, standardised=True)
+    assert facts["near"] == expected.near.tolist()
+    assert [each["rows"] for each in facts["pairs"]] == [rows.tolist() for rows in expected.pairs]
+    assert [each["theirs"] for each in facts["pairs"]] == [places.tolist() for places in expected.theirs]
+    assert client.get("/api/rows/160").status == 404
+    assert client.get("/api/rows/x").status == 404

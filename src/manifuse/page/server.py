@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.errors import InputError
+from manifuse.evidence.neighbourhood import neighbourhood
 from manifuse.page.exploration import (
     Exploration,
     describe,
@@ -90,6 +91,7 @@ class Page:
             Route("/api/jobs/{name}", self._answer_job),
             Route("/api/jobs/{name}", self._cancel_job, methods=["DELETE"]),
             Route("/api/jobs/{name}/result", self._answer_result),
+            Route("/api/rows/{row:int}", self._answer_row),
             Route("/api/bridges", self._build_bridges, methods=["POST"]),
             Route("/api/check", self._check, methods=["POST"]),
             Route("/api/refinement", self._refine, methods=["POST"]),
@@ -129,6 +131,19 @@ class Page:
         if job.result is None:
             raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
         return _bytes(job.result)
+
+    async def _answer_row(self, request: Request) -> Response:
+        """Say what is near a row: other rows, and pairs with their places in each reference."""
+        main, references, row = self._exploration.main, self._exploration.references, request.path_params["row"]
+        if row >= len(main):
+            raise HTTPException(404, "There is no such row.")
+        standardised = self._exploration.method.standardised is not False
+        near = await run_in_threadpool(neighbourhood, main, references, row, standardised=standardised)
+        pairs = [
+            {"rows": rows.tolist(), "theirs": theirs.tolist()}
+            for rows, theirs in zip(near.pairs, near.theirs, strict=True)
+        ]
+        return _json({"near": near.near.tolist(), "pairs": pairs})
 
     async def _build_bridges(self, request: Request) -> Response:
         asked = await read_request(request, self._bridge_fields)

@@ -374,6 +374,34 @@ function showRow() {
     if (result.errors !== undefined) said.push(`standard error ${brief(result.errors[row])}`);
   }
   $("found").textContent = `${said.join("; ")}.`;
+  if (problem.ids[row] === asked) explainRow(row, $("found").textContent);
+}
+
+/** Say why a row moved: where the rows most like it are, and where the references put the nearest common rows. */
+async function explainRow(row, start) {
+  const after = shown.after, of = problem.ids.length;
+  const place = (ranks) => (each) => 100 * (of - ranks[each]) / Math.max(of - 1, 1);
+  const mean = (values) => (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(0);
+  let facts;
+  try {
+    facts = await fetchFacts(`api/rows/${row}`);
+  } catch {
+    return; // The row is shown without its reasons.
+  }
+  const { near, pairs } = facts, before = place(problem.before);
+  const said = [start];
+  if (near.length > 0) {
+    said.push(`Its own score is at ${before(row).toFixed(0)} of 100; the ${near.length} rows most like it are at ` +
+      `${mean(near.map(before))} on average before, and at ${mean(near.map(place(after)))} after.`);
+  }
+  pairs.forEach(({ rows, theirs }, k) => {
+    if (rows.length > 0 && shown.weights[k] > 0) {
+      said.push(`${problem.references[k]} puts the ${rows.length} nearest rows that both know at ${mean(theirs)}, ` +
+        `where your scores put them at ${mean(rows.map(before))}.`);
+    }
+  });
+  // Another row may have been asked for in the meantime.
+  if ($("found").textContent === start) $("found").textContent = said.join(" ");
 }
 
 function showMatrix() {

@@ -1,0 +1,136 @@
+"""Explanation: why one row moved, by the rows that are most like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from manifuse.diffusion.containers import rows_of
+from manifuse.diffusion.observations import Observations
+from manifuse.errors import InputError, demand
+from manifuse.evidence.neighbourhood import neighbourhood, places_of
+from manifuse.grid import ABSENT, Grid, as_html, as_text
+from manifuse.refinement import Refinement
+from manifuse.report.refinement_statistics import Shift
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a row moved.
+
+    Attributes
+    ----------
+    sentences : tuple of str
+        How it moved, and what the rows that are most like it say.
+    rows : Grid
+        The row, the main rows that are nearest to it, and of each reference the nearest common rows.
+    """
+
+    sentences: tuple[str, ...]
+    rows: Grid
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, "", as_text(self.rows)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences) + as_html(self.rows)
+
+
+def explain(result: Refinement, row: Any, references: Sequence[Observations] = ()) -> Explanation:
+    """Explain why one row moved, by the rows whose features are most like its own.
+
+    A refinement gives rows that are alike scores that are alike. So a row rises if the rows that are most like it have
+    higher scores than itself, or if a reference gives higher scores to the nearest rows that both know.
+
+    Parameters
+    ----------
+    result : Refinement
+    row : object
+        The id of a main row.
+    references : sequence of Observations, optional
+        The references as they came. A refinement does not keep their scores.
+
+    Returns
+    -------
+    Explanation
+        Places are percentiles: 0 for the lowest score of a table, 100 for its highest.
+
+    Raises
+    ------
+    InputError
+        If the main table has no such id, or the result no such reference.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics()
+    >>> result = mf.refine(clinics.main, clinics.references, rng=0)
+    >>> why = mf.explain(result, clinics.main.keys[200], clinics.references)
+    >>> len(why.rows.body)
+    9
+    """
+    demand(Refinement, result)
+    demand(Observations, *references)
+    main = result.main
+    (place,) = rows_of([row], main.keys, name=main.name)
+    known = {entry.name for entry in result.relevance}
+    stranger = next((each.name for each in references if each.name not in known), None)
+    if stranger is not None:
+        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
+    shift = Shift.of(result)
+    before, after = places_of(shift.before), places_of(shift.after)
+    near = neighbourhood(main, references, place, standardised=result.choice.standardised[0] is not False)
+
+    def line(what: str, each: int, theirs: float = np.nan) -> dict[str, str]:
+        numbers = {"distance": near.distances[each], "before": before[each], "after": after[each], "theirs": theirs}
+        texts = {name: f"{value:.{2 if name == 'distance' else 0}f}" for name, value in numbers.items()}
+        return {"row": what, "id": str(main.keys[each]), **{k: ABSENT if v == "nan" else v for k, v in texts.items()}}
+
+    sentences = [_moved(str(main.keys[place]), shift, place)]
+    lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
+    if len(near.near):
+        sentences.append(
+            f"Its own score is at {before[place]:.0f} of 100; the {len(near.near)} rows most like it are at "
+            f"{before[near.near].mean():.0f} on average before, and at {after[near.near].mean():.0f} after."
+        )
+    for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
+        lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
+        sentences.append(
+            f"“{reference.name}” (weight {result.relevance[reference.name].weight:.2g}) puts the {len(pairs)} nearest "
+            f"rows that both know at {theirs.mean():.0f}, where your scores put them at {before[pairs].mean():.0f}."
+        )
+    sentences.append(_evidence(result, place))
+    return Explanation(tuple(sentences), Grid.of(lines))
+
+
+def _line(what: str, key: str, distance: float, before: float, after: float, said: float = np.nan) -> dict[str, str]:
+    return {
+        "row": what,
+        "id": key,
+        "distance": f"{distance:.2f}" if np.isfinite(distance) else ABSENT,
+        "before": f"{before:.0f}",
+        "after": f"{after:.0f}",
+        "theirs": f"{said:.0f}" if np.isfinite(said) else ABSENT,
+    }
+
+
+def _moved(key: str, shift: Shift, place: int) -> str:
+    first, then = (round(float(ranks[place])) for ranks in shift.ranks)
+    way = f"stays at rank {first:,}"
+    if first != then:
+        way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
+    return f"“{key}” {way} of {len(shift.keys):,}."
+
+
+def _evidence(result: Refinement, place: int) -> str:
+    """Say how much evidence the row has."""
+    if not result.accepted:
+        return "The refinement was not taken, so no row moved."
+    error = "" if result.errors is None else f" Its refined score has a standard error of {result.errors[place]:.2g}."
+    return f"Its support is {result.support[place]:.2f} (0: no reference reaches it; 1: as a typical pair).{error}"

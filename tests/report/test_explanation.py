@@ -1,0 +1,70 @@
+"""Why a row moved: nearest rows and pairs, computed a second time by scikit-learn."""
+
+import numpy as np
+import pytest
+from scipy.stats import percentileofscore
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from tests.problems import draw
+
+import manifuse as mf
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def result(case):
+    return mf.refine(case.main, case.references, case.labels(), rng=0)
+
+
+def ids_of(why, kind):
+    return [line[1] for line in why.rows.body if line[0] == kind]
+
+
+def test_nearest_rows_and_pairs_are_the_nearest(case, result):
+    table = (
+        case.main.table if result.choice.standardised[0] is False else StandardScaler().fit_transform(case.main.table)
+    )
+    reference = case.references[0]
+    common = np.flatnonzero(np.isin(case.main.keys, reference.keys))
+    for row in (0, 7, 159):
+        why = mf.explain(result, case.main.keys[row], case.references)
+        found = NearestNeighbors(n_neighbors=6).fit(table).kneighbors(table[[row]], return_distance=False)[0]
+        assert ids_of(why, "nearest") == case.main.keys[found[1:]].tolist()
+        near = NearestNeighbors(n_neighbors=3).fit(table[common]).kneighbors(table[[row]], return_distance=False)[0]
+        assert ids_of(why, f"pair, {reference.name}") == case.main.keys[common[near]].tolist()
+        theirs = [line[-1] for line in why.rows.body if line[0] == f"pair, {reference.name}"]
+        for key, said in zip(case.main.keys[common[near]], theirs, strict=True):
+            score = reference.scores[reference.keys.tolist().index(key)]
+            assert float(said) == pytest.approx(percentileofscore(reference.scores, score, "strict"), abs=1.2)
+
+
+def test_it_says_where_the_row_was_and_is(case, result):
+    order = np.argsort(np.argsort(-result.scores)) + 1
+    came = np.argsort(np.argsort(-case.main.scores)) + 1
+    row = int(np.argmax(came - order))
+    why = mf.explain(result, case.main.keys[row])
+    assert f"rises from rank {came[row]} to {order[row]} of 160." in why.sentences[0]
+    assert f"support is {result.support[row]:.2f}" in str(why)
+    assert "standard error of" in str(why)
+    assert case.main.keys[row] in why._repr_html_()
+
+
+def test_what_cannot_be_explained_is_refused(case, result):
+    with pytest.raises(mf.InputError, match="1 ids came that main does not have"):
+        mf.explain(result, "nobody")
+    stranger = mf.Observations([1.0, 2, 3], ids=["x", "y", "z"], name="stranger")
+    with pytest.raises(mf.InputError, match="stranger is no reference of this result"):
+        mf.explain(result, "m0", [stranger])
+
+
+def test_without_features_only_the_row_itself_is_like_it():
+    coupled = draw(0, features=False)
+    result = mf.refine(coupled.main, coupled.references, rng=0)
+    why = mf.explain(result, "m3", coupled.references)
+    assert ids_of(why, "nearest") == []
+    assert ids_of(why, "pair, reference 1") == ["m3"]
+    assert "The refinement was not taken, so no row moved." in why.sentences
