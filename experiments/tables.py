@@ -41,7 +41,7 @@ COLUMNS = {
 #: What the README shows of HW: method, and how it is described.
 SHORT = {
     "Ind": "the predictor alone",
-    "impute and stack": "own features to their scores, learned on the pairs; all stacked on the labels",
+    "impute and stack": "others' scores predicted from own features (impute and stack)",
     "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
     "own labels": "learned from 200 labels, own features and own scores, no reference",
     "JMD, no labels": "**refined, no labels at all**",

@@ -207,7 +207,7 @@ def models(tmp_path_factory):
     return model
 
 
-@settings(ANY, max_examples=600)
+@settings(ANY, max_examples=300)
 @given(st.integers(0, 2), st.integers(0, 1 << 16), st.sampled_from([*DTYPES, *SHAPES]) | ENTRIES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_any_array_in_a_saved_refinement(tmp_path, models, which, place, change):

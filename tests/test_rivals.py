@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
 
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
@@ -16,6 +17,7 @@ from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.source import Source
+from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]
@@ -90,7 +92,7 @@ def test_rivals_are_those_of_the_result_tables(case):
         "impute_and_average": mean_of_scores(imputed),
         "impute_and_stack": stack_by_ranksvm(imputed, rows, grades, 5)[0],
     }
-    assert expected.keys() == set(mf.rivals.__all__)
+    assert expected.keys() | {"compare"} == set(mf.rivals.__all__)
     for name, values in expected.items():
         np.testing.assert_array_equal(getattr(mf.rivals, name)(main, references, labels, rng=5), values)
 
@@ -152,3 +154,31 @@ def test_every_picture_of_the_report_can_be_had_alone(case):
         assert mf.plot(result, picture).axes
     with pytest.raises(mf.InputError, match="no picture 'surface' of this result; choose one of worth, relevance"):
         mf.plot(result, "surface")
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_a_comparison_is_the_plain_loop_over_folds(case):
+    labels = case.labels()
+    found = mf.rivals.compare(case.main, case.references, labels, rng=3, library=pd).set_index("method")
+    assert found["accuracy"].is_monotonic_decreasing
+    assert len(found) == 7
+    refined, alone = [], []
+    for train, test in KFold(5, shuffle=True, random_state=3).split(case.labelled):
+        known = mf.RankLabels(case.main.keys[case.labelled[train]], case.truth[case.labelled[train]])
+        rows = case.labelled[test]
+        scores = mf.refine(case.main, case.references, known, rng=3).scores
+        refined.append(ranking_accuracy(case.truth[rows], scores[rows]))
+        alone.append(ranking_accuracy(case.truth[rows], case.main.scores[rows]))
+    for name, values in (("refine", refined), ("alone", alone)):
+        assert found.loc[name, "accuracy"] == pytest.approx(np.mean(values))
+        assert found.loc[name, "standard_error"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(5))
+    assert "impute_and_stack" not in mf.rivals.compare(case.main, [], labels)["method"].to_list()
+
+
+def test_a_comparison_of_few_or_equal_labels_is_refused(case):
+    with pytest.raises(mf.InputError, match="30 labels came, but comparing needs at least 50"):
+        mf.rivals.compare(case.main, [], mf.RankLabels(case.main.keys[:30], case.truth[:30]))
+    one = np.zeros(60)
+    one[0] = 1.0
+    with pytest.raises(mf.InputError, match="All labels of a fold are equal"):
+        mf.rivals.compare(case.main, [], mf.RankLabels(case.main.keys[:60], one))

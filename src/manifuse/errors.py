@@ -125,7 +125,8 @@ def demand(kind: type, *values: object) -> None:
     """
     for value in values:
         if not isinstance(value, kind):
-            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected; pass one.")
+            make = "; make one with Observations.from_frame" if kind.__name__ == "Observations" else "; pass one"
+            raise InputError(f"{type(value).__name__} came where {kind.__name__} was expected{make}.")
 
 
 def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:

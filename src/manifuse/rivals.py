@@ -11,23 +11,99 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold
 
+from manifuse.diffusion.containers import frame_of
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand
 from manifuse.evidence.score import GradedRanking, Score, score_of
 from manifuse.kernels.arrays import FloatArray
-from manifuse.run import seed_of
+from manifuse.run import refine, seed_of
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import FOLDS, mean_of_scores, stack_by_ranksvm
 
+#: With fewer labels a fold says nothing.
+LEAST_LABELS = 50
+
 Seed = np.random.Generator | int | None
 
-__all__ = ["impute_and_average", "impute_and_stack", "learn_from_labels", "smooth_alone", "spread"]
+__all__ = ["compare", "impute_and_average", "impute_and_stack", "learn_from_labels", "smooth_alone", "spread"]
+
+
+def compare(
+    main: Observations, references: Sequence[Observations], labels: RankLabels, rng: Seed = 0, *, library: Any = None
+) -> Any:
+    """Compare `refine` with its rivals on your own labels, by cross-validation.
+
+    Every fifth of the labels in turn is held out, and judges what each method makes of the others.
+
+    Parameters
+    ----------
+    main : Observations
+        With features.
+    references : sequence of Observations
+        Without any, rivals that need references are left out.
+    labels : RankLabels
+        A label for each of at least 50 rows.
+    rng : numpy.random.Generator or int, optional
+        Draws the folds, and is the ``rng`` of every method.
+    library : module, optional
+        ``pandas`` or ``polars``, the default.
+
+    Returns
+    -------
+    data frame
+        A row for each method, the best first: ``method``, ``accuracy``, the mean ranking accuracy on held-out labels
+        in [0, 1], and ``standard_error``, by its spread over the folds.
+
+    Raises
+    ------
+    InputError
+        If there are too few labels, or all labels of a fold are equal.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics(labels=100)
+    >>> found = mf.rivals.compare(clinics.main, clinics.references, clinics.labels)
+    >>> found.columns, len(found)
+    (['method', 'accuracy', 'standard_error'], 7)
+    """
+    score, seed = _grades(main, labels), _seed(rng)
+    if len(score.rows) < LEAST_LABELS:
+        raise InputError(f"{len(score.rows)} labels came, but comparing needs at least {LEAST_LABELS}; give more.")
+    methods: dict[str, Any] = {"alone": lambda main, *_: main.scores, "refine": _refine}
+    rivals = {"smooth_alone": smooth_alone, "learn_from_labels": learn_from_labels, "spread": spread}
+    methods |= rivals | (
+        {"impute_and_average": impute_and_average, "impute_and_stack": impute_and_stack} if len(references) else {}
+    )
+    found: dict[str, list[float]] = {name: [] for name in methods}
+    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(score.rows):
+        if len(np.unique(score.grades[test])) < 2 or len(np.unique(score.grades[train])) < 2:
+            raise InputError("All labels of a fold are equal; give more labels, or another rng.")
+        known = RankLabels(main.keys[score.rows[train]], score.grades[train])
+        judge = GradedRanking(score.rows[test], score.grades[test])
+        for name, method in methods.items():
+            predictions = np.asarray(method(main, references, known, seed), dtype=np.float64)
+            found[name].append(judge.report(predictions[judge.rows])["accuracy"])
+    names = sorted(found, key=lambda name: -float(np.mean(found[name])))
+    return frame_of(
+        {
+            "method": names,
+            "accuracy": [float(np.mean(found[name])) for name in names],
+            "standard_error": [float(np.std(found[name], ddof=1) / np.sqrt(FOLDS)) for name in names],
+        },
+        library,
+    )
+
+
+def _refine(main: Observations, references: Sequence[Observations], labels: RankLabels, seed: int) -> FloatArray:
+    return refine(main, references, labels, rng=seed).scores
 
 
 def smooth_alone(
@@ -73,7 +149,8 @@ def learn_from_labels(
 ) -> Any:
     """Learn the labels from own features and own scores by kernel ridge regression. References are not used.
 
-    This is what a user who retrains on the labels would do; see `smooth_alone` for parameters.
+    A new model on top of the scores; the model that made the scores is not trained again. See `smooth_alone` for
+    parameters.
     """
     del references
     _demand_features(main)

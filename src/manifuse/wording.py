@@ -17,7 +17,8 @@ from manifuse.grid import WIDTH, Grid, as_text
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
-    "agrees: correlation with your scores at the pairs; chance: of permuted pairs;",
+    "weight: influence, 0 to 1; agrees: correlation with your scores at the pairs;",
+    "chance: of permuted pairs, so an agreement below it means nothing;",
     "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
 )
 
@@ -81,10 +82,21 @@ def summary_of(result: Told) -> str:
             as_text(reference_grid(result)),
             f"worth: what is lost without it, {unit_of(result).words};",
             *COLUMNS,
+            *_ignored(result),
         ]
     if result.gain is not None and result.worth is not None:
         lines += ["", worth_of(result, result.worth)]
     return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
+
+
+def _ignored(result: Told) -> list[str]:
+    """Name the references that agree no more than permuted pairs do, and so are ignored."""
+    names = [
+        entry.name
+        for entry in result.relevance
+        if entry.weight == 0 and abs(entry.held_out_alignment) <= entry.chance_alignment
+    ]
+    return ["", f"Ignored, because they say no more than chance: {', '.join(names)}."] if names else []
 
 
 def is_unmeasured(result: Told) -> bool:

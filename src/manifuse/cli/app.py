@@ -70,7 +70,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
     If labels teach, it also writes error, the standard error of each score.
     Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad.
     Rows with equal ids are the same thing.
-    A config may also set hyperparameters, in a table [method].
+    A config may also set hyperparameters, in a table named method.
     The run writes such a config beside OUT, which repeats the run.
     """
     from manifuse.cli.config import read_options
@@ -85,8 +85,9 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
         typer.echo(json.dumps(facts, allow_nan=False))
     say(f"\n{result.summary()}\n\n{rows:,} rows written to {options.out}.")
-    if options.report is not None:
-        say(f"The report is {options.report}.")
+    for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
+        if path is not None:
+            say(f"{what} {path}.")
 
 
 @app.command("apply")

@@ -223,7 +223,10 @@ def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:
     """Refuse a column to drop that no table has, because a misspelt one would stay a feature."""
     for name in names:
         if not any(name in table.dropped for table in tables):
-            raise InputError(f"--drop {name} came, but no table has such a column to leave out; correct it.")
+            raise InputError(
+                f"--drop {name} came, but no table has such a column to leave out; correct it, and repeat --drop for "
+                "each column."
+            )
 
 
 def read_labels(path: Path, called: ColumnNames = AS_USUAL) -> RankLabels:

@@ -22,11 +22,11 @@ from manifuse.cli.column_checks import (
     demand_visible,
 )
 from manifuse.cli.column_file import ColumnFile
-from manifuse.cli.column_hints import warn_of_names
 from manifuse.cli.feature_source import InFile, Loaded, Source
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
 from manifuse.diffusion.containers import columns_of, name_rows, to_text
+from manifuse.diffusion.feature_names import warn_of_names
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
@@ -143,7 +143,7 @@ def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
-        warn_of_names(path, names)
+        warn_of_names(path, names, remedy="--drop")
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,29 @@ from typing import Any
 from manifuse.diffusion.containers import columns_of, to_text
 from manifuse.errors import InputError, ManifuseWarning
 
+#: The most names in a sentence.
+MOST = 10
+
 Names = tuple[str, ...]
+
+#: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers and further ids.
+NO_FEATURES = re.compile(
+    r"labels?|targets?|truth|outcomes?|class|grades?|folds?|split|cv|index|idx|row|rows|unnamed.*|uuid|"
+    r"(.*[^a-z])?id|id[^a-z].*",
+    re.IGNORECASE,
+)
+
+
+def warn_of_names(table: object, names: Sequence[str], *, remedy: str) -> None:
+    """Warn of features that are named like labels, folds or ids."""
+    strange = [name for name in names if NO_FEATURES.fullmatch(name)]
+    if strange:
+        warnings.warn(
+            f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
+            f"are used as features; leave them out with {remedy} if they are not.",
+            ManifuseWarning,
+            stacklevel=4,
+        )
 
 
 def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:

@@ -16,7 +16,7 @@ from manifuse.diffusion.containers import (
     to_floats,
     to_keys,
 )
-from manifuse.diffusion.feature_names import names_of, places_of
+from manifuse.diffusion.feature_names import names_of, places_of, warn_of_names
 from manifuse.diffusion.given import given_neighbours
 from manifuse.diffusion.scales import Scale, log_odds, probabilities
 from manifuse.errors import InputError
@@ -160,14 +160,15 @@ class Observations(Saved):
 
         Examples
         --------
-        >>> import pandas as pd
-        >>> import manifuse as mf
+        >>> import pandas as pd, manifuse as mf
         >>> patients = pd.DataFrame({"patient": ["a", "b", "c"], "risk": [0.2, 0.9, 0.4], "age": [31, 72, 55]})
         >>> mf.Observations.from_frame(patients, id="patient", score="risk", name="clinic")
         Observations('clinic': 3 rows, 1 feature)
         """
         ids, scores, features = parts_of_frame(frame, id=id, score=score, drop=drop, name=name)
-        return cls(scores, features, ids=ids, name=name, scale=scale, invalid=invalid)
+        made = cls(scores, features, ids=ids, name=name, scale=scale, invalid=invalid)
+        warn_of_names(name, made.feature_names or (), remedy="drop=[...]")
+        return made
 
     @property
     def has_graph(self) -> bool:
@@ -185,9 +186,8 @@ class Observations(Saved):
         return f"Observations({self.name!r}: {len(self)} rows, {features})"
 
     def _repr_html_(self) -> str:
-        numbers = self.in_scale(self.scores)[:SHOWN, None]
-        if self.table is not None:
-            numbers = np.hstack([numbers, self.table[:SHOWN, :SHOWN]])
+        columns = () if self.table is None else self.table[:SHOWN, :SHOWN].T
+        numbers = np.column_stack([self.in_scale(self.scores)[:SHOWN], *columns])
         names = self.feature_names or tuple(map(str, range(SHOWN)))
         texts = [(key, *map("{:.4g}".format, row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)]
         return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *names)[: len(texts[0])], tuple(texts)))}"

@@ -13,15 +13,16 @@ class Reason(StrEnum):
     ROUNDS_USED_UP = "All rounds were used; raise 'rounds' to go on."
     NO_REFERENCE = (
         "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
-        "give more pairs or other references, or set the method's 'ignore_chance' to false."
+        "give more pairs or other references, or set the method's 'ignore_chance' to false (in a config, under "
+        "[method])."
     )
     NOTHING_BETTER = (
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
     )
     GAIN_UNCERTAIN = (
         "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
-        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false to "
-        "take the refinement all the same."
+        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false "
+        "(--no-safeguard) to take the refinement all the same."
     )
     TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
     UNGUARDED = (
@@ -36,17 +37,17 @@ class Reason(StrEnum):
     NOT_MEASURED = (
         "Not measured: too few references can be compared to tell whether they predict the same thing as the main "
         "predictor, so the refinement goes at most half of the way; give labels, more references, or set the method's "
-        "'same_target' to true."
+        "'same_target' to true (--same-target)."
     )
     DIFFER = (
         "The references and the main predictor do not predict the same thing, because one common factor does not "
         "explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
-        "references, or set the method's 'same_target' to true if you know better."
+        "references, or set the method's 'same_target' to true (--same-target) if you know better."
     )
     UNLIKE = (
         "The references agree with each other more than with the main predictor, which is either weak or predicts "
-        "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true if it is "
-        "only weak."
+        "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true "
+        "(--same-target) if it is only weak."
     )
     WORSE = (
         "At held-out pairs the references add nothing to what the main predictor predicts of them, so it comes back "
