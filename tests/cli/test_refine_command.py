@@ -124,7 +124,7 @@ def test_without_json_standard_output_stays_clean(folder, run):
     saved = mf.load("model.npz")
     read, _, said = done.stderr.partition("\n\n")
     assert [line.split(":")[0] for line in read.splitlines()] == ["main", "reference0", "reference1"]
-    assert said == f"{saved.summary()}\n\n160 rows written to out.parquet.\n"
+    assert said == f"{saved.summary()}\n\n160 rows written to out.parquet.\nFor later rows there is model.npz.\n"
     assert pl.read_parquet(folder / "out.parquet").height == 160
 
 
