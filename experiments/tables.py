@@ -190,8 +190,8 @@ def payoff(rows: list[dict[str, str]]) -> list[str]:
         "",
         f"Labels by pairs, in the mean over tasks and up to {trials} trials, in points of ranking accuracy (of a "
         "regression, in hundredths of the unit of its root mean squared error). The three numbers of a cell are what "
-        "JMD gains over the predictor alone, over the best rival without references, which the last column names for "
-        "each number of pairs, and over JMD without references: what references are worth. Without labels no rival "
+        "JMD gains over the predictor alone, over the best rival without references, which the last column names, and "
+        "over JMD without references: what references are worth. Without labels no rival "
         "has anything to learn from, and without references JMD is the predictor alone. The main table, its ranker "
         "and the test rows of a split are the same in all its cells.",
         "",

@@ -49,9 +49,9 @@ def test_drops_of_a_header_do_not_buy_time(client, patience):
 def test_a_second_request_on_the_same_connection_is_waited_for_no_longer(client, patience):
     with socket.create_connection(("127.0.0.1", client.port)) as connection:
         connection.sendall(whole(client))
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        content = connection.recv(1 << 16)
         connection.sendall(whole(client)[:20])
-        assert received(connection) == b""
+        assert (content + received(connection)).count(b"HTTP/1.1 200") == 1
 
 
 def test_headers_in_two_parts_are_answered(client):
