@@ -93,6 +93,18 @@ def test_gains_of_any_size_are_told_with_their_digits(case):
         assert all(line.split()[-1] == "40" for line in lines[2:])
 
 
+def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_not(case):
+    noise = mf.Observations(
+        np.random.default_rng(3).standard_normal(160),
+        case.references[0].table,
+        ids=case.references[0].keys,
+        name="noise",
+    )
+    for method, named in ((mf.JointDiffusion(), True), (mf.JointDiffusion(ignored=("noise",)), False)):
+        summary = mf.refine(case.main, [*case.references, noise], case.labels(), method, rng=0).summary()
+        assert ("Ignored, because they say no more than chance: noise." in summary) is named
+
+
 def test_relevance_is_a_tuple_that_knows_names(taught):
     relevance = taught.relevance
     assert isinstance(relevance, tuple)

@@ -8,6 +8,7 @@ their order, as their units differ.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def compare(
     rng : numpy.random.Generator or int, optional
         Draws the folds, and is the ``rng`` of every method.
     library : module, optional
-        ``pandas`` or ``polars``, the default.
+        As of `Refinement.to_frame`.
 
     Returns
     -------
@@ -207,19 +208,18 @@ def _imputed(main: Observations, references: Sequence[Observations], seed: int) 
     demand(Observations, main, *references)
     if not references:
         raise InputError("No references came, but this rival needs their scores; give some.")
-    columns = [np.full(len(main), np.nan) for _ in references]
     problem = Problem.of(main, tuple(references))
-    for column, reference in zip(columns, problem.references, strict=True):
+    columns = np.full((len(main), len(references)), np.nan)
+    for column, reference in zip(columns.T, problem.references, strict=True):
         column[reference.main_rows] = reference.paired
-    partial = [number for number, column in enumerate(columns) if np.isnan(column).any()]
-    if partial:
-        least = min(len(problem.references[number].main_rows) for number in partial)
+    partial = np.flatnonzero(np.isnan(columns).any(axis=0))
+    if len(partial):
+        unknown = tuple(problem.references[number] for number in partial)
+        least = min(len(reference.main_rows) for reference in unknown)
         if least < 2 * FOLDS:
             raise InputError(f"{least} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
-        imputed, _ = impute(Problem.of(main, tuple(references[number] for number in partial)), seed)
-        for number, column in zip(partial, imputed.T, strict=True):
-            columns[number] = column
-    return np.column_stack([main.scores, *columns])
+        columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
+    return np.column_stack([main.scores, columns])
 
 
 def _score(main: Observations, labels: RankLabels | None) -> Score:

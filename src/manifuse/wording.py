@@ -94,7 +94,9 @@ def _ignored(result: Told) -> list[str]:
     names = [
         entry.name
         for entry in result.relevance
-        if entry.weight == 0 and abs(entry.held_out_alignment) <= entry.chance_alignment
+        if entry.weight == 0
+        and entry.name not in result.method.ignored
+        and abs(entry.held_out_alignment) <= entry.chance_alignment
     ]
     return ["", f"Ignored, because they say no more than chance: {', '.join(names)}."] if names else []
 
@@ -144,8 +146,7 @@ def unit_of(result: Told) -> Unit:
 def amount(result: Told, gain: Gain, *, signed: bool = False) -> str:
     """Return a gain and its standard error as text, with the unit."""
     unit = unit_of(result)
-    named = {POINTS: " points", CORRELATION: " in correlation", RAW: ""}[unit]
-    return f"{unit.text(gain, signed=signed)}{named}"
+    return f"{unit.text(gain, signed=signed)}{unit.suffix}"
 
 
 def reference_grid(result: Told) -> Grid:

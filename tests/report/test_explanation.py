@@ -59,6 +59,9 @@ def test_what_cannot_be_explained_is_refused(case, result):
     stranger = mf.Observations([1.0, 2, 3], ids=["x", "y", "z"], name="stranger")
     with pytest.raises(mf.InputError, match="stranger is no reference of this result"):
         mf.explain(result, "m0", [stranger])
+    namesake = mf.Observations([1.0, 2, 3], ids=["x", "y", "z"], name="reference 1")
+    with pytest.raises(mf.InputError, match="reference 1 and main have no rows in common"):
+        mf.explain(result, "m0", [namesake])
 
 
 def test_without_features_only_the_row_itself_is_like_it():

@@ -86,13 +86,13 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
 
     A header that is one column for the usual separator, and several for another, is refused if nothing is known.
     """
-    found = {sign: header.split(usual) if sign == usual else [] for sign in SEPARATORS}
+    found: dict[str, list[str]] = {}
     for sign in SEPARATORS:
-        with suppress(csv.Error):  # A field that is too long, as this is not its separator.
+        with suppress(csv.Error):  # Fields are too long if this is not their separator.
             found[sign] = next(csv.reader([header], delimiter=sign), [])
-        if known & set(found[sign]):
-            return sign, found[sign]
-    likely = max(SEPARATORS, key=lambda sign: len(found[sign]))
+            if known & set(found[sign]):
+                return sign, found[sign]
+    likely = max(found, key=lambda sign: len(found[sign]))
     if len(found[usual]) == 1 < len(found[likely]):
         raise InputError(
             f"{path} seems to be separated by {likely!r}, but has no column id, score or label; name its columns with "

@@ -17,9 +17,9 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
+from manifuse.cli.announcement import lines_of
 from manifuse.cli.apply_part import refined_rows
 from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
-from manifuse.cli.column_hints import lines_of
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
 from manifuse.cli.formats import read_columns

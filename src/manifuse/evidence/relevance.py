@@ -101,12 +101,15 @@ class Unit(NamedTuple):
         Units in a gain of 1.
     form : str
         The format of its values.
+    suffix : str
+        What follows the numbers.
     words : str
         Its name in a sentence.
     """
 
     factor: float
     form: str
+    suffix: str
     words: str
 
     def text(self, gain: Gain, *, signed: bool) -> str:
@@ -118,9 +121,9 @@ class Unit(NamedTuple):
 
 
 #: Points of ranking accuracy, units of the labels of a regression, and correlation at held-out pairs.
-POINTS = Unit(100.0, ".1f", "in points of ranking accuracy")
-RAW = Unit(1.0, ".2g", "in units of the labels")
-CORRELATION = Unit(1.0, ".3f", "in correlation at held-out pairs")
+POINTS = Unit(100.0, ".1f", " points", "in points of ranking accuracy")
+RAW = Unit(1.0, ".2g", "", "in units of the labels")
+CORRELATION = Unit(1.0, ".3f", " in correlation", "in correlation at held-out pairs")
 
 
 class RelevanceTable(tuple[Relevance, ...], Saved):
@@ -172,7 +175,7 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         Parameters
         ----------
         library : module, optional
-            ``pandas`` or ``polars``, the default.
+            As of `Refinement.to_frame`.
 
         Returns
         -------

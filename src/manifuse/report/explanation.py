@@ -64,7 +64,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     Raises
     ------
     InputError
-        If the main table has no such id, or the result no such reference.
+        If the main table has no such id, the result no such reference, or a reference no common rows.
 
     Examples
     --------
@@ -88,9 +88,14 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     near = neighbourhood(main, references, place, standardised=result.choice.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: float = np.nan) -> dict[str, str]:
-        numbers = {"distance": near.distances[each], "before": before[each], "after": after[each], "theirs": theirs}
-        texts = {name: f"{value:.{2 if name == 'distance' else 0}f}" for name, value in numbers.items()}
-        return {"row": what, "id": str(main.keys[each]), **{k: ABSENT if v == "nan" else v for k, v in texts.items()}}
+        return {
+            "row": what,
+            "id": str(main.keys[each]),
+            "distance": f"{near.distances[each]:.2f}",
+            "before": f"{before[each]:.0f}",
+            "after": f"{after[each]:.0f}",
+            "theirs": f"{theirs:.0f}" if np.isfinite(theirs) else ABSENT,
+        }
 
     sentences = [_moved(str(main.keys[place]), shift, place)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
@@ -100,6 +105,8 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
             f"{before[near.near].mean():.0f} on average before, and at {after[near.near].mean():.0f} after."
         )
     for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
+        if not len(pairs):
+            raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
             f"“{reference.name}” (weight {result.relevance[reference.name].weight:.2g}) puts the {len(pairs)} nearest "
@@ -107,17 +114,6 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
-
-
-def _line(what: str, key: str, distance: float, before: float, after: float, said: float = np.nan) -> dict[str, str]:
-    return {
-        "row": what,
-        "id": key,
-        "distance": f"{distance:.2f}" if np.isfinite(distance) else ABSENT,
-        "before": f"{before:.0f}",
-        "after": f"{after:.0f}",
-        "theirs": f"{said:.0f}" if np.isfinite(said) else ABSENT,
-    }
 
 
 def _moved(key: str, shift: Shift, place: int) -> str:

@@ -30,18 +30,18 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     """
     bars = [(label(result.relevance[index].name), result.relevance[index].worth, BLUE) for index in order]
     bars += [] if result.worth is None else [("all together", result.worth, GREEN)]
-    factor, _, words = unit_of(result)
+    unit = unit_of(result)
     figure, axes = blank(PAGE_WIDTH, 0.4 * len(bars) + 1.1)
     heights = np.arange(len(bars))[::-1]
     for height, (_, gain, colour) in zip(heights, bars, strict=True):
         assert gain is not None, "its worth was measured"
-        axes.barh(height, factor * gain.value, height=0.6, color=colour, alpha=0.55)
-        error = {"xerr": factor * gain.standard_error, "fmt": "o", "ms": 4, "capsize": 3, "color": colour}
-        axes.errorbar(factor * gain.value, height, **error)
+        axes.barh(height, unit.factor * gain.value, height=0.6, color=colour, alpha=0.55)
+        error = {"xerr": unit.factor * gain.standard_error, "fmt": "o", "ms": 4, "capsize": 3, "color": colour}
+        axes.errorbar(unit.factor * gain.value, height, **error)
     axes.axvline(0.0, color=GREY, lw=0.9)
     axes.set_yticks(heights, [name for name, _, _ in bars])
     axes.set_ylim(-0.6, len(bars) - 0.4)
-    axes.set_xlabel(f"lost without it, {words} (± one standard error)")
+    axes.set_xlabel(f"lost without it, {unit.words} (± one standard error)")
     axes.grid(axis="x", color=RULE, lw=0.7)
     axes.set_axisbelow(True)
     return figure

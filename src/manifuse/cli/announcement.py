@@ -1,0 +1,30 @@
+"""Announcement: what was read, said before the work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from manifuse.cli.score_tables import Table
+from manifuse.diffusion.labels import RankLabels
+
+#: Names of features that are shown.
+SHOWN = 3
+
+
+def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | None) -> list[str]:
+    """Say what was read: every table with its rows and features, and the labels."""
+    lines = [f"{table.name}: {_described(table)}" for table in (main, *references)]
+    if labels is None:
+        return lines
+    if labels.grades is None:
+        return [*lines, f"labels: {len(labels.better):,} ordered pairs"]
+    return [*lines, f"labels: {len(labels.keys):,} labelled rows"]
+
+
+def _described(table: Table) -> str:
+    width = 0 if table.source is None else table.source.width
+    if not width:
+        return f"{len(table):,} rows, no features"
+    names = table.feature_names
+    shown = "" if names is None else f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+    return f"{len(table):,} rows, {width:,} feature{'' if width == 1 else 's'}{shown}"
