@@ -28,18 +28,18 @@ def taught(case):
 
 def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught):
     first = " ".join(taught.summary().partition("Why: ")[0].split())
-    before, after = (f"{taught.accuracy[when]['accuracy']:.1%}" for when in ("before", "after"))
+    before, after = (f"{getattr(taught.accuracy, when):.1%}" for when in ("before", "after"))
     assert first.startswith(f"The scores of “{taught.main.name}” were refined, and are better")
     assert f"from {before} to {after} ({amount(taught, taught.gain, signed=True)})" in first
 
 
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(case):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(4)
     noise = mf.RankLabels(case.main.keys[case.labelled], rng.standard_normal(len(case.labelled)))
     result = mf.refine(case.main, [], noise, rng=0)
     assert not result.accepted
-    reached = result.accuracy["before"]["accuracy"] + result.gain.value
-    assert f"would go from {result.accuracy['before']['accuracy']:.1%} to {reached:.1%}" in verdict_of(result)
+    reached = result.accuracy.before + result.gain.value
+    assert f"would go from {result.accuracy.before:.1%} to {reached:.1%}" in verdict_of(result)
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -76,7 +76,7 @@ def test_what_references_are_worth_is_said_in_points(taught):
     assert f"{100 * taught.relevance[0].worth.value:+.1f} ± " in reference_grid(taught).body[0][1]
     lost = replace(taught.worth, value=-1.0)
     assert "leave them out" in worth_of(taught, lost)
-    assert "added nothing" in worth_of(taught, replace(taught.worth, value=0.0))
+    assert "cannot tell" in worth_of(taught, replace(taught.worth, value=0.0))
 
 
 def test_gains_of_any_size_are_told_with_their_digits(case):

@@ -61,7 +61,7 @@ def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, res
             ids=case.main.keys[rows],
         )
         applied = result.apply_in_full(batch)
-        np.testing.assert_array_equal(applied.predictions, result.predictions[rows])
+        np.testing.assert_array_equal(applied.scores, result.predictions[rows])
         np.testing.assert_array_equal(applied.support, result.support[rows])
         assert (applied.errors is None) == (result.errors is None)
         if result.errors is not None:
@@ -76,7 +76,7 @@ def test_blocks_and_what_is_left_of_them_are_computed_alike(result, rng):
     whole = result.apply_in_full(mf.Observations(scores, features, ids=keys))
     for first in (1, 333, 4000):
         part = result.apply_in_full(mf.Observations(scores[first:], features[first:], ids=keys[first:]))
-        np.testing.assert_array_equal(part.predictions, whole.predictions[first:])
+        np.testing.assert_array_equal(part.scores, whole.scores[first:])
         np.testing.assert_array_equal(part.support, whole.support[first:])
 
 
@@ -162,10 +162,10 @@ def test_rows_at_any_distance_have_finite_scores(case, result, far):
     features[1] = far
     new = mf.Observations(case.main.scores[:3], features, ids=["x", "y", "z"], name="later")
     applied = result.apply_in_full(new)
-    assert np.isfinite(applied.predictions).all()
+    assert np.isfinite(applied.scores).all()
     assert applied.support[1] == 0
     alone = mf.Observations(case.main.scores[:1], features[:1], ids=["x"], name="later")
-    assert result.apply(alone)[0] == applied.predictions[0]
+    assert result.apply(alone)[0] == applied.scores[0]
 
 
 def test_a_reference_that_lacks_one_row_does_not_seem_to_be_known_on_all():
@@ -200,7 +200,7 @@ def test_a_refused_refinement_says_the_same_of_rows_that_were_fitted_and_of_othe
         result = mf.refine(case.main, [noise], None, mf.JointDiffusion(fitted_rows=400), rng=0)
     assert not result.accepted
     applied = result.apply_in_full(case.main)
-    np.testing.assert_array_equal(applied.predictions, case.main.scores)
+    np.testing.assert_array_equal(applied.scores, case.main.scores)
     np.testing.assert_array_equal(applied.support, result.support)
 
 

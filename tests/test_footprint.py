@@ -21,7 +21,7 @@ METHOD = mf.JointDiffusion(standardised=True, learning=False)
 def predicted(case, method, *, labelled):
     problem = Problem.of(case.main, case.references)
     own_graph = method.learning and labelled and not problem.bridged and case.main.has_graph
-    return predicted_bytes(Setup(problem, method, 0, mf.Host()), own_graph=own_graph)
+    return predicted_bytes(Setup(problem, method, 0, mf.Host(), own_graph))
 
 
 def taken_and_predicted(case, labels, method):

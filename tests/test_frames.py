@@ -45,7 +45,7 @@ def test_a_frame_gives_a_frame_of_the_same_library(case, result, expected, kind)
     assert type(refined) is type(frame)
     assert list(refined.columns) == COLUMNS
     assert refined["name"].to_list() == frame["name"].to_list()
-    np.testing.assert_array_equal(refined["score"], expected.predictions)
+    np.testing.assert_array_equal(refined["score"], expected.scores)
     np.testing.assert_array_equal(refined["original"], frame["risk"])
     np.testing.assert_array_equal(refined["support"], expected.support)
     np.testing.assert_array_equal(refined["error"], expected.errors)
@@ -61,7 +61,7 @@ def test_a_frame_of_dask_stays_lazy_and_gives_the_same(case, result, expected):
     found = refined.compute(scheduler="threads")
     assert len(refined.loc[120:130].compute(scheduler="synchronous")) == 11
     assert found["name"].to_list() == frame_of(case)["name"].to_list()
-    np.testing.assert_array_equal(found["score"], expected.predictions)
+    np.testing.assert_array_equal(found["score"], expected.scores)
     np.testing.assert_array_equal(found["error"], expected.errors)
 
 
@@ -86,7 +86,7 @@ def test_any_engine_that_maps_batches_can_apply_it(case, result, expected):
     there = pickle.loads(pickle.dumps(result))
     frame = frame_of(case)
     batches = (there.apply(frame[first : first + 90], id="name", score="risk") for first in range(0, 400, 90))
-    np.testing.assert_array_equal(pd.concat(batches)["score"], expected.predictions)
+    np.testing.assert_array_equal(pd.concat(batches)["score"], expected.scores)
 
 
 def test_a_refinement_that_was_applied_travels_without_what_was_computed(result, expected):

@@ -8,6 +8,9 @@ import pytest
 
 import manifuse as mf
 from manifuse.diffusion.reason import Reason
+from manifuse.evidence.consultation import ROUNDS_ALONE
+from manifuse.evidence.mixture import MOST_SHARE
+from manifuse.kernels.sphere import unit
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, features_of, remade
 
@@ -107,6 +110,37 @@ def test_scores_and_labels_without_features_change_nothing_that_matters():
     assert accuracy(case, result.predictions) == pytest.approx(accuracy(case, case.main.scores), abs=0.01)
 
 
+def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone():
+    case = draw(0)
+    result = mf.refine(case.main, [], case.labels(), rng=0)
+    fit = result.refiner.fit
+    current, smoothed, origin = fit.coefficients.T
+    assert 1 <= len(fit.coefficients) <= ROUNDS_ALONE
+    assert (current > 0).all()
+    assert (smoothed > 0).all()
+    np.testing.assert_allclose(origin, 0.0, atol=1e-12)
+    few = mf.refine(case.main, [], mf.RankLabels(case.main.keys[:12], case.truth[:12]), rng=0)
+    assert few.choice.share == MOST_SHARE
+    # Each round by itself: the graph is weighed by the present predictions, which take their average with it.
+    present = fit.start
+    for one, other, _ in fit.coefficients:
+        average = fit.bridges.arrive(present, fit.bridges.method.smoothing).smoothed.values[:, 0]
+        present = unit(one * present + other * unit(average))
+    np.testing.assert_allclose(fit.rounds[-1].start, present, atol=1e-12)
+    # Without a graph, or without smoothing, there is nothing to diffuse over.
+    still = mf.refine(case.main, [], case.labels(), mf.JointDiffusion(smoothing=0.0), rng=0)
+    bare = mf.refine(remade(case.main, features=None), [], case.labels(), rng=0)
+    assert still.choice.share == bare.choice.share == 0.0
+
+
+def test_references_that_are_not_followed_have_no_weight_but_may_teach():
+    case = draw(0, features=False)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.agreement.trust == 0
+    assert not result.weights.any()
+    assert result.worth.is_certain
+
+
 @pytest.mark.parametrize("learning", [False, True])
 def test_without_references_and_labels_there_is_nothing_to_do(learning):
     case = draw(0)
@@ -179,9 +213,9 @@ def test_errors_are_larger_far_from_all_that_was_fitted():
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     near = remade(case.main, ids=[f"new {row}" for row in range(160)])
     far = remade(near, features=case.main.table + 30.0)
-    assert np.median(result.errors_of(near)) == pytest.approx(np.median(result.errors), rel=0.2)
-    assert result.errors_of(far).min() > 1.5 * np.median(result.errors)
-    np.testing.assert_array_equal(result.errors_of(case.main), result.errors)
+    assert np.median(result.apply_in_full(near).errors) == pytest.approx(np.median(result.errors), rel=0.2)
+    assert result.apply_in_full(far).errors.min() > 1.5 * np.median(result.errors)
+    np.testing.assert_array_equal(result.apply_in_full(case.main).errors, result.errors)
 
 
 def test_orders_come_true_as_often_as_their_probability_says():
@@ -260,7 +294,7 @@ def test_what_is_loaded_applies_to_the_last_bit(features, tmp_path):
     mf.save(result, tmp_path / "model.npz")
     new = remade(case.main, predictions=case.main.scores + 0.1, ids=[f"new {row}" for row in range(160)])
     applied, again = result.apply_in_full(new), mf.load(tmp_path / "model.npz").apply_in_full(new)
-    for name in ("predictions", "support", "errors"):
+    for name in ("scores", "support", "errors"):
         np.testing.assert_array_equal(getattr(again, name), getattr(applied, name))
 
 

@@ -245,13 +245,11 @@ def test_an_update_within_its_standard_error_is_not_taken():
     assert result.reason is Reason.GAIN_UNCERTAIN
     assert "unchanged" in str(result.reason)
     np.testing.assert_array_equal(result.predictions, case.main.scores)
-    assert result.accuracy["before"] == result.accuracy["after"]
+    assert result.accuracy.before == result.accuracy.after
     assert 0 < result.gain.value <= result.gain.standard_error
     taken = mf.refine(case.main, [weak], labels, replace(TUNED, safeguarded=False), rng=0)
     assert taken.accepted
-    assert taken.accuracy["after"]["accuracy"] - taken.accuracy["before"]["accuracy"] == pytest.approx(
-        result.gain.value
-    )
+    assert taken.accuracy.after - taken.accuracy.before == pytest.approx(result.gain.value)
 
 
 @pytest.mark.parametrize("safeguarded", [True, False])
@@ -333,7 +331,7 @@ def test_an_accepted_update_is_certain_and_reported():
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     assert result.accepted
     assert result.gain.is_certain
-    before, after = result.accuracy["before"]["accuracy"], result.accuracy["after"]["accuracy"]
+    before, after = result.accuracy.before, result.accuracy.after
     assert after - before == pytest.approx(result.gain.value)
     # Each labelled row is judged without its own label, so what it has in the end is a little better.
     # The predictions saw the labels; what is reported did not.
@@ -352,8 +350,8 @@ def test_regression_puts_offset_and_scale_back_and_tunes_the_error(learning):
         assert np.linalg.norm(result.predictions - result.predictions.mean()) == pytest.approx(
             np.linalg.norm(main.scores - main.scores.mean())
         )
-    assert set(result.accuracy["after"]) == {"rmse", "mae"}
-    assert result.accuracy["after"]["rmse"] < result.accuracy["before"]["rmse"]
+    assert result.accuracy.measure == "rmse"
+    assert result.accuracy.after < result.accuracy.before
     unseen = slice(0, 100)
     errors = [
         np.abs(np.asarray(p)[unseen] - 20.0 - case.truth[unseen]).mean() for p in (main.scores, result.predictions)
@@ -369,7 +367,7 @@ def test_ordered_pairs_are_labels_too():
     labels = mf.RankLabels.from_pairs(case.main.keys[ends[:, 0]], case.main.keys[ends[:, 1]])
     result = mf.refine(case.main, case.references, labels, rng=0)
     assert result.accepted
-    assert result.accuracy["after"]["accuracy"] > result.accuracy["before"]["accuracy"]
+    assert result.accuracy.after > result.accuracy.before
 
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.Series, lambda values: pl.Series("score", values), torch.tensor])
@@ -388,7 +386,7 @@ def test_history_and_surface_tell_what_happened():
     assert result.choice.surface.shape == (8, 7)
     scores = [step.score for step in result.history]
     assert scores == sorted(scores)
-    assert scores[-1] == pytest.approx(result.accuracy["after"]["accuracy"])
+    assert scores[-1] == pytest.approx(result.accuracy.after)
     row = result.choice.step_sizes.index(result.choice.step_size)
     column = result.choice.weight_scales.index(result.choice.weight_scale)
     assert result.choice.surface[row, column] == result.choice.surface.max()

@@ -187,7 +187,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("The known values of y are all equal or missing; give at least two different ones.")
         if self.refinement_.method.is_regression:
             return float(r2_score(grades, refined[known]))
-        return GradedRanking(known, grades).report(refined[known])["accuracy"]
+        return GradedRanking(known, grades).measured(refined[known])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of the one column of `transform`: ``score``."""

@@ -11,8 +11,8 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.consultation import Consultation, Subject, consult, own_rows, worths
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import final_weights
-from manifuse.evidence.score import Gain
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared

@@ -94,15 +94,14 @@ def prepare(
     MissingExtraError
         If the neighbour search needs a library that is not installed.
     """
-    setup = Setup(problem, method, seed, backend)
-    alone = method.learning and needs_own_graph(problem, score)
-    demand_memory(setup, own_graph=alone, taught=_taught(problem, score) if method.learning else 0)
+    setup = Setup(problem, method, seed, backend, method.learning and needs_own_graph(problem, score))
+    demand_memory(setup, taught=_taught(problem, score) if method.learning else 0)
     tell("Searching neighbours, making graphs and building bridges")
     tuned = choose_bridges(setup, scalings_to_try(setup))
     tell("Predicting the held-out pairs")
     evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
     active = active_references(problem, evidence, method)
-    smoothing = smooth_own(setup, tuned.bridges, alone=alone) if method.learning else None
+    smoothing = smooth_own(problem.main, tuned.bridges) if method.learning else None
     return Prepared(setup, score, smoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
@@ -19,18 +18,18 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.mixture import ordered_rightly
 from manifuse.evidence.relevance import RelevanceTable, relevance_of
-from manifuse.evidence.score import Gain
 from manifuse.grid import as_html
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refiner import Applied, Refiner
+from manifuse.refiner import Refined, Refiner
 from manifuse.wording import reference_grid, summary_of, verdict_of
 
-#: Fields that are not written to a file: the container of the predictions, and what the refiner has as well.
-NOT_SAVED = ("predictions", "scores", "support", "errors", "main", "method")
+#: Fields that are not written to a file, because the refiner has them as well.
+NOT_SAVED = ("refined", "main", "method")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +40,19 @@ class Refinement(Saved):
     ----------
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
+    support : array, series or tensor (n,)
+        How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
+        at a typical pair. If the main predictor came back unchanged, 0.
+    errors : array, series or tensor (n,), or None
+        Standard errors of ``scores``; None if no label taught.
     scores : (n,) array
-        The same as a NumPy array; of probabilities, log-odds.
+        The predictions as a NumPy array; of probabilities, log-odds.
     accepted : bool
         Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
         Why the diffusion stopped, or why the main predictor came back unchanged.
     relevance : RelevanceTable
         A tuple of one `Relevance` for every reference, in the order given. It knows names and prints a table.
-    support : (n,) array
-        How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
-        at a typical pair. If the main predictor came back unchanged, 0.
     metric : (m + 2, m + 2) array
         Alignments of the main predictor as it came, the predictions after the diffusion, and the references after
         transport, with each other (the task metric of the paper), in [-1, 1].
@@ -59,20 +60,20 @@ class Refinement(Saved):
         Every step of the f-diffusion.
     choice : Choice
         The hyperparameters used.
-    accuracy : mapping or None
-        With labels: each measure's value ``before`` and ``after``, on the labelled rows.
+    accuracy : Accuracy or None
+        With labels: ``before`` and ``after``, on the labelled rows.
     gain : Gain or None
         With labels: the gain on them, accepted or not. Each labelled row is judged without its own label. If labels
         only tune, they are judged by what they chose, and the gain on other rows may be smaller.
     worth : Gain or None
         What is lost without any reference; as `Relevance.worth`.
-    errors : (n,) array or None
-        Standard errors of ``scores``; None if no label taught.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
     method : JointDiffusion
     seed : int
         Gives the same result again on the same input.
+    refined : Refined
+        Scores, support and errors as NumPy arrays.
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
     refiner : Refiner
@@ -89,26 +90,21 @@ class Refinement(Saved):
     (True, 'TOLD')
     >>> result.relevance[0].name, result.relevance[0].pairs, result.weights.shape, result.support.shape
     ('other', 20, (1,), (20,))
-    >>> print(result.relevance.grid().body[0])
-    ('other', '—', '0.85', '0.69', '0.46', '1.00', '100%', '20')
     """
 
-    predictions: Any
-    scores: FloatArray
     accepted: bool
     reason: Reason
     relevance: RelevanceTable
-    support: FloatArray
     metric: FloatArray
     history: tuple[Step, ...]
     choice: Choice
-    accuracy: Mapping[str, Mapping[str, float]] | None
+    accuracy: Accuracy | None
     gain: Gain | None
     worth: Gain | None
-    errors: FloatArray | None
     agreement: Agreement | None
     method: JointDiffusion
     seed: int
+    refined: Refined
     main: Observations
     refiner: Refiner
 
@@ -116,34 +112,51 @@ class Refinement(Saved):
     def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         problem, score, path, refiner = prepared.problem, prepared.score, found.path, found.refiner
-        accepted = found.verdict.accepted
-        accuracy = None
+        accepted, accuracy = found.verdict.accepted, None
         if score is not None:
             honest = found.honest if accepted else problem.main.scores
-            before, after = (score.report(values[score.rows]) for values in (problem.main.scores, honest))
-            accuracy = {"before": before, "after": after}
-        refined = refiner.refine(main) if accepted and main is not problem.main else refiner.fitted
-        scores = refined.scores if accepted else main.scores
+            accuracy = score.compare(*(values[score.rows] for values in (problem.main.scores, honest)))
+        refined = Refined.unchanged(main)
+        if accepted:
+            refined = refiner.fitted if main is problem.main else refiner.refine(main)
         return cls(
-            predictions=main.like_predictions(scores),
-            scores=scores,
             accepted=accepted,
             reason=found.verdict.reason,
             relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, prepared.setup.seed),
-            support=refined.support if accepted else np.zeros(len(main)),
             metric=path.metric,
             history=path.history,
             choice=Choice.of(prepared, path, 1.0 if refiner.mixture is None else refiner.mixture.share),
             accuracy=accuracy,
             gain=found.verdict.gain,
             worth=found.worth,
-            errors=refined.errors if accepted else None,
             agreement=found.agreement,
             method=prepared.setup.method,
             seed=prepared.setup.seed,
+            refined=refined,
             main=main,
             refiner=refiner,
         )
+
+    @property
+    def predictions(self) -> Any:
+        """Refined predictions."""
+        return self.main.like_predictions(self.refined.scores)
+
+    @property
+    def scores(self) -> FloatArray:
+        """The same as a NumPy array."""
+        return self.refined.scores
+
+    @property
+    def support(self) -> Any:
+        """Pair evidence for each row."""
+        return self.main.like_container(self.refined.support, "support")
+
+    @property
+    def errors(self) -> Any:
+        """Standard errors."""
+        errors = self.refined.errors
+        return None if errors is None else self.main.like_container(errors, "error")
 
     @property
     def weights(self) -> FloatArray:
@@ -159,12 +172,9 @@ class Refinement(Saved):
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
         refiner: Refiner = values["refiner"]
-        fit, fitted, accepted = refiner.fit, refiner.fitted, values["accepted"]
-        scores = fitted.scores if accepted else fit.main.scores
-        errors = fitted.errors if accepted else None
-        support = fitted.support if accepted else np.zeros(len(fitted.support))
-        values |= {"predictions": scores, "scores": scores, "support": support, "errors": errors}
-        made = cls(**values, main=fit.main, method=fit.bridges.method)
+        main = refiner.fit.main
+        refined = refiner.fitted if values["accepted"] else Refined.unchanged(main)
+        made = cls(**values, refined=refined, main=main, method=refiner.fit.bridges.method)
         made.check()
         return made
 
@@ -176,12 +186,8 @@ class Refinement(Saved):
         counts = {len(self.relevance), len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
         if counts != {references} or not self.history or {len(s.weights) for s in self.history} != {references}:
             raise ValueError("the references are not those of the fit")
-        measures = {"rmse", "mae"} if self.method.is_regression else {"accuracy"}
-        accuracy = {} if self.accuracy is None else self.accuracy
-        if self.accuracy is not None and accuracy.keys() != {"before", "after"}:
-            raise ValueError("the accuracy is not that before and after")
-        if any(of.keys() != measures for of in accuracy.values()):
-            raise ValueError("the accuracy has other measures than the task")
+        if self.accuracy is not None and (self.accuracy.measure == "rmse") is not self.method.is_regression:
+            raise ValueError("the accuracy has another measure than the task")
 
     def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
@@ -207,27 +213,18 @@ class Refinement(Saved):
             If features are missing, or there is not enough memory.
         """
         if isinstance(new, Observations):
-            return self.apply_in_full(new).predictions
-        errors = self.errors is not None
+            return new.like_predictions(self.apply_in_full(new).scores)
+        errors = self.refined.errors is not None
         return apply_to_frame(self.apply_in_full, new, self.refiner.fit.main, (id, score), errors=errors)
 
-    def support_of(self, new: Observations) -> FloatArray:
-        """Support of rows that came later, shape (q,), in [0, 1]; see ``support``."""
-        return self.apply_in_full(new).support
-
-    def errors_of(self, new: Observations) -> FloatArray | None:
-        """Standard errors of rows that came later, shape (q,); see ``errors``."""
-        return self.apply_in_full(new).errors
-
-    def apply_in_full(self, new: Observations) -> Applied:
-        """Return what `apply`, `support_of` and `errors_of` return, at the cost of one of them."""
+    def apply_in_full(self, new: Observations) -> Refined:
+        """Refine rows that came later, as `apply` does; also return their support and standard errors."""
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
         if not self.accepted:
-            return Applied(new.like_predictions(new.scores), np.zeros(len(new)), None)
-        refined = self.refiner.refine(new)
-        return Applied(new.like_predictions(refined.scores), refined.support, refined.errors)
+            return Refined.unchanged(new)
+        return self.refiner.refine(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.
@@ -247,12 +244,13 @@ class Refinement(Saved):
         InputError
             If an id is not one of the main table, there are more on one side, or no label taught the refinement.
         """
-        if self.errors is None:
+        errors = self.refined.errors
+        if errors is None:
             raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
         one, other = (rows_of(side, self.main.keys, name=self.main.name) for side in (first, second))
         if len(one) != len(other):
             raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
-        return ordered_rightly(self.scores[one] - self.scores[other], self.errors[one], self.errors[other])
+        return ordered_rightly(self.scores[one] - self.scores[other], errors[one], errors[other])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
@@ -289,7 +287,8 @@ class Refinement(Saved):
         """
         main = self.main
         columns = {"id": main.keys, "score": main.in_scale(self.scores), "original": main.in_scale(main.scores)}
-        columns |= {"support": self.support} | ({} if self.errors is None else {"error": self.errors})
+        columns |= {"support": self.refined.support}
+        columns |= {} if self.refined.errors is None else {"error": self.refined.errors}
         return frame_of({name: values.tolist() for name, values in columns.items()}, library)
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +38,12 @@ BLOCK = 4096
 
 @dataclass(frozen=True, eq=False)
 class Refined(Saved):
-    """Rows, refined.
+    """Rows, refined, as NumPy arrays.
 
     Attributes
     ----------
     scores : (n,) array
-        In the units of the main predictor or, after a regression, of the targets.
+        In the units of the main predictor or, after a regression, of the targets; of probabilities, log-odds.
     support : (n,) array
         As `Refinement.support`.
     errors : (n,) array or None
@@ -54,30 +54,16 @@ class Refined(Saved):
     support: FloatArray
     errors: FloatArray | None
 
+    @classmethod
+    def unchanged(cls, table: Observations) -> Self:
+        """Return the scores of a table as they came, without support."""
+        return cls(table.scores, np.zeros(len(table)), None)
+
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
         arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]
         if any(array.shape != (len(self.scores),) or not np.isfinite(array).all() for array in arrays):
             raise ValueError("scores, support and errors do not fit together, or are not finite")
-
-
-@dataclass(frozen=True, eq=False)
-class Applied:
-    """Rows that came later, refined.
-
-    Attributes
-    ----------
-    predictions : array, series or tensor (q,)
-        In the library of the later rows.
-    support : (q,) array
-        As `Refinement.support`.
-    errors : (q,) array or None
-        Standard errors, as `Refinement.errors`.
-    """
-
-    predictions: Any
-    support: FloatArray
-    errors: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ def compare(
         judge = GradedRanking(score.rows[test], score.grades[test])
         for name, method in methods.items():
             predictions = np.asarray(method(main, references, known, seed), dtype=np.float64)
-            found[name].append(judge.report(predictions[judge.rows])["accuracy"])
+            found[name].append(judge.measured(predictions[judge.rows]))
     names = sorted(found, key=lambda name: -float(np.mean(found[name])))
     return frame_of(
         {

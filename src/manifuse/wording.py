@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from textwrap import fill
 from typing import Protocol
 
@@ -11,13 +10,13 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
+from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.relevance import CORRELATION, POINTS, RAW, RelevanceTable, Unit
-from manifuse.evidence.score import Gain
 from manifuse.grid import WIDTH, Grid, as_text
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
-    "weight: influence, 0 to 1; agrees: correlation with your scores at the pairs;",
+    "weight: pull in the diffusion, 0 to 1; agrees: correlation at the pairs;",
     "chance: of permuted pairs, so an agreement below it means nothing;",
     "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
 )
@@ -51,7 +50,7 @@ class Told(Protocol):
         """What was found out about each reference."""
 
     @property
-    def accuracy(self) -> Mapping[str, Mapping[str, float]] | None:
+    def accuracy(self) -> Accuracy | None:
         """Before and after, on the labels."""
 
     @property
@@ -128,12 +127,11 @@ def change_of(result: Told) -> str:
     assert result.accuracy is not None, "there are labels"
     assert result.gain is not None, "there are labels"
     goes, gained = "goes" if result.accepted else "would go", amount(result, result.gain, signed=True)
-    before, points = result.accuracy["before"], not result.method.is_regression
-    if points:
-        reached = before["accuracy"] + result.gain.value
-        return f"ranking accuracy {goes} from {before['accuracy']:.1%} to {reached:.1%} ({gained})"
-    reached = before["rmse"] - result.gain.value
-    return f"the root mean squared error {goes} from {before['rmse']:.3g} to {reached:.3g} (gain {gained})"
+    before = result.accuracy.before
+    if result.accuracy.measure == "rmse":
+        reached = before - result.gain.value
+        return f"the root mean squared error {goes} from {before:.3g} to {reached:.3g} (gain {gained})"
+    return f"ranking accuracy {goes} from {before:.1%} to {before + result.gain.value:.1%} ({gained})"
 
 
 def unit_of(result: Told) -> Unit:
@@ -161,7 +159,7 @@ def worth_of(result: Told, worth: Gain) -> str:
         return f"Your references are worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:
         return f"Your references are worth less than nothing ({measured}); leave them out."
-    return f"Your references added nothing that can be measured ({measured})."
+    return f"{worth.rows:,} labels cannot tell whether your references add anything ({measured})."
 
 
 def _of_agreement(asked: Agreement) -> list[str]:

@@ -64,7 +64,7 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     table = pl.read_csv("new.csv")
     new = mf.Observations(table["score"], table.drop("id", "score"), ids=table["id"])
     np.testing.assert_allclose(out["score"], mf.load("model.npz").apply(new).to_numpy(), rtol=1e-12)
-    np.testing.assert_allclose(out["error"], mf.load("model.npz").errors_of(new), rtol=1e-12)
+    np.testing.assert_allclose(out["error"], mf.load("model.npz").apply_in_full(new).errors, rtol=1e-12)
     np.testing.assert_allclose(out["error"][:2], refined["error"][:2], rtol=1e-12)
 
 

@@ -41,8 +41,8 @@ def test_rows_of_the_fit_get_their_fitted_predictions(method, labelled):
     result = mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0)
     assert result.accepted
     np.testing.assert_array_equal(result.apply(case.main), result.predictions)
-    np.testing.assert_array_equal(result.support_of(case.main), result.support)
-    np.testing.assert_array_equal(result.errors_of(case.main), result.errors)
+    np.testing.assert_array_equal(result.apply_in_full(case.main).support, result.support)
+    np.testing.assert_array_equal(result.apply_in_full(case.main).errors, result.errors)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_with_all_ids_common_new_rows_are_looked_up_in_the_references(method):
     applied = result.apply(new)
     refitted = mf.refine(case.main, case.references, method=method, rng=0).predictions[rows]
     assert np.corrcoef(applied, refitted)[0, 1] > 0.995
-    np.testing.assert_array_equal(result.support_of(new), 1.0)
+    np.testing.assert_array_equal(result.apply_in_full(new).support, 1.0)
     strangers = remade(new, ids=[f"stranger {row}" for row in range(50)])
-    np.testing.assert_array_equal(result.support_of(strangers), 0.0)
+    np.testing.assert_array_equal(result.apply_in_full(strangers).support, 0.0)
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
@@ -82,8 +82,8 @@ def test_rows_far_from_everything_are_flagged():
     result = mf.refine(case.main, case.references, rng=0)
     near = remade(case.main, ids=[f"new {row}" for row in range(160)])
     far = remade(near, features=case.main.table + 1e3)
-    assert result.support_of(near).mean() > 0.3
-    assert result.support_of(far).max() < 0.1
+    assert result.apply_in_full(near).support.mean() > 0.3
+    assert result.apply_in_full(far).support.max() < 0.1
     assert np.isfinite(result.apply(far)).all()
 
 

@@ -45,9 +45,9 @@ def test_rows_far_from_everything_have_the_place_of_their_own_scores(case, resul
     keys = [f"later {row}" for row in range(len(case.main))]
     applied = result.apply_in_full(remade(case.main, features=far(case.main.table), ids=keys))
     np.testing.assert_array_equal(applied.support, 0.0)
-    np.testing.assert_allclose(np.sort(applied.predictions), np.sort(result.scores))
+    np.testing.assert_allclose(np.sort(applied.scores), np.sort(result.scores))
     order = np.argsort(case.main.scores)
-    assert (np.diff(applied.predictions[order]) >= 0).all()
+    assert (np.diff(applied.scores[order]) >= 0).all()
 
 
 def test_rows_like_the_fitted_ones_are_familiar(rng):

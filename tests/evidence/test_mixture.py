@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manifuse.diffusion.units import Units
-from manifuse.evidence.mixture import SHARES, Mixture, error_scale_of, mixed
+from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture, error_scale_of, mixed
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.kernels.sphere import standardise
 
@@ -18,21 +18,23 @@ def truth(rng):
     return standardise(rng.standard_normal(ROWS))
 
 
-def mix(learned, diffused, *, held_out=None, variances=None, score=None, trust=1.0, share=None):
+def mix(learned, diffused, *, held_out=None, variances=None, score=None, usual=MOST_SHARE, shares=SHARES):
     held_out = learned if held_out is None else held_out
     units = Units.of(np.linspace(3.0, 5.0, ROWS))
-    return Mixture.of(learned, held_out, diffused, variances, trust=trust, score=score, units=units, share=share)
+    return Mixture.of(
+        learned, held_out, diffused, variances, usual_share=usual, shares=shares, score=score, units=units
+    )
 
 
 def near(truth, size, rng):
     return standardise(truth + size * rng.standard_normal(len(truth)))
 
 
-def test_without_labels_the_trust_decides_and_units_are_kept(truth, rng):
+def test_without_labels_the_share_is_the_usual_one_and_units_are_kept(truth, rng):
     learned, diffused = near(truth, 0.5, rng), near(truth, 0.5, rng)
-    for trust in (0.0, 0.5, 1.0):
-        mixture, honest = mix(learned, diffused, trust=trust)
-        assert mixture.share == pytest.approx(SHARES[-1] * trust)
+    for share in (0.0, 0.4, 0.7):
+        mixture, honest = mix(learned, diffused, usual=share)
+        assert mixture.share == share
         np.testing.assert_allclose(
             mixture.mix(learned, diffused), standardise(mixed(mixture.share, learned, diffused))
         )
@@ -46,17 +48,17 @@ def test_labels_move_the_share_only_if_they_are_certain(truth, regression, rng):
     rows = np.arange(100)
     score = SquaredError(rows, truth[rows]) if regression else GradedRanking(rows, truth[rows])
     good, bad = near(truth, 0.2, rng), rng.standard_normal(ROWS)
-    assert mix(good, bad, score=score, trust=1.0)[0].share == 0.0
-    assert mix(bad, good, score=score, trust=0.0)[0].share == SHARES[-1]
+    assert mix(good, bad, score=score)[0].share == 0.0
+    assert mix(bad, good, score=score, usual=0.0)[0].share == MOST_SHARE
     # Both are the same, so no share is better than the default.
-    assert mix(good, good, score=score, trust=0.5)[0].share == SHARES[-1] / 2
-    assert mix(good, bad, score=score, share=0.25)[0].share == 0.25
+    assert mix(good, good, score=score, usual=0.3)[0].share == 0.3
+    assert mix(good, bad, score=score, usual=0.25, shares=())[0].share == 0.25
 
 
 def test_a_regression_is_a_line_and_held_out_labels_are_predicted_without_themselves(truth, rng):
     rows = rng.choice(ROWS, 30, replace=False)
     learned, targets = near(truth, 0.5, rng), 7.0 + 3.0 * truth[rows] + rng.standard_normal(30)
-    mixture, honest = mix(learned, learned, score=SquaredError(rows, targets), share=0.0)
+    mixture, honest = mix(learned, learned, score=SquaredError(rows, targets), usual=0.0, shares=())
     slope, offset = np.polyfit(learned[rows], targets, 1)
     assert mixture.line == pytest.approx((offset, slope))
     expected = offset + slope * learned
@@ -71,7 +73,7 @@ def test_a_regression_is_a_line_and_held_out_labels_are_predicted_without_themse
 
 def test_a_line_never_turns_scores_around(truth, rng):
     rows = np.arange(40)
-    mixture, _ = mix(truth, truth, score=SquaredError(rows, -truth[rows]), share=0.0)
+    mixture, _ = mix(truth, truth, score=SquaredError(rows, -truth[rows]), usual=0.0, shares=())
     assert mixture.line[1] == 0.0
 
 
@@ -79,7 +81,9 @@ def test_nine_of_ten_targets_lie_within_their_interval(truth, rng):
     rows, learned = np.arange(200), near(truth, 0.5, rng)
     variances = rng.uniform(0.5, 2.0, ROWS)
     targets = 4.0 * truth[rows]
-    mixture, honest = mix(learned, learned, variances=variances, score=SquaredError(rows, targets), share=0.0)
+    mixture, honest = mix(
+        learned, learned, variances=variances, score=SquaredError(rows, targets), usual=0.0, shares=()
+    )
     errors = mixture.errors(variances)
     assert errors / np.sqrt(variances) == pytest.approx(mixture.error_scale)
     inside = np.abs(honest[rows] - targets) <= 1.6449 * errors[rows] * (1 + 1e-12)
@@ -95,7 +99,7 @@ def test_errors_of_a_ranking_are_those_with_which_orders_come_true(size, paired,
     better, worse = np.nonzero(truth[:, None] > truth)
     chosen = rng.choice(len(better), 20_000, replace=False)
     score = PairedRanking(rows, better[chosen], worse[chosen]) if paired else GradedRanking(rows, truth)
-    mixture, _ = mix(scores, scores, variances=np.full(ROWS, 4.0), score=score, share=0.0)
+    mixture, _ = mix(scores, scores, variances=np.full(ROWS, 4.0), score=score, usual=0.0, shares=())
     deviation = np.linspace(3.0, 5.0, ROWS).std()
     assert mixture.errors(np.full(1, 4.0))[0] == pytest.approx(size * deviation, rel=0.12)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from manifuse.evidence.score import Gain, GradedRanking, PairedRanking, SquaredError
+from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 
 ROWS = np.arange(60)
 
@@ -62,10 +63,12 @@ def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
     assert score.gain(before, after).standard_error == pytest.approx(expected)
 
 
-def test_regression_reports_both_errors():
+def test_users_read_the_error_of_a_regression_and_the_accuracy_of_a_ranking():
     score = SquaredError(np.arange(3), np.array([1.0, 2.0, 3.0]))
-    report = score.report(np.array([1.0, 2.0, 6.0]))
-    assert report == {"rmse": pytest.approx(np.sqrt(3.0)), "mae": pytest.approx(1.0)}
+    found = score.compare(np.array([1.0, 2.0, 6.0]), np.array([1.0, 2.0, 3.0]))
+    assert found == Accuracy("rmse", pytest.approx(np.sqrt(3.0)), 0.0)
+    ranking = GradedRanking(np.arange(3), np.array([1.0, 2.0, 3.0]))
+    assert ranking.compare(np.array([1.0, 3.0, 2.0]), np.array([1.0, 2.0, 3.0])) == Accuracy("accuracy", 2 / 3, 1.0)
     assert score.evaluate(np.array([[1.0], [2.0], [6.0]]))[0] == pytest.approx(-np.sqrt(3.0))
 
 

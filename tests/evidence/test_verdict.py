@@ -1,14 +1,15 @@
-"""Whether a refinement is taken: labels decide if they are certain; else the references, if no label objects."""
+"""Whether a refinement is taken: labels decide if they show a gain; else the references, if no label objects."""
 
 import numpy as np
 import pytest
 
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.score import Gain
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.verdict import judge_learned
 
-CERTAIN, WITHIN, AGAINST = Gain(0.02, 0.01, 60), Gain(0.005, 0.01, 60), Gain(-0.03, 0.01, 60)
+CERTAIN, WITHIN, FEW = Gain(0.02, 0.01, 60), Gain(0.005, 0.01, 60), Gain(0.02, 0.01, 9)
+SLIGHT, AGAINST = Gain(-0.005, 0.01, 60), Gain(-0.03, 0.01, 60)
 
 
 def answering(reason):
@@ -28,11 +29,14 @@ def answering(reason):
         (Reason.NO_REFERENCE, None, True, Reason.NO_REFERENCE, False),
         (Reason.DIFFER, CERTAIN, True, Reason.TAUGHT, True),
         (Reason.NO_REFERENCE, CERTAIN, True, Reason.TAUGHT, True),
-        (Reason.AGREE, WITHIN, True, Reason.AGREE, True),
-        (Reason.DIFFER, WITHIN, True, Reason.GAIN_UNCERTAIN, False),
-        (Reason.NO_REFERENCE, WITHIN, True, Reason.GAIN_UNCERTAIN, False),
-        (Reason.AGREE, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
-        (Reason.TOLD, AGAINST, True, Reason.GAIN_UNCERTAIN, False),
+        (Reason.DIFFER, WITHIN, True, Reason.TAUGHT, True),
+        (Reason.NO_REFERENCE, WITHIN, True, Reason.TAUGHT, True),
+        (Reason.DIFFER, FEW, True, Reason.NO_GAIN, False),
+        (Reason.AGREE, FEW, True, Reason.AGREE, True),
+        (Reason.AGREE, SLIGHT, True, Reason.AGREE, True),
+        (Reason.DIFFER, SLIGHT, True, Reason.NO_GAIN, False),
+        (Reason.AGREE, AGAINST, True, Reason.NO_GAIN, False),
+        (Reason.TOLD, AGAINST, True, Reason.NO_GAIN, False),
         (Reason.DIFFER, AGAINST, False, Reason.UNGUARDED, True),
     ],
 )

@@ -118,8 +118,8 @@ def test_the_page_reports_the_same_about_the_pairs_as_refine():
         assert said == (entry.held_out_alignment, entry.chance_alignment, entry.fidelity, entry.pairs, True)
     assert len(stages) == len(set(stages)) > 3
     facts, arrays = unpack(run_in_full(exploration, exploration.method, stages.append))
-    assert facts["accuracy"] == result.accuracy["after"]
-    assert 0.5 < facts["held_back"]["accuracy"] <= 1
+    assert facts["accuracy"] == result.to_dict()["accuracy"]
+    assert 0.5 < facts["held_back"] <= 1
     np.testing.assert_array_equal(arrays["predictions"], result.predictions)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.evidence.score import Gain
+from manifuse.evidence.gain import Gain
 from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
     LITTLE,
@@ -189,7 +189,7 @@ def test_a_copy_of_the_main_predictor_repeats_it(recwarn):
     result = mf.refine(case.main, [copy, constant, *case.references], rng=0)
     assert len(recwarn) == 2
     assert standings(result)[:2] == (Standing.REPEATS, Standing.AT_CHANCE)
-    assert standings(result)[2:] == (Standing.TOOK_PART,) * 2
+    assert standings(result)[2:] == (Standing.NOT_FOLLOWED,) * 2
 
 
 def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
@@ -222,14 +222,14 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
     assert result.accepted
     expected = {
         (0.012, 0.004, 60): "Your references are worth 1.2 ± 0.4 points beyond your own features and labels.",
-        (0.002, 0.004, 60): "Your references added nothing that can be measured (0.2 ± 0.4 points).",
-        (-0.002, 0.004, 60): "Your references added nothing that can be measured (-0.2 ± 0.4 points).",
+        (0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (0.2 ± 0.4 points).",
+        (-0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (-0.2 ± 0.4 points).",
         (-0.012, 0.004, 60): "Your references are worth less than nothing (-1.2 ± 0.4 points); leave them out.",
         (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
     }
     for (value, error, rows), sentence in expected.items():
         assert sentence in said_of(replace(result, worth=Gain(value, error, rows)))
-    assert "worth" not in said_of(replace(result, worth=None))
+    assert "Your references" not in said_of(replace(result, worth=None))
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):

@@ -106,8 +106,8 @@ def refined_parts(
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Columns of the refined table: at once if all rows are in ``main``, else window by window."""
     if main is not None:
-        original = main.in_scale(main.scores)
-        yield refined_columns(table.ids[main.rows], original, result.predictions, result.support, result.errors)
+        original, refined = main.in_scale(main.scores), result.refined
+        yield refined_columns(table.ids[main.rows], original, result.predictions, refined.support, refined.errors)
         return
     for first in range(0, len(table), WINDOW):
         rows = range(first, min(first + WINDOW, len(table)))

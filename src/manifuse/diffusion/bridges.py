@@ -38,7 +38,7 @@ class NeighbourTables:
     Attributes
     ----------
     main : Neighbours or None
-        None if every reference is coupled.
+        None if the main table has no graph.
     references : tuple of Neighbours or None
         None for a coupled reference.
     """
@@ -62,7 +62,7 @@ class NeighbourTables:
         for number, reference in setup.problem.bridged.items():
             references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
         main = None
-        if setup.problem.bridged:
+        if setup.problem.bridged or setup.own_graph:
             main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
         return cls(main, tuple(references))
 
@@ -84,7 +84,7 @@ class Bridges(Saved):
     setting : Setting
     method : JointDiffusion
     graph : FeatureGraph
-        The main table's; without edges if every reference is coupled.
+        The main table's; without edges if nothing needs it.
     anchors : mapping of int to Anchor
         The reference side of every bridge over the graph, by the number of the reference.
     lookups : mapping of int to Lookup
@@ -143,8 +143,8 @@ class Bridges(Saved):
             raise ValueError("the references of the bridges are not numbered")
         if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
             raise ValueError("a bridge has fewer moments than its step needs")
-        if bool(self.anchors) != (self.graph.neighbours > 0):
-            raise ValueError("there are bridges without a graph, or a graph without bridges")
+        if self.anchors and not self.graph.neighbours:
+            raise ValueError("there are bridges without a graph")
         for pairs in (anchor.main_rows for anchor in self.anchors.values()):
             if pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max() < rows:
                 raise ValueError("the pairs of a bridge are not rows of the main table")
@@ -168,11 +168,12 @@ class Bridges(Saved):
         shape = (len(predictions), self.count)
         blocks: list[FloatArray] = []
         smoothed = None
-        if self.anchors:
+        if self.graph.neighbours:
             affinity = self._affinity(predictions)
             if smoothing > 0:
                 smoothed = _smooth(affinity, predictions, smoothing)
-            blocks = self.setting.bridge.carry(affinity, list(self.anchors.values()), predictions)
+            if self.anchors:
+                blocks = self.setting.bridge.carry(affinity, list(self.anchors.values()), predictions)
             # What follows needs the memory of the affinity, and then that of the blocks.
             del affinity
         carried, row_sums = np.empty(shape), np.ones(shape)
@@ -224,7 +225,7 @@ class Bridges(Saved):
 
 
 def graph_without_edges(rows: int) -> FeatureGraph:
-    """Return the graph of a main table that needs none, because every reference is known on all of its rows."""
+    """Return the graph of a main table that needs none."""
     return Host().restore(StoredGraph(sparse.csr_array((rows, rows)), np.ones(rows), 0, None, None))
 
 

@@ -58,12 +58,17 @@ class Origin:
             return cls("numpy", np.dtype(np.float64))
         return cls("numpy", np.dtype(np.float32) if dtype.itemsize < 4 else dtype)
 
-    def restore(self, numbers: FloatArray, rows: IndexArray) -> Any:
-        """Return ``numbers`` (n,), which belong to ``rows`` (n,) of the input, as an array of the input's library."""
+    def restore(self, numbers: FloatArray, rows: IndexArray, name: str | None = None) -> Any:
+        """Return ``numbers`` (n,), which belong to ``rows`` (n,) of the input, as an array of the input's library.
+
+        A series has the name of the input unless another is given.
+        """
         if self.library == "torch":
             return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.implementation)
         if self.library == "series":
-            series = nw.new_series(self.name, numbers, self.dtype, backend=self.implementation)
+            series = nw.new_series(
+                self.name if name is None else name, numbers, self.dtype, backend=self.implementation
+            )
             if self.index is not None:
                 series = nw.maybe_set_index(series, index=self.index[rows])
             return series.to_native()

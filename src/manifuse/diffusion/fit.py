@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from manifuse.backends.backend import FeatureGraph, StoredGraph
-from manifuse.backends.host import Host
+from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.edges import Edges, smooth_later
@@ -22,6 +21,7 @@ from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.diffusion.units import Units
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import is_constant
 from manifuse.records import Saved, read, write
 
 
@@ -42,7 +42,7 @@ class Fit(Saved):
     coefficients : (rounds, k) array
         What every round mixed; see `Path`.
     smoothing : Smoothing or None
-        The main predictor over its own graph, which is the graph of the bridges if there are any.
+        The main predictor over the graph of the bridges.
     """
 
     main: Observations
@@ -53,29 +53,25 @@ class Fit(Saved):
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds of it."""
-        smoothing = self.smoothing
-        graph = None if smoothing is None or self.bridges.anchors else write(smoothing.graph.stored())
         return {
             "main": self.main.to_record(),
             "start": self.start,
             "bridges": self.bridges.to_record(),
             "coefficients": self.coefficients,
-            "smoothing": None if smoothing is None else write(smoothing.setting),
-            "smoothing_graph": graph,
+            "smoothing": None if self.smoothing is None else write(self.smoothing.setting),
         }
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read a saved fit; see `Saved.from_record`."""
-        names = ("main", "start", "bridges", "coefficients", "smoothing", "smoothing_graph")
+        names = ("main", "start", "bridges", "coefficients", "smoothing")
         if record.keys() != set(names):
             raise ValueError(f"a fit should have {', '.join(names)}, and no more")
         main = Observations.from_record(record["main"])
         setting = read(SmoothingSetting | None, record["smoothing"], "smoothing")
-        bridges, smoothing, graph = Bridges.from_record(record["bridges"]), None, record["smoothing_graph"]
+        bridges, smoothing = Bridges.from_record(record["bridges"]), None
         if setting is not None:
-            own = bridges.graph if graph is None else Host().restore(StoredGraph.from_record(graph))
-            smoothing = Smoothing(main, own, setting)
+            smoothing = Smoothing(main, bridges.graph, setting)
             smoothing.check()
         start, mixed = (read(FloatArray, record[name], name) for name in ("start", "coefficients"))
         made = cls(main, start, bridges, mixed, smoothing)
@@ -85,12 +81,14 @@ class Fit(Saved):
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         rows, bridges = len(self.main), self.bridges
-        smoothed = bool(bridges.anchors) and bridges.method.smoothing > 0
+        smoothed = bridges.graph.neighbours > 0 and bridges.method.smoothing > 0
         columns = 1 + bridges.count + smoothed + bridges.method.anchored
         if self.start.shape != (rows,) or len(bridges.graph.scales) != rows:
             raise ValueError("the parts of the fit are about tables of different sizes")
         if self.coefficients.shape != (len(self.coefficients), columns):
             raise ValueError("the rounds mix other columns than there are")
+        if bool(is_constant(self.main.scores[:, None])[0]):
+            raise ValueError("all scores of the main table are equal")
         if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
             raise ValueError("the rounds are not finite")
 
@@ -131,8 +129,8 @@ class Fit(Saved):
 
     @property
     def graph(self) -> FeatureGraph:
-        """The graph of the main table: that of the bridges or, without bridges, that of the smoothing."""
-        return self.bridges.graph if self.smoothing is None else self.smoothing.graph
+        """The graph of the main table."""
+        return self.bridges.graph
 
     @cached_property
     def _degrees(self) -> list[FloatArray]:
@@ -167,8 +165,6 @@ class Fit(Saved):
             Pair evidence that arrives at each row.
         """
         *rounds, end = zip(self.rounds, self._degrees, strict=True)
-        # Without bridges, nothing is carried over the graph of the smoothing.
-        edges = edges if self.bridges.anchors else Edges.of(new, None, self.bridges.graph)
         current = own
         for each, degrees in rounds:
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, new, edges))

@@ -17,7 +17,7 @@ LESSON_MATRICES, LESSON_BLOCK = 16, 45_000_000
 EDGES = 1.6
 
 
-def predicted_bytes(setup: Setup, *, own_graph: bool, taught: int = 0) -> int:
+def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
     The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
@@ -26,14 +26,12 @@ def predicted_bytes(setup: Setup, *, own_graph: bool, taught: int = 0) -> int:
     Parameters
     ----------
     setup : Setup
-    own_graph : bool
-        Whether the main table needs a graph though no bridge does.
     taught : int
         Pairs or labels that a lesson is learned from, at the most; 0 without lessons.
     """
     problem, method, backend = setup.problem, setup.method, setup.backend
     rows, references = len(problem.main), len(problem.references)
-    if not (problem.bridged or own_graph):
+    if not (problem.bridged or setup.own_graph):
         return _of_round(rows, references) + _of_lesson(taught)
     searched = problem.tables_with_graphs()
     count = max(choices(method.neighbours))
@@ -49,7 +47,7 @@ def predicted_bytes(setup: Setup, *, own_graph: bool, taught: int = 0) -> int:
     return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + _of_lesson(taught)))
 
 
-def demand_memory(setup: Setup, *, own_graph: bool, taught: int = 0) -> None:
+def demand_memory(setup: Setup, *, taught: int = 0) -> None:
     """Refuse a run that would not fit into memory.
 
     Raises
@@ -57,7 +55,7 @@ def demand_memory(setup: Setup, *, own_graph: bool, taught: int = 0) -> None:
     InputError
         If less memory is free than is needed.
     """
-    needed = predicted_bytes(setup, own_graph=own_graph, taught=taught)
+    needed = predicted_bytes(setup, taught=taught)
     _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
 
 

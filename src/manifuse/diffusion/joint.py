@@ -132,10 +132,14 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
     for number in range(1, method.rounds + 1):
         arrival = bridges.arrive(current, method.smoothing)
         columns = mixture(current, arrival.columns(), origin)
+        others = np.ones(columns.shape[1] - 1 - len(active))
+        if origin is not None:
+            # It holds references back, and nothing else.
+            others[-1] = active.any()
         run = diffuse_prediction(
             columns,
             problem.start,
-            active=np.append(active, np.ones(columns.shape[1] - 1 - len(active))),
+            active=np.append(active, others),
             grid=method.grid(labelled=labelled),
             steps=method.most_steps(labelled=labelled),
             evaluate=None if criterion is None else _evaluation(columns, problem.units, criterion),

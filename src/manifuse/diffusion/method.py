@@ -120,7 +120,8 @@ class JointDiffusion(Saved):
     task : {"ranking", "regression"}
         What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool
-        With labels, return the main predictor unchanged unless the gain exceeds its standard error.
+        With labels, return the main predictor unchanged unless there is a gain at labels that were held out. If labels
+        only tune, the gain must exceed its standard error.
 
     Raises
     ------

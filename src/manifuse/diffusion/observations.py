@@ -268,9 +268,9 @@ class Observations(Saved):
         """Return ``numbers`` (n,) like `scores`, one per kept row, in library, dtype and scale of what came."""
         return self.like_container(self.in_scale(numbers))
 
-    def like_container(self, numbers: FloatArray) -> Any:
-        """Return ``numbers`` (n,) in any scale, one per kept row, in library and dtype of what came."""
-        return self._origin.restore(numbers, self.rows)
+    def like_container(self, numbers: FloatArray, name: str | None = None) -> Any:
+        """Return ``numbers`` (n,) in any scale, one per kept row, in library and dtype of what came; name a series."""
+        return self._origin.restore(numbers, self.rows, name)
 
     def in_scale(self, numbers: FloatArray) -> FloatArray:
         """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""

@@ -24,10 +24,15 @@ class Reason(StrEnum):
         "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false "
         "(--no-safeguard) to take the refinement all the same."
     )
+    NO_GAIN = (
+        "At labels that were held out the refinement is not better than the main predictor, or fewer than ten rows "
+        "are labelled, so the main predictor comes back unchanged; give more labels, or set the method's "
+        "'safeguarded' to false (--no-safeguard) to take the refinement all the same."
+    )
     TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
     UNGUARDED = (
-        "The labels taught the refinement. Its gain at labels that were held out does not exceed its standard error, "
-        "but the method's 'safeguarded' is false, so it is taken."
+        "The labels taught the refinement. At labels that were held out it is not better than the main predictor, but "
+        "the method's 'safeguarded' is false, so it is taken."
     )
     AGREE = (
         "The references predict the same thing as the main predictor, and at held-out pairs they add to what it "

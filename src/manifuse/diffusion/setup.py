@@ -25,12 +25,15 @@ class Setup:
     method : JointDiffusion
     seed : int
     backend : Backend
+    own_graph : bool
+        Whether the main table has a graph though no bridge needs one.
     """
 
     problem: Problem
     method: JointDiffusion
     seed: int
     backend: Backend
+    own_graph: bool = False
 
     def search(
         self, table: Observations, *, standardised: bool, rng: np.random.Generator, count: int = 0

@@ -2,29 +2,29 @@
 
 The references' scores are imputed at every main row. The references are asked whether they predict the same thing as
 the main predictor. What is expected of a row is its own score and, as far as they agree, their consensus. Labels teach
-what is not as expected. From there the joint diffusion starts. The result is a mixture of both.
+what is not as expected. From there the joint diffusion starts, with the references if they are followed at all, and
+over the own graph alone if not. The result is a mixture of both.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
-from manifuse.diffusion.setup import Setup
-from manifuse.errors import ManifuseWarning, MissingExtraError
 from manifuse.evidence.agreement import Agreement, ask, weigh
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.likeness import Likeness, Rows
-from manifuse.evidence.mixture import Mixture
-from manifuse.evidence.score import Gain, Score
+from manifuse.evidence.mixture import MOST_SHARE, Mixture
+from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.columns import means_and_deviations
@@ -32,6 +32,9 @@ from manifuse.kernels.sphere import standardise
 
 #: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
 MOST_WORK = 5e10
+
+#: Rounds of the diffusion over the own graph alone; more of them blur it.
+ROUNDS_ALONE = 3
 
 #: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
 STEP, SCALE = 10.0, 0.1
@@ -106,22 +109,11 @@ def needs_own_graph(problem: Problem, score: Score | None) -> bool:
     return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
 
-def smooth_own(setup: Setup, bridges: Bridges, *, alone: bool) -> Smoothing | None:
-    """Smooth the main predictor over its own graph; None if there is none.
-
-    The graph is that of the bridges. Without bridges it is made if ``alone``, which `needs_own_graph` says.
-    """
-    main, graph = setup.problem.main, bridges.graph
+def smooth_own(main: Observations, bridges: Bridges) -> Smoothing | None:
+    """Smooth the main predictor over the graph of the bridges; None if it has no edges."""
+    graph = bridges.graph
     if graph.neighbours == 0:
-        if not alone:
-            return None
-        try:
-            found = setup.search(main, standardised=True, rng=generator(setup.seed, Stream.RECALL))
-        except MissingExtraError as error:
-            # The search is an extra here, because no bridge needs it.
-            warnings.warn(f"{main.name} is not smoothed: {error}", ManifuseWarning, stacklevel=4)
-            return None
-        graph = setup.backend.graph(found, bridges.setting.neighbours)
+        return None
     return Smoothing(main, graph, SmoothingSetting(graph.neighbours, graph.standardised, STEP, SCALE, 1))
 
 
@@ -151,13 +143,13 @@ def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:
     agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=subject.same_target)
     labels = None if subject.score is None else Labels.of(subject.score, complete, likeness, subject.seed)
     taught = Taught.of(complete, likeness, imputed, agreement.weights, agreement.trust, labels)
-    path, diffused = _diffused(subject, taught, numbers)
+    path, diffused = _diffused(subject, taught, numbers if agreement.trust > 0 else ())
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         taught.held_out_variances,
-        trust=agreement.trust,
+        usual_share=_usual_share(subject, agreement.trust),
         score=subject.score,
         units=problem.units,
     )
@@ -194,15 +186,16 @@ def worths(subject: Subject, found: Consultation, numbers: Sequence[int]) -> tup
 def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
     """What the refined scores would be at the labelled rows (l,) by the references ``kept``, without their own labels.
 
-    The trust and the shares stay. Without any reference the variances of the lesson are found anew.
+    The trust and the shares stay. Without any reference the variances of the lesson are found anew, and the diffusion
+    has its usual share.
     """
     labels, score = found.labels, subject.score
     assert labels is not None, "worths were asked for without labels"
     assert score is not None, "worths were asked for without labels"
-    share = found.mixture.share if kept else 0.0
     imputed = found.imputed.only([numbers.index(number) for number in kept])
     weights, *_ = weigh(subject.rows.scores[:, 0], known_scores(subject.problem, kept))
     trust = found.agreement.trust if kept else 0.0
+    share = found.mixture.share if (trust > 0) == (found.agreement.trust > 0) else _usual_share(subject, trust)
     rows, measured = subject.rows.with_references(imputed.values), score.rows
     likeness = found.likeness.with_references(rows, generator(subject.seed, Stream.DISTANCES))
     if share == 0 and len(labels.rows) == len(score.rows):
@@ -212,23 +205,38 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     lesson = found.taught.teaching.lesson
     variances = lesson.variances if lesson and kept else None
     taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
-    diffused = taught.held_out if share == 0 else _diffused(subject, taught, kept)[1]
+    diffused = taught.held_out if share == 0 else _diffused(subject, taught, kept if trust > 0 else ())[1]
     honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         None,
-        trust=trust,
+        usual_share=share,
+        shares=(),
         score=score.at(measured),
         units=subject.problem.units,
-        share=share,
     )[1]
     return np.asarray(honest[measured])
 
 
+def _usual_share(subject: Subject, trust: float) -> float:
+    """The share of the diffused predictions, unless labels choose another.
+
+    It grows with the ``trust`` in the references. If they are not followed, the predictions diffuse over the own graph
+    alone, if there is one.
+    """
+    if trust > 0:
+        return MOST_SHARE * trust
+    bridges = subject.bridges
+    return MOST_SHARE if bridges.graph.neighbours and bridges.method.smoothing > 0 else 0.0
+
+
 def _diffused(subject: Subject, taught: Taught, numbers: Sequence[int]) -> tuple[Path, FloatArray]:
-    """Diffuse from what was learned; also the diffused predictions (n,), standardised."""
-    problem = subject.problem
+    """Diffuse from what was learned, with some references or none; also the predictions (n,), standardised."""
+    problem, bridges = subject.problem, subject.bridges
+    if not len(numbers):
+        method = bridges.method
+        bridges = replace(bridges, method=replace(method, rounds=min(ROUNDS_ALONE, method.rounds)))
     active = np.isin(np.arange(len(problem.references)), numbers).astype(np.float64)
-    path = diffuse(problem.starting_from(taught.held_out), subject.bridges, active, None)
+    path = diffuse(problem.starting_from(taught.held_out), bridges, active, None)
     return path, problem.units.standardised_from_sphere(path.predictions)

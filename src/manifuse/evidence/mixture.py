@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,13 +11,15 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
 from manifuse.diffusion.units import Units
-from manifuse.evidence.score import Gain, Score, SquaredError
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.score import Score, SquaredError
 from manifuse.evidence.standard import Standard, mixed
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
 
-#: Shares of the diffused predictions that labels choose from. The last one times the trust is the default.
-SHARES = (0.0, 0.4, 0.8)
+#: The largest share of the diffused predictions, and those that labels choose from.
+MOST_SHARE = 0.8
+SHARES = (0.0, 0.4, MOST_SHARE)
 
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
@@ -79,10 +82,10 @@ class Mixture(Saved):
         diffused: FloatArray,
         variances: FloatArray | None,
         *,
-        trust: float,
+        usual_share: float,
+        shares: Sequence[float] = SHARES,
         score: Score | None,
         units: Units,
-        share: float | None = None,
     ) -> tuple[Self, FloatArray]:
         """Mix.
 
@@ -92,13 +95,13 @@ class Mixture(Saved):
             Standardised; ``held_out`` is what was learned, without the own label of each labelled row.
         variances : (n,) array or None
             Of the lesson, held out likewise.
-        trust : float
-            In the references, without labels.
+        usual_share : float
+            Of the diffused predictions, unless labels choose another; in [0, 1).
+        shares : sequence of float
+            What labels choose from.
         score : Score or None
         units : Units
             Of the main predictor.
-        share : float, optional
-            If it is known already.
 
         Returns
         -------
@@ -106,8 +109,7 @@ class Mixture(Saved):
         honest : (n,) array
             What the refined scores would be, each labelled row without its own label, in their units.
         """
-        if share is None:
-            share = _share(held_out, diffused, SHARES[-1] * trust, score)
+        share = _share(held_out, diffused, usual_share, shares, score)
         level = Standard.of(mixed(share, learned, diffused))
         unseen = level.apply(mixed(share, held_out, diffused))
         if score is None:
@@ -125,14 +127,16 @@ def ordered_rightly(differences: FloatArray, one: FloatArray, other: FloatArray)
     return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
 
-def _share(held_out: FloatArray, diffused: FloatArray, default: float, score: Score | None) -> float:
+def _share(
+    held_out: FloatArray, diffused: FloatArray, default: float, shares: Sequence[float], score: Score | None
+) -> float:
     """The default, unless another share is better on the labels by more than the standard error of the gain."""
     if score is None:
         return default
     rows = score.rows
     usual = mixed(default, held_out, diffused)[rows]
     chosen, highest = default, 0.0
-    for share in SHARES:
+    for share in shares:
         gain = _gain(score, usual, mixed(share, held_out, diffused)[rows])
         if gain.is_certain and gain.value > highest:
             chosen, highest = share, gain.value

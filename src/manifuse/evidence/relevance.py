@@ -15,7 +15,7 @@ from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.randomness import Stream, generator
-from manifuse.evidence.score import Gain
+from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import unit

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -14,43 +14,11 @@ from scipy.stats import rankdata
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, demand
+from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
 from manifuse.kernels.keys import locate
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
-from manifuse.records import Saved
-
-#: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
-FEWEST_ROWS = 10
-
-
-@dataclass(frozen=True)
-class Gain(Saved):
-    """How much better one prediction is than another.
-
-    Attributes
-    ----------
-    value : float
-        The difference of the two scores; positive if the second prediction is better.
-    standard_error : float
-        Of ``value``, from differences paired over the rows.
-    rows : int
-        Number of labelled rows.
-    """
-
-    value: float
-    standard_error: float
-    rows: int
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
-        return self.rows >= FEWEST_ROWS and self.value > self.standard_error
-
-    @property
-    def is_clear_loss(self) -> bool:
-        """Whether it is a loss of more than two standard errors, on at least `FEWEST_ROWS` rows."""
-        return self.rows >= FEWEST_ROWS and self.value < -2.0 * self.standard_error
 
 
 class Score(ABC):
@@ -60,9 +28,12 @@ class Score(ABC):
     ----------
     rows : (l,) array of int
         The labelled rows of the main table.
+    measure : {"accuracy", "rmse"}
+        What users read: ranking accuracy, or of a regression the root mean squared error.
     """
 
     rows: IndexArray
+    measure: ClassVar[Measure] = "accuracy"
 
     @abstractmethod
     def evaluate(self, candidates: FloatArray) -> FloatArray:
@@ -88,9 +59,13 @@ class Score(ABC):
         """Better and worse positions among ``rows``, of all ordered pairs or of at most about ``most``."""
         raise NotImplementedError
 
-    @abstractmethod
-    def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Return the measures that users read, by name, for predictions (l,)."""
+    def measured(self, predictions: FloatArray) -> float:
+        """The ``measure`` of predictions (l,)."""
+        return abs(float(self.evaluate(predictions[:, None])[0]))
+
+    def compare(self, before: FloatArray, after: FloatArray) -> Accuracy:
+        """The ``measure`` of two predictions (l,)."""
+        return Accuracy(self.measure, self.measured(before), self.measured(after))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +116,6 @@ class GradedRanking(Score):
         better, worse = np.nonzero(self.grades[few, None] > self.grades[few])
         return few[better], few[worse]
 
-    def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Ranking accuracy; see `Score.report`."""
-        return {"accuracy": float(self.evaluate(predictions[:, None])[0])}
-
 
 @dataclass(frozen=True, eq=False)
 class PairedRanking(Score):
@@ -192,10 +163,6 @@ class PairedRanking(Score):
         few = thinned(len(self.better), most)
         return self.better[few], self.worse[few]
 
-    def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Ranking accuracy; see `Score.report`."""
-        return {"accuracy": float(self.evaluate(predictions))}
-
     def _correct(self, predictions: FloatArray) -> FloatArray:
         return np.asarray((np.sign(predictions[self.better] - predictions[self.worse]) + 1.0) / 2.0)
 
@@ -213,6 +180,7 @@ class SquaredError(Score):
 
     rows: IndexArray
     targets: FloatArray
+    measure: ClassVar[Measure] = "rmse"
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
@@ -231,11 +199,6 @@ class SquaredError(Score):
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""
         return np.asarray(standardise(self.targets))
-
-    def report(self, predictions: FloatArray) -> dict[str, float]:
-        """Root mean squared error and mean absolute error; see `Score.report`."""
-        errors = predictions - self.targets
-        return {"rmse": float(np.sqrt(np.mean(errors**2))), "mae": float(np.mean(np.abs(errors)))}
 
 
 def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:

@@ -52,15 +52,15 @@ class Tuned:
 def scalings_to_try(setup: Setup) -> tuple[Scaling, ...]:
     """Ways to scale the features: a flag for the main table and for every reference, standardised or not.
 
-    All ways that the method has, the same for all tables. Searching all rows of a large table is most of the work of a
-    run; for large tables a sample chooses one way.
+    All ways that the method has, the same for all tables; the first if no pairs can choose. Searching all rows of a
+    large table is most of the work of a run; for large tables a sample chooses one way.
     """
     problem = setup.problem
     uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(setup.method.standardised))
     given = [table.neighbours is not None for table in problem.tables_with_graphs()]
-    if all(given):
+    if all(given) or not problem.bridged:
         return uniform[:1]
-    if len(uniform) == 1 or not problem.bridged or not problem.is_large or any(given):
+    if len(uniform) == 1 or not problem.is_large or any(given):
         return uniform
     sample = replace(setup, problem=problem.sample(generator(setup.seed, Stream.SAMPLE)))
     chosen = choose_scaling(sample, uniform)

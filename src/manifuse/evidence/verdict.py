@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES, Agreement
-from manifuse.evidence.score import Gain
+from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray
 
 #: Reasons for which the main predictor comes back unchanged.
@@ -15,6 +15,7 @@ UNCHANGED = (
     Reason.NO_REFERENCE,
     Reason.NOTHING_BETTER,
     Reason.GAIN_UNCERTAIN,
+    Reason.NO_GAIN,
     Reason.DIFFER,
     Reason.UNLIKE,
     Reason.WORSE,
@@ -49,21 +50,21 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     gain : Gain or None
         With labels: of the refinement at labels that were held out.
     safeguarded : bool
-        Whether a gain within its own standard error is refused.
+        Whether a refinement without a gain is refused.
 
     Notes
     -----
-    Without labels the references decide. With labels a gain that is certain decides. If it is not, the references'
-    answer counts, unless the labels show a clear loss.
+    Without labels the references decide. With labels a gain decides: they were held out, so it need not be certain. If
+    there is none, the references' answer counts, unless the labels show a clear loss.
     """
     if gain is None:
         reason = agreement.answer
-    elif gain.is_certain:
+    elif gain.is_seen:
         reason = Reason.TAUGHT
     elif agreement.answer in YES and not gain.is_clear_loss:
         reason = agreement.answer
     else:
-        reason = Reason.GAIN_UNCERTAIN if safeguarded else Reason.UNGUARDED
+        reason = Reason.NO_GAIN if safeguarded else Reason.UNGUARDED
     return Verdict(reason not in UNCHANGED, reason, gain)
 
 

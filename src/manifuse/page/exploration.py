@@ -15,8 +15,9 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import align_pairs
-from manifuse.evidence.score import Gain, Score, score_of
+from manifuse.evidence.score import Score, score_of
 from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
 from manifuse.run import refine
@@ -77,6 +78,7 @@ def describe(exploration: Exploration) -> bytes:
         "ids": exploration.main.keys.tolist(),
         "references": [reference.name for reference in problem.references],
         "task": method.task,
+        "measure": "rmse" if method.is_regression else "accuracy",
         "labels": None if score is None else type(score).__name__,
         "held_back": None if judge is None else type(judge).__name__,
         "step_sizes": _axis(method.step_size, STEP_SIZES),
@@ -128,16 +130,15 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
         "reason": str(result.reason),
         "accepted": result.accepted,
         "rounds": result.history[-1].round,
-        "before": None if result.accuracy is None else dict(result.accuracy["before"]),
-        "accuracy": None if result.accuracy is None else dict(result.accuracy["after"]),
+        "accuracy": result.to_dict()["accuracy"],
         "gain": _describe_gain(result.gain),
-        "held_back": None if judge is None else judge.report(predictions[judge.rows]),
+        "held_back": None if judge is None else judge.measured(predictions[judge.rows]),
         "weights": result.weights.tolist(),
         "alignments": result.metric[1, [0, *range(2, len(result.metric))]].tolist(),
         "worths": [_describe_gain(entry.worth) for entry in result.relevance],
     }
-    errors = {} if result.errors is None else {"errors": result.errors}
-    return pack(facts, {"predictions": predictions, "support": result.support, **errors})
+    errors = {} if result.refined.errors is None else {"errors": result.refined.errors}
+    return pack(facts, {"predictions": predictions, "support": result.refined.support, **errors})
 
 
 def set_bridges(

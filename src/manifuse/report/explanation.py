@@ -128,5 +128,6 @@ def _evidence(result: Refinement, place: int) -> str:
     """Say how much evidence the row has."""
     if not result.accepted:
         return "The refinement was not taken, so no row moved."
-    error = "" if result.errors is None else f" Its refined score has a standard error of {result.errors[place]:.2g}."
-    return f"Its support is {result.support[place]:.2f} (0: no reference reaches it; 1: as a typical pair).{error}"
+    support, errors = result.refined.support, result.refined.errors
+    error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
+    return f"Its support is {support[place]:.2f} (0: no reference reaches it; 1: as a typical pair).{error}"

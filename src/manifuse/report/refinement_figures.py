@@ -94,8 +94,7 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     figure, axes = blank(PAGE_WIDTH, 5.8, rows=2) if tuned else blank(PAGE_WIDTH, 3.4)
     panels = np.atleast_1d(axes)
     if tuned and result.accuracy is not None:
-        known = result.accuracy["before"]
-        before = -known["rmse"] if result.method.is_regression else known["accuracy"]
+        before = result.accuracy.before * (-1 if result.method.is_regression else 1)
         panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
         panels[0].plot(
             taken, [step.score for step in history], color=BLUE, marker="o", ms=3.5, label="in the diffusion"

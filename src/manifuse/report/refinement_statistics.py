@@ -27,6 +27,8 @@ class Standing(StrEnum):
     """Whether a reference took part, and why not."""
 
     TOOK_PART = "took part"
+    TAUGHT = "took part in what the labels taught, not in the diffusion"
+    NOT_FOLLOWED = "not followed: the answers of the references say why"
     AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
     UNFAITHFUL = "ignored: at held-out pairs its bridge predicts it no better than permuted pairs do"
     LEFT_OUT = "left out, as the method says"
@@ -57,12 +59,12 @@ class Shift:
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
-        main, errors = result.main, result.errors
+        main, errors = result.main, result.refined.errors
         before, after = main.in_scale(main.scores), main.in_scale(result.scores)
         if errors is not None and main.scale == "probability":
             # By the delta method: the slope of probabilities over log-odds.
             errors = errors * after * (1.0 - after)
-        return cls(main.keys, before, after, result.support, errors)
+        return cls(main.keys, before, after, result.refined.support, errors)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:
@@ -167,6 +169,9 @@ def _standing(result: Refinement, index: int) -> Standing:
     # A reference that takes part has some weight from the start; an ignored one has none.
     if result.history[0].weights[index] > 0:
         return Standing.TOOK_PART if result.weights.any() else Standing.UNUSED
+    teaching = result.refiner.teaching
+    if teaching is not None and index in teaching.imputation.numbers:
+        return Standing.NOT_FOLLOWED if teaching.lesson is None else Standing.TAUGHT
     if entry.name in result.method.ignored:
         return Standing.LEFT_OUT
     if is_coupled(result, index) and abs(entry.held_out_alignment) > 1.0 - REPEATED:

@@ -29,7 +29,6 @@ from manifuse.wording import amount
 MEASURES = {
     "accuracy": ("ranking accuracy", "{:.2%}"),
     "rmse": ("root mean squared error", "{:.4g}"),
-    "mae": ("mean absolute error", "{:.4g}"),
 }
 
 
@@ -48,10 +47,9 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
     facts = {}
     if result.accuracy is not None:
-        for name in result.accuracy["before"]:
-            words, form = MEASURES[name]
-            for when in ("before", "after"):
-                facts[f"{words} on the labels, {when}"] = form.format(result.accuracy[when][name])
+        words, form = MEASURES[result.accuracy.measure]
+        facts[f"{words} on the labels, before"] = form.format(result.accuracy.before)
+        facts[f"{words} on the labels, after"] = form.format(result.accuracy.after)
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
         what = "gain" if result.accepted else "gain of the refinement that was not accepted"

@@ -9,10 +9,11 @@ import numpy as np
 
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES
-from manifuse.evidence.score import FEWEST_ROWS
+from manifuse.evidence.gain import FEWEST_ROWS
+from manifuse.evidence.relevance import Relevance
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
-from manifuse.wording import change_of, worth_of
+from manifuse.wording import amount, change_of, worth_of
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -142,21 +143,32 @@ def _of_rows(result: Refinement, shift: Shift, found: Arguments) -> None:
 
 
 def _mattered(result: Refinement) -> list[str]:
-    """Name the references that took part, with their weights, and those that speak in reverse."""
+    """Name the references that took part, by their worth or else by their weight, and those that speak in reverse."""
     parts = standings(result)
-    taken = [result.relevance[index] for index in by_weight(result) if parts[index] is Standing.TOOK_PART]
+    used = (Standing.TOOK_PART, Standing.TAUGHT)
+    taken = [result.relevance[index] for index in by_weight(result) if parts[index] in used]
     if not taken:
         return ["No reference took part: the scores were refined by your own features and labels alone."]
-    heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
-    named = [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy[:NAMED]]
-    rest = f", and {len(taken) - len(named)} more with less" if len(taken) > len(named) else ""
-    weights = f"The references that mattered, the most important first: {_listed(named)}{rest}."
-    sentences = [f"Only {named[0]} had an influence." if len(taken) == 1 else weights]
+    if result.gain is not None and all(entry.worth is not None for entry in taken):
+        how, named = "worth", _by_worth(result, taken)
+    else:
+        heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
+        how, named = "weight", [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy]
+    rest = f", and {len(taken) - len(named[:NAMED])} more with less" if len(taken) > len(named[:NAMED]) else ""
+    listed = f"The references that took part, by {how}: {_listed(named[:NAMED])}{rest}."
+    sentences = [f"Only {named[0]} took part." if len(taken) == 1 else listed]
     reverse = [entry.name for entry in taken if entry.alignment < 0]
     if reverse:
         speak = f"{_first_of(reverse)} {'speaks' if len(reverse) == 1 else 'speak'} in reverse"
         sentences.append(f"{speak}, high where “{result.main.name}” is low; the refinement takes this into account.")
     return sentences
+
+
+def _by_worth(result: Refinement, taken: Sequence[Relevance]) -> list[str]:
+    """Names of references with their worths, the largest first."""
+    worths = {entry.name: entry.worth for entry in taken if entry.worth is not None}
+    names = sorted(worths, key=lambda name: -worths[name].value)
+    return [f"“{name}” ({amount(result, worths[name], signed=True)})" for name in names]
 
 
 def _moved(shift: Shift) -> str:

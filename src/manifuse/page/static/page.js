@@ -167,10 +167,10 @@ function chooseCell() {
 
 /** What follows from the result of refine. */
 function asGiven() {
-  const { predictions, after, weights, alignments, before, accuracy, gain } = result;
+  const { predictions, after, weights, alignments, accuracy, gain } = result;
   return {
     any: true, alignments, weights, refined: predictions, after,
-    labels: gain === null ? null : { before, after: accuracy, gain, rows: gain.rows },
+    labels: gain === null ? null : { ...accuracy, gain, rows: gain.rows },
     heldBack: measure(problem.judge, problem.held_back_rows, predictions),
   };
 }
@@ -198,7 +198,8 @@ function measure(score, rows, refined = problem.refined) {
   if (score === null) return null;
   const before = pick(problem.scores, rows), after = pick(refined, rows);
   return {
-    before: score.report(before), after: score.report(after), gain: score.gain(before, after), rows: rows.length,
+    before: Math.abs(score.evaluate(before)), after: Math.abs(score.evaluate(after)), gain: score.gain(before, after),
+    rows: rows.length,
   };
 }
 
@@ -253,9 +254,8 @@ function showControls() {
 
 function showOutcome() {
   const { labels, heldBack, run, any, alignments } = shown, tiles = [];
-  const pair = (title, { before, after, rows }) => Object.keys(after).forEach((name) => {
-    tiles.push(tile(measured(name, before[name]), measured(name, after[name]), `${name} ${title} (${count(rows)})`));
-  });
+  const name = problem.measure, pair = (title, { before, after, rows }) =>
+    tiles.push(tile(measured(name, before), measured(name, after), `${name} ${title} (${count(rows)})`));
   if (labels !== null) {
     pair(set.view === "result" ? "on the labels, each row judged without its own label" : "on the labels", labels);
     const { value, error } = labels.gain;
@@ -269,17 +269,19 @@ function showOutcome() {
   $("tiles").replaceChildren(...tiles);
   $("sentence").textContent = verdict();
   const best = labels ?? heldBack;
-  $("brief").textContent = best === null ? "" : Object.entries(best.after).map(([name, value]) =>
-    `${name} ${measured(name, best.before[name])} → ${measured(name, value)}`).join(" · ");
+  $("brief").textContent = best === null ? ""
+    : `${name} ${measured(name, best.before)} → ${measured(name, best.after)}`;
 }
 
 /** What the result says of itself and, with some references switched off, of what is lost without them. */
 function verdictOfResult() {
-  const { reason, ignored, all } = result, lost = [];
-  const compare = (here, there, title) => Object.keys(here ?? {}).forEach((name) =>
-    lost.push(`${name} ${title} ${measured(name, here[name])}, and ${measured(name, there[name])} with all`));
+  const { reason, ignored, all } = result, lost = [], name = problem.measure;
+  const compare = (here, there, title) => {
+    if (here === null) return;
+    lost.push(`${name} ${title} ${measured(name, here)}, and ${measured(name, there)} with all`);
+  };
   if (ignored !== null && all !== result) {
-    compare(result.accuracy, all.accuracy, "on the labels");
+    if (result.accuracy !== null) compare(result.accuracy.after, all.accuracy.after, "on the labels");
     compare(result.held_back, all.held_back, "on rows held back");
   }
   const without = ignored === null || ignored.length === 0 ? "" : `Without ${ignored.join(", ")}: `;
@@ -493,7 +495,7 @@ function fillSurface() {
 }
 
 function showSurface() {
-  const { step_sizes: deltas, weight_scales: scales } = problem, name = problem.score.measures[0];
+  const { step_sizes: deltas, weight_scales: scales } = problem, name = problem.measure;
   const choose = (cell) => { Object.assign(set, cell); schedule(); };
   const range = drawSurface($("surface"), { deltas, scales, heights: space.surface.heights, name, choose });
   $("surface-note").textContent = `${name === "accuracy" ? "Accuracy, %," : "Root mean squared error"} on the labels after at most `
@@ -536,9 +538,8 @@ async function refine(whole) {
   const { facts, arrays } = done;
   let difference = 0;
   arrays.predictions.forEach((value, row) => { difference = Math.max(difference, Math.abs(value - now[row])); });
-  const said = (values, title) => (values === null ? "" : `${Object.entries(values).map(([name, value]) =>
-    `${name} ${measured(name, value)}`).join(", ")} ${title}`);
-  const measures = [said(facts.accuracy, "on the labels"), said(facts.held_back, "on rows held back")].filter(Boolean).join("; ");
+  const name = problem.measure, said = (value, title) => (value === null ? "" : `${name} ${measured(name, value)} ${title}`);
+  const measures = [said(facts.accuracy === null ? null : facts.accuracy.after, "on the labels"), said(facts.held_back, "on rows held back")].filter(Boolean).join("; ");
   $("kept").textContent = whole
     ? `After ${facts.rounds} rounds with new bridges: ${measures || "no labels to measure by"}. ${facts.reason}`
     : `The scores of the library and of the page differ by at most ${difference.toExponential(0)}. ${measures}`;

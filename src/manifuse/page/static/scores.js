@@ -20,7 +20,6 @@ class Graded {
     this.partners = Float64Array.from(grades, (grade) => grades.length - sizes[grade]);
     this.total = sum(this.partners);
     this.tree = new Float64Array(count + 1);
-    this.measures = ["accuracy"];
   }
 
   /** Walk along a sequence, and add to every row's count what `correct` finds among the rows before it. */
@@ -70,8 +69,6 @@ class Graded {
 
   evaluate(values) { return (2 * sum(this.countBelow(order(values), values))) / this.total; }
 
-  report(values) { return { accuracy: this.evaluate(values) }; }
-
   gain(before, after) {
     const one = this.concordance(before), two = this.concordance(after);
     const difference = two.map((value, i) => value - one[i]);
@@ -85,7 +82,6 @@ class Graded {
 class Paired {
   constructor(better, worse, rows) {
     Object.assign(this, { better, worse, rows });
-    this.measures = ["accuracy"];
   }
 
   correct(values) {
@@ -93,8 +89,6 @@ class Paired {
   }
 
   evaluate(values) { return mean(this.correct(values)); }
-
-  report(values) { return { accuracy: this.evaluate(values) }; }
 
   gain(before, after) {
     const one = this.correct(before), two = this.correct(after);
@@ -113,17 +107,11 @@ class Paired {
 class Squared {
   constructor(targets) {
     this.targets = targets;
-    this.measures = ["rmse", "mae"];
   }
 
   squares(values) { return Float64Array.from(values, (value, i) => (value - this.targets[i]) ** 2); }
 
   evaluate(values) { return -Math.sqrt(mean(this.squares(values))); }
-
-  report(values) {
-    const absolute = Float64Array.from(values, (value, i) => Math.abs(value - this.targets[i]));
-    return { rmse: -this.evaluate(values), mae: mean(absolute) };
-  }
 
   gain(before, after) {
     const one = this.squares(before), two = this.squares(after);

@@ -30,4 +30,4 @@ def ranking_accuracy(labels: Any, scores: Any) -> float:
     """
     grades = np.asarray(labels, dtype=np.float64)
     score = GradedRanking(np.arange(len(grades)), grades)
-    return score.report(np.asarray(scores, dtype=np.float64))["accuracy"]
+    return score.measured(np.asarray(scores, dtype=np.float64))
