@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -48,6 +49,30 @@ def numerals():
     rows, others = np.concatenate([pairs, ours]), np.concatenate([pairs, theirs])
     references = [observed(view, their_sample, others) for view in ("zernike", "gradient", "karhunen")]
     return frame_of(observed("fourier", our_sample, rows)), dataset.tasks["fourier"].labels[rows], references
+
+
+def test_columns_may_have_other_names_and_scores_may_be_probabilities(case):
+    frame = frame_of(case.main).rename(columns={"id": "patient", "score": "risk"}).assign(town="Bonn")
+    frame["risk"] = expit(frame["risk"])
+    combiner = mf.PredictorCombiner(
+        case.references, random_state=0, id_column="patient", score_column="risk", drop=["town"], scale="probability"
+    )
+    y = np.where(np.isin(np.arange(160), case.labelled), case.truth, np.nan)
+    main = mf.Observations(frame["risk"], case.main.table, ids=frame["patient"], scale="probability")
+    expected = mf.refine(main, case.references, case.labels(), rng=0)
+    np.testing.assert_allclose(combiner.fit(frame, y).predict(frame), expected.predictions, rtol=1e-9)
+    assert clone(combiner).get_params()["id_column"] == "patient"
+    with pytest.raises(mf.InputError, match="X has no column 'patient'"):
+        combiner.fit(frame_of(case.main), y)
+
+
+def test_of_a_truth_of_0_and_1_the_score_is_the_area_under_the_curve(case):
+    outcome = (case.truth > 0).astype(float)
+    combiner = mf.PredictorCombiner(case.references, random_state=0).fit(frame_of(case.main), case.labels())
+    known = np.where(np.arange(160) % 3, outcome, np.nan)
+    kept = ~np.isnan(known)
+    area = roc_auc_score(known[kept], combiner.predict(frame_of(case.main))[kept])
+    assert combiner.score(frame_of(case.main), known) == pytest.approx(area)
 
 
 def scaled(combiner):

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import manifuse as mf
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import WIDTH, Grid, as_html, as_text
 from manifuse.wording import amount, reference_grid, verdict_of, worth_of
 from tests.problems import draw
@@ -102,7 +104,15 @@ def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_
     )
     for method, named in ((mf.JointDiffusion(), True), (mf.JointDiffusion(ignored=("noise",)), False)):
         summary = mf.refine(case.main, [*case.references, noise], case.labels(), method, rng=0).summary()
-        assert ("Ignored, because they say no more than chance: noise." in summary) is named
+        assert ("Ignored, as no better than chance: noise." in summary) is named
+
+
+def test_a_reference_that_clearly_harms_is_better_left_out(taught):
+    first, second = taught.relevance
+    for value, named in ((-0.03, True), (-0.01, False)):
+        entries = RelevanceTable((replace(first, worth=Gain(value, 0.01, 60)), second))
+        summary = replace(taught, relevance=entries).summary()
+        assert ("Better left out: reference 1 (-3.0 ± 1.0 points)." in summary) is named
 
 
 def test_relevance_is_a_tuple_that_knows_names(taught):

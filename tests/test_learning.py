@@ -239,7 +239,7 @@ def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
     one, other = result.probability(["m1", "m2"], ["m3", "m4"]), result.probability(["m3", "m4"], ["m1", "m2"])
     np.testing.assert_allclose(one + other, 1.0)
     assert ((one > 0.5) == (result.scores[[1, 2]] > result.scores[[3, 4]])).all()
-    with pytest.raises(mf.InputError, match="1 ids came that main does not have"):
+    with pytest.raises(mf.InputError, match="main has no row with the id"):
         result.probability(["m1", "stranger"], ["m3", "m4"])
     with pytest.raises(mf.InputError, match="2 first and 1 second ids came"):
         result.probability(["m1", "m2"], ["m3"])

@@ -82,9 +82,14 @@ def test_the_report_shows_probabilities(case, certain):
     np.testing.assert_array_equal(shift.after, result.predictions)
     # The same interval, one standard error up in log-odds, where the slope hardly changes.
     step = 1e-4
-    up = result.main.in_scale(result.scores + step * result.errors)
+    up = result.main.in_scale(result.scores + step * result.refined.errors)
     inside = (shift.after > 0.05) & (shift.after < 0.95)
     np.testing.assert_allclose(((up - shift.after) / step)[inside], shift.errors[inside], rtol=1e-2)
+    # All that shows errors shows the same.
+    features = {f"x{number}": column for number, column in enumerate(case.main.table.T)}
+    later = result.apply(pd.DataFrame({"id": case.main.keys, "score": certain} | features))
+    for shown in (result.errors, result.to_frame()["error"], later["error"]):
+        np.testing.assert_array_equal(shown, shift.errors)
 
 
 def test_what_is_no_probability_is_refused(case, certain):

@@ -19,6 +19,7 @@ from manifuse.diffusion.containers import to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.scales import Scale
 from manifuse.errors import InputError, demand
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -29,8 +30,8 @@ from manifuse.run import refine
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Refine a predictor by references. It is fitted on one set of main rows and applies to further rows.
 
-    The main rows come as `Observations`, or as a data frame with a column ``id``, a column ``score`` and feature
-    columns, as on the command line. Pipelines and cross-validation can split a data frame by rows. The known truth
+    The main rows come as `Observations`, or as a data frame with a column of ids, a column of scores and feature
+    columns. Pipelines and cross-validation can split a data frame by rows. The known truth
     comes as `RankLabels`, or as ``y`` with one number for every row, and NaN where the truth is not known.
 
     Parameters
@@ -42,6 +43,12 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The hyperparameters. Each is also a parameter of the combiner, such as ``method__neighbours``.
     random_state : int, numpy.random.Generator or None
         The ``rng`` of `refine`.
+    id_column, score_column : str
+        The names of the columns of ids and of scores, in data frames.
+    drop : sequence of str
+        Columns of data frames that are no features.
+    scale : {"score", "probability"}
+        What the scores of data frames are; see `Observations`.
 
     Attributes
     ----------
@@ -76,10 +83,19 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         references: Sequence[Observations] = (),
         method: JointDiffusion | None = None,
         random_state: Any = None,
+        *,
+        id_column: str = "id",
+        score_column: str = "score",
+        drop: Sequence[str] = (),
+        scale: Scale = "score",
     ) -> None:
         self.references = references
         self.method = method
         self.random_state = random_state
+        self.id_column = id_column
+        self.score_column = score_column
+        self.drop = drop
+        self.scale = scale
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Refine the predictions of ``X``, with the help of the known truth ``y``.
@@ -87,7 +103,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or Observations
-            The main predictor, in columns ``id`` and ``score``, and feature columns unless all ids are common.
+            The main predictor: ids, scores, and features unless all ids are common.
         y : (n,) array or series of numbers, or RankLabels, optional
             NaN where the truth is not known.
 
@@ -104,7 +120,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
-        main = observe(X)
+        main = self._observe(X)
         labels = y if y is None or isinstance(y, RankLabels) else label(main, y)
         self.refinement_ = refine(main, self.references, labels=labels, method=self.method, rng=self.random_state)
         return self
@@ -128,14 +144,16 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If features of the fit are missing.
         """
         check_is_fitted(self)
-        refined = self.refinement_.apply(observe(X))
+        refined = self.refinement_.apply(self._observe(X))
         return refined if isinstance(X, Observations) else np.asarray(refined)
 
     def decision_function(self, X: Any) -> Any:
         """Return the same as `predict`: larger means more likely the larger label.
 
         With it, scikit-learn's scorers of rankings, such as ``scoring="roc_auc"``, take a combiner whose truth is 0 or
-        1. Scorers that need classes or probabilities cannot, because a refined score is neither.
+        1 and known of every row, because they refuse NaN. `score`, the default of cross-validation, leaves out rows
+        without a known truth, and of 0 and 1 it is the area under the ROC curve, too. Scorers that need classes or
+        probabilities cannot take a combiner, because a refined score is neither.
 
         Parameters
         ----------
@@ -174,7 +192,8 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float
-            The ranking accuracy, in [0, 1]. With ``task="regression"``, the coefficient of determination, at most 1.
+            The ranking accuracy, in [0, 1]; of 0 and 1 it is the area under the ROC curve. With ``task="regression"``,
+            the coefficient of determination, at most 1.
 
         Raises
         ------
@@ -201,9 +220,9 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Load a fitted combiner that can transform. It does not have the references; see `load`."""
+        """Load a fitted combiner that can transform. It has no references and the usual column names; see `load`."""
         refinement = load(path)
-        combiner = cls(method=refinement.method, random_state=refinement.seed)
+        combiner = cls(method=refinement.method, random_state=refinement.seed, scale=refinement.main.scale)
         combiner.refinement_ = refinement
         return combiner
 
@@ -232,30 +251,31 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.method = replace(method, **inner)
         return self
 
+    def _observe(self, X: Any) -> Observations:
+        """Read the main predictor from a data frame; return Observations as they are.
+
+        Raises
+        ------
+        InputError
+            If ``X`` is neither, a column is missing, or a feature column has other values than numbers.
+        """
+        if isinstance(X, Observations):
+            return X
+        if not isinstance(nw.from_native(X, pass_through=True), nw.DataFrame):
+            columns = f"{self.id_column} and {self.score_column}"
+            raise InputError(
+                f"{type(X).__name__} came where Observations or a data frame with columns {columns} were expected; "
+                "in a pipeline, call set_output(transform='pandas') on the earlier steps."
+            )
+        named = {"id": self.id_column, "score": self.score_column, "drop": self.drop, "scale": self.scale}
+        return Observations.from_frame(X, name="X", **named)  # type: ignore[arg-type]
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # Ids may be text. An array has no column names, so it cannot say which column has the scores.
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
-
-
-def observe(X: Any) -> Observations:
-    """Read the main predictor from a data frame with columns ``id``, ``score`` and features; return Observations.
-
-    Raises
-    ------
-    InputError
-        If ``X`` is neither, a column is missing, or a feature column has other values than numbers.
-    """
-    if isinstance(X, Observations):
-        return X
-    if not isinstance(nw.from_native(X, pass_through=True), nw.DataFrame):
-        raise InputError(
-            f"{type(X).__name__} came where Observations or a data frame with the columns id and score were expected; "
-            "in a pipeline, call set_output(transform='pandas') on the earlier steps."
-        )
-    return Observations.from_frame(X, name="X")
 
 
 def label(main: Observations, y: Any) -> RankLabels | None:

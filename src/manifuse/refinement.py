@@ -44,7 +44,7 @@ class Refinement(Saved):
         How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
         at a typical pair. If the main predictor came back unchanged, 0.
     errors : array, series or tensor (n,), or None
-        Standard errors of ``scores``; None if no label taught.
+        Standard errors of the predictions, in their units; None if no label taught.
     scores : (n,) array
         The predictions as a NumPy array; of probabilities, log-odds.
     accepted : bool
@@ -73,7 +73,7 @@ class Refinement(Saved):
     seed : int
         Gives the same result again on the same input.
     refined : Refined
-        Scores, support and errors as NumPy arrays.
+        Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
     refiner : Refiner
@@ -88,8 +88,6 @@ class Refinement(Saved):
     >>> result = mf.refine(ours, [other], method=mf.JointDiffusion(same_target=True), rng=0)
     >>> result.accepted, result.reason.name
     (True, 'TOLD')
-    >>> result.relevance[0].name, result.relevance[0].pairs, result.weights.shape, result.support.shape
-    ('other', 20, (1,), (20,))
     """
 
     accepted: bool
@@ -112,13 +110,12 @@ class Refinement(Saved):
     def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         problem, score, path, refiner = prepared.problem, prepared.score, found.path, found.refiner
-        accepted, accuracy = found.verdict.accepted, None
-        if score is not None:
-            honest = found.honest if accepted else problem.main.scores
-            accuracy = score.compare(*(values[score.rows] for values in (problem.main.scores, honest)))
-        refined = Refined.unchanged(main)
+        accepted, accuracy, refined = found.verdict.accepted, None, Refined.unchanged(main)
         if accepted:
             refined = refiner.fitted if main is problem.main else refiner.refine(main)
+        if score is not None:
+            before, after = problem.main.scores, found.honest if accepted else problem.main.scores
+            accuracy = score.compare(before[score.rows], after[score.rows])
         return cls(
             accepted=accepted,
             reason=found.verdict.reason,
@@ -155,7 +152,7 @@ class Refinement(Saved):
     @property
     def errors(self) -> Any:
         """Standard errors."""
-        errors = self.refined.errors
+        errors = self.refined.in_scale_of(self.main).errors
         return None if errors is None else self.main.like_container(errors, "error")
 
     @property
@@ -172,9 +169,8 @@ class Refinement(Saved):
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
         refiner: Refiner = values["refiner"]
-        main = refiner.fit.main
-        refined = refiner.fitted if values["accepted"] else Refined.unchanged(main)
-        made = cls(**values, refined=refined, main=main, method=refiner.fit.bridges.method)
+        refined = refiner.fitted if values["accepted"] else Refined.unchanged(refiner.fit.main)
+        made = cls(**values, refined=refined, main=refiner.fit.main, method=refiner.fit.bridges.method)
         made.check()
         return made
 
@@ -215,10 +211,16 @@ class Refinement(Saved):
         if isinstance(new, Observations):
             return new.like_predictions(self.apply_in_full(new).scores)
         errors = self.refined.errors is not None
-        return apply_to_frame(self.apply_in_full, new, self.refiner.fit.main, (id, score), errors=errors)
+        return apply_to_frame(
+            lambda table: self.apply_in_full(table).in_scale_of(table),
+            new,
+            self.refiner.fit.main,
+            (id, score),
+            errors=errors,
+        )
 
     def apply_in_full(self, new: Observations) -> Refined:
-        """Refine rows that came later, as `apply` does; also return their support and standard errors."""
+        """Refine rows that came later, as `apply` does, with support and standard errors; see ``refined``."""
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
@@ -285,10 +287,9 @@ class Refinement(Saved):
         data frame
             With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``. Ids are text.
         """
-        main = self.main
-        columns = {"id": main.keys, "score": main.in_scale(self.scores), "original": main.in_scale(main.scores)}
-        columns |= {"support": self.refined.support}
-        columns |= {} if self.refined.errors is None else {"error": self.refined.errors}
+        main, shown = self.main, self.refined.in_scale_of(self.main)
+        columns = {"id": main.keys, "score": shown.scores, "original": main.in_scale(main.scores)}
+        columns |= {"support": shown.support} | ({} if shown.errors is None else {"error": shown.errors})
         return frame_of({name: values.tolist() for name, values in columns.items()}, library)
 
     def __repr__(self) -> str:

@@ -59,6 +59,13 @@ class Refined(Saved):
         """Return the scores of a table as they came, without support."""
         return cls(table.scores, np.zeros(len(table)), None)
 
+    def in_scale_of(self, table: Observations) -> Refined:
+        """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
+        scores, errors = table.in_scale(self.scores), self.errors
+        if errors is not None and table.scale == "probability":
+            errors = errors * scores * (1.0 - scores)
+        return Refined(scores, self.support, errors)
+
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
         arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]

@@ -81,15 +81,15 @@ def summary_of(result: Told) -> str:
             as_text(reference_grid(result)),
             f"worth: what is lost without it, {unit_of(result).words};",
             *COLUMNS,
-            *_ignored(result),
+            *_advice(result),
         ]
     if result.gain is not None and result.worth is not None:
         lines += ["", worth_of(result, result.worth)]
     return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
 
 
-def _ignored(result: Told) -> list[str]:
-    """Name the references that agree no more than permuted pairs do, and so are ignored."""
+def _advice(result: Told) -> list[str]:
+    """Name the references that are ignored because they are no better than chance, and those that clearly harm."""
     names = [
         entry.name
         for entry in result.relevance
@@ -97,7 +97,12 @@ def _ignored(result: Told) -> list[str]:
         and entry.name not in result.method.ignored
         and abs(entry.held_out_alignment) <= entry.chance_alignment
     ]
-    return ["", f"Ignored, because they say no more than chance: {', '.join(names)}."] if names else []
+    lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
+    harmful = [entry for entry in result.relevance if entry.worth is not None and entry.worth.is_clear_loss]
+    if harmful:
+        costs = (f"{entry.name} ({amount(result, entry.worth, signed=True)})" for entry in harmful if entry.worth)
+        lines.append(f"Better left out: {', '.join(costs)}.")
+    return ["", *lines] if lines else []
 
 
 def is_unmeasured(result: Told) -> bool:

@@ -44,6 +44,10 @@ def run(monkeypatch, *arguments):
     return 0
 
 
+def said(capsys):
+    return " ".join(capsys.readouterr().err.split())
+
+
 USUAL = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv")
 OWN = ("refine", "ours.csv", "--reference", "partner.tsv", "--labels", "outcomes.parquet")
 
@@ -69,6 +73,33 @@ def test_names_change_nothing_but_names(folder, monkeypatch):
     np.testing.assert_allclose(pl.read_csv("later.csv")["score"], mf.load("model.npz").apply(new), rtol=1e-9)
 
 
+def test_tables_may_call_the_same_column_by_different_names(folder, monkeypatch, capsys):
+    pl.read_csv("theirs.csv").rename({"id": "mrn", "score": "points"}).write_csv("other.csv")
+    own = ("refine", "ours.csv", "--reference", "other.csv", "--labels", "outcomes.parquet")
+    names = ("--id", "mrn", "--score", "points", *CALLED)
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    assert run(monkeypatch, *own, *names, "--out", "own.csv") == 0
+    np.testing.assert_allclose(pl.read_csv("own.csv")["score"], pl.read_csv("usual.csv")["score"], rtol=1e-9)
+    assert run(monkeypatch, "refine", "--config", "own.run.toml", "--out", "again.csv") == 0
+    capsys.readouterr()
+    # Two names of one column, and one name of two columns.
+    assert run(monkeypatch, *own, *names, "--id", "x0", "--out", "out.csv") == 2
+    assert "ours.csv has the columns 'patient' and 'x0', and both would be the id" in said(capsys)
+    assert run(monkeypatch, *own, *names, "--id", "risk", "--out", "out.csv") == 2
+    assert "--id and --score both name the column 'risk'" in said(capsys)
+
+
+def test_messages_show_the_columns_as_the_file_calls_them(folder, monkeypatch, capsys):
+    pl.read_parquet("outcomes.parquet").rename({"outcome": "died"}).write_csv("died.csv")
+    own = ("refine", "ours.csv", "--reference", "partner.tsv", "--labels", "died.csv", *CALLED, "--out", "out.csv")
+    assert run(monkeypatch, *own) == 2
+    assert "died.csv has the columns patient, died, but id and label" in said(capsys)
+    words = pl.read_csv("ours.csv").with_columns(pl.lit("high").alias("risk"))
+    words.write_csv("words.csv")
+    assert run(monkeypatch, "refine", "words.csv", "--reference", "partner.tsv", *CALLED, "--out", "out.csv") == 2
+    assert "Column 'risk' of words.csv holds 'high'" in said(capsys)
+
+
 @pytest.mark.parametrize(
     "options, says",
     [
@@ -77,13 +108,13 @@ def test_names_change_nothing_but_names(folder, monkeypatch):
             ("--id", "patient", "--score", "risk", "--drop", "town", "--drop", "city"),
             "--drop city came, but no table has such a column",
         ),
-        (("--score", "risk"), "ours.csv has no 'id' (it has: patient, score, x0"),
+        (("--score", "risk"), "ours.csv has no 'id' (it has: patient, risk, x0"),
         (("--id", "patient", "--score", "risk"), "leave it out with --drop"),
     ],
 )
 def test_a_name_that_is_not_there_is_refused(folder, monkeypatch, capsys, options, says):
     assert run(monkeypatch, *OWN, *options, "--out", "out.csv") == 2
-    assert says in " ".join(capsys.readouterr().err.split())
+    assert says in said(capsys)
 
 
 def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):

@@ -156,9 +156,17 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     # The page says what `explain` says.
     until(page, "document.querySelector('#found').textContent.includes('most like it')")
     why = mf.explain(result, key, exploration.references)
-    assert why.sentences[1] in page.inner_text("#found")
-    puts = [sentence.partition("puts")[2] for sentence in why.sentences[2:-1]]
+    assert next(sentence for sentence in why.sentences if "most like it" in sentence) in page.inner_text("#found")
+    puts = [sentence.partition("puts")[2] for sentence in why.sentences if "nearest rows" in sentence]
+    assert puts
     assert all(sentence in page.inner_text("#found") for sentence in puts)
+    # The beginning of an id is none.
+    page.fill("#find", "m1")
+    assert "rank" in page.inner_text("#found")
+    page.fill("#find", "m")
+    assert page.inner_text("#found") == "No row has this id; 160 begin so: m0, m1, m2, ...."
+    page.fill("#find", "nobody")
+    assert page.inner_text("#found") == "No row has this id."
     with page.expect_download() as caught:
         page.click("#export")
     caught.value.save_as(tmp_path / "explored.zip")

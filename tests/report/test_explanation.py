@@ -42,6 +42,23 @@ def test_nearest_rows_and_pairs_are_the_nearest(case, result):
             assert float(said) == pytest.approx(percentileofscore(reference.scores, score, "strict"), abs=1.2)
 
 
+def test_it_says_what_the_labels_taught_and_is_silent_of_references_that_took_no_part(case, result):
+    noise = mf.Observations(
+        np.random.default_rng(0).standard_normal(160),
+        case.references[0].table,
+        ids=case.references[0].keys,
+        name="noise",
+    )
+    references = [*case.references, noise]
+    for labels, words in ((case.labels(), "what the labels taught"), (None, "what the references expect")):
+        taught = mf.refine(case.main, references, labels, mf.JointDiffusion(same_target=True), rng=0)
+        why = mf.explain(taught, "m7", references)
+        place = percentileofscore(taught.refiner.fit.start, taught.refiner.fit.start[7], "strict")
+        assert f"{words} puts it at {place * 160 / 159:.0f}, and after the diffusion it is at" in why.sentences[1]
+        assert not any("noise" in text for text in (*why.sentences, *(line[0] for line in why.rows.body)))
+        assert sum("puts the 3 nearest rows" in sentence for sentence in why.sentences) == 2
+
+
 def test_it_says_where_the_row_was_and_is(case, result):
     order = np.argsort(np.argsort(-result.scores)) + 1
     came = np.argsort(np.argsort(-case.main.scores)) + 1
@@ -54,7 +71,7 @@ def test_it_says_where_the_row_was_and_is(case, result):
 
 
 def test_what_cannot_be_explained_is_refused(case, result):
-    with pytest.raises(mf.InputError, match="1 ids came that main does not have"):
+    with pytest.raises(mf.InputError, match="main has no row with the id 'nobody'"):
         mf.explain(result, "nobody")
     stranger = mf.Observations([1.0, 2, 3], ids=["x", "y", "z"], name="stranger")
     with pytest.raises(mf.InputError, match="stranger is no reference of this result"):
@@ -66,8 +83,10 @@ def test_what_cannot_be_explained_is_refused(case, result):
 
 def test_without_features_only_the_row_itself_is_like_it():
     coupled = draw(0, features=False)
-    result = mf.refine(coupled.main, coupled.references, rng=0)
-    why = mf.explain(result, "m3", coupled.references)
+    taught = mf.refine(coupled.main, coupled.references, coupled.labels(), rng=0)
+    why = mf.explain(taught, "m3", coupled.references)
     assert ids_of(why, "nearest") == []
     assert ids_of(why, "pair, reference 1") == ["m3"]
-    assert "The refinement was not taken, so no row moved." in why.sentences
+    refused = mf.explain(mf.refine(coupled.main, coupled.references, rng=0), "m3", coupled.references)
+    assert refused.sentences[-1] == "The refinement was not taken, so no row moved."
+    assert [line[0] for line in refused.rows.body] == ["this row"]

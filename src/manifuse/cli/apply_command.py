@@ -24,8 +24,8 @@ def run_apply(
     table: str,
     out: Path,
     *,
-    id: str = "id",  # noqa: A002
-    score: str = "score",
+    id: Sequence[str] = (),  # noqa: A002
+    score: Sequence[str] = (),
     drop: Sequence[str] = (),
     features: str | None = None,
     drop_invalid: bool = False,
@@ -49,7 +49,7 @@ def run_apply(
         check_paths(read=(model, table), written=())
         check_folder(out)
     result = load(model)
-    columns = ColumnNames(id, score, drop=tuple(drop), all_there=True)
+    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), all_there=True)
     later = LaterTable(table, features, result.main.feature_names, columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -39,22 +39,24 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 class ColumnNames:
     """What columns of tables are called, where they have other names than manifuse's.
 
-    A name holds for the tables that have such a column. A column that was named is never dropped.
+    Of several names, a table has one. A name holds for the tables that have such a column. A column that was named is
+    never dropped.
 
     Attributes
     ----------
-    id, score, label : str
+    id, score, label : tuple of str
+        Names beside manifuse's own.
     drop : tuple of str
         Columns that are not read.
     all_there : bool
-        Whether a table must have the columns that were named. Of several tables, only the main one must.
+        Whether a table must have one of the names that were given. Of several tables, only the main one must.
     roles : tuple of str
         Which of id, score and label a file has.
     """
 
-    id: str = "id"
-    score: str = "score"
-    label: str = "label"
+    id: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     all_there: bool = False
     roles: tuple[str, ...] = ("id", "score")
@@ -67,8 +69,8 @@ class ColumnNames:
     @property
     def of_scores(self) -> ColumnNames:
         """The same names for a table of scores, in which a label that was named is no feature."""
-        kept = ("label", self.id, self.score)
-        return self if self.label in kept else replace(self, drop=(*self.drop, self.label))
+        kept = ("id", "score", "label", *self.id, *self.score)
+        return replace(self, drop=(*self.drop, *(name for name in self.label if name not in kept)))
 
     def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
         """Return our name of every column of a file that is read.
@@ -78,28 +80,29 @@ class ColumnNames:
         InputError
             If a column that must be there is not, or two columns would have the same name.
         """
-        there, named = list(there), {role: getattr(self, role) for role in self.roles}
-        given = {name: ours for ours, name in named.items() if name != ours}
-        if len(set(named.values())) < len(named):
-            options = " and ".join(f"--{role}" for role in named)
-            raise InputError(f"{options} both name the column {self.id!r}; name two columns.")
-        if self.all_there:
-            self._demand(path, there)
+        there = list(there)
+        given: dict[str, str] = {}
+        for role in self.roles:
+            named = set(getattr(self, role))
+            both = sorted(named & given.keys())
+            if both:
+                options = " and ".join(f"--{each}" for each in self.roles)
+                raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
+            if self.all_there and named and not named & {*there}:
+                known = shorten(", ".join(there)) or "none"
+                came = f"--{role} {' and '.join(getattr(self, role))}"
+                raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
+            given |= dict.fromkeys(named, role)
         names = {name: given.get(name, name) for name in there if name in given or name not in self.drop}
-        for name, ours in names.items():
-            if name != ours and ours in names:
+        first: dict[str, str] = {}
+        for name in sorted(names, key=lambda name: name in given):
+            ours = names[name]
+            if first.setdefault(ours, name) != name:
+                remedy = f"leave the first out with --drop {ours}" if first[ours] == ours else "name only one of them"
                 raise InputError(
-                    f"{path} has the columns {ours!r} and {name!r}, and both would be the {ours}; leave the first out "
-                    f"with --drop {ours}."
+                    f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
                 )
         return names
-
-    def _demand(self, path: Path, there: Collection[str]) -> None:
-        for role in self.roles:
-            name = getattr(self, role)
-            if name not in there and name != role:
-                known = shorten(", ".join(there)) or "none"
-                raise InputError(f"--{role} {name} came, but {path} has only {known}; name one of these.")
 
 
 #: Columns with manifuse's own names.
@@ -146,17 +149,17 @@ def _days(column: Any, polars: Any) -> Any:
     return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
-def demand_columns(path: Path, there: Collection[str], *names: str) -> None:
+def demand_columns(path: Path, theirs: Mapping[str, str], *names: str) -> None:
     """Refuse a table that lacks a column.
 
     Raises
     ------
     InputError
-        If one of ``names`` is not in ``there``.
+        If one of ``names`` is not in ``theirs``, which has what the file calls each column.
     """
     for name in names:
-        if name not in there:
-            known = shorten(", ".join(there)) or "none"
+        if name not in theirs:
+            known = shorten(", ".join(theirs.values())) or "none"
             remedy = f", or name it with --{name}" if name in ("id", "score") else ""
             raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 
@@ -179,8 +182,8 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     return names
 
 
-def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
-    """Refuse a column that holds anything but numbers.
+def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False) -> None:
+    """Refuse a column that holds anything but numbers; ``name`` is what the file calls it.
 
     Raises
     ------
@@ -194,9 +197,9 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any]) -> None:
         remedy = (
             " (numbers have a decimal point, and nothing between thousands)"
             if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
-            else ""
-            if name in ("score", "label")
             else ", encode categories as columns of 0 and 1, or leave it out with --drop"
+            if is_feature
+            else ""
         )
         raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; correct it{remedy}.")
 

@@ -44,6 +44,8 @@ class ColumnFile:
         Takes names of columns, a first row and a number of rows; returns a list of polars series.
     is_read : bool
         Whether all columns are in memory.
+    theirs : mapping of str to str
+        What the file calls each column.
     dropped : frozenset of str
         Columns that are there and were left out.
     first : int
@@ -55,6 +57,7 @@ class ColumnFile:
     rows: int
     read: Callable[[Sequence[str], int, int], list[Any]]
     is_read: bool
+    theirs: Mapping[str, str]
     dropped: frozenset[str] = frozenset()
     first: int = 0
 
@@ -75,7 +78,7 @@ class ColumnFile:
             columns = {name: _array_of(column) for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
-                demand_visible(self.path, name, columns[name])
+                demand_visible(self.path, self.theirs[name], columns[name])
         return columns
 
     def take_matrix(self, names: Sequence[str], rows: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -98,7 +101,7 @@ class ColumnFile:
             with reading(self.path):
                 for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
                     if not column.dtype.is_numeric():
-                        demand_numbers(self.path, name, column.to_numpy())
+                        demand_numbers(self.path, self.theirs[name], column.to_numpy(), is_feature=True)
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix
@@ -138,8 +141,8 @@ def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleTy
         frame = scan.slice(first, count).select(polars.nth([positions[name] for name in names])).collect()
         return [column.alias(name) for name, column in zip(names, frame.get_columns(), strict=True)]
 
-    types = {ours[name]: there[name] for name in ours}
-    return ColumnFile(path, types, rows, read, is_read=False, dropped=frozenset(there) - ours.keys())
+    types, theirs = {ours[name]: there[name] for name in ours}, {ours[name]: name for name in ours}
+    return ColumnFile(path, types, rows, read, False, theirs, frozenset(there) - ours.keys())
 
 
 def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
@@ -176,7 +179,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
         frames = frames or [polars.DataFrame(parts[0].read(names, 0, 0))]
         return list(polars.concat(frames, how="vertical").get_columns())
 
-    return ColumnFile(folder, parts[0].types, int(starts[-1]), read, is_read=False, dropped=parts[0].dropped)
+    return replace(parts[0], path=folder, rows=int(starts[-1]), read=read)
 
 
 def _demand_alike(part: ColumnFile, other: ColumnFile) -> None:

@@ -78,7 +78,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
         return [found.pop(name).slice(first, count) for name in names]
 
-    return ColumnFile(path, types, frame.height, take, is_read=True, dropped=dropped)
+    return ColumnFile(path, types, frame.height, take, True, {ours[name]: name for name in ours}, dropped)
 
 
 def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
@@ -134,7 +134,7 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
         raise InputError(
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
-    separator, known = usual, {columns.id, columns.score, columns.label, "label", "score", *TEXT_COLUMNS}
+    separator, known = usual, {*columns.id, *columns.score, *columns.label, "label", "score", *TEXT_COLUMNS}
     if not known & set(names):
         separator, names = _another_separator(path, header, usual, known)
     if len(names) > 1 and "" in names:

@@ -22,7 +22,7 @@ from manifuse.cli.apply_part import refined_rows
 from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
-from manifuse.cli.formats import read_columns
+from manifuse.cli.formats import open_columns, read_columns
 from manifuse.cli.later_table import WINDOW
 from manifuse.cli.output import TableWriter, check_output, refined_columns
 from manifuse.cli.paths import check_paths, files_in
@@ -106,8 +106,8 @@ def refined_parts(
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Columns of the refined table: at once if all rows are in ``main``, else window by window."""
     if main is not None:
-        original, refined = main.in_scale(main.scores), result.refined
-        yield refined_columns(table.ids[main.rows], original, result.predictions, refined.support, refined.errors)
+        original, refined = main.in_scale(main.scores), result.refined.in_scale_of(main)
+        yield refined_columns(table.ids[main.rows], original, refined.scores, refined.support, refined.errors)
         return
     for first in range(0, len(table), WINDOW):
         rows = range(first, min(first + WINDOW, len(table)))
@@ -231,13 +231,14 @@ def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:
 
 def read_labels(path: Path, called: ColumnNames = AS_USUAL) -> RankLabels:
     """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
-    columns = read_columns(path, called.of_labels)
+    file = open_columns(path, called.of_labels)
+    columns = file.take(list(file.types))
     if {"id", "label"} <= columns.keys():
-        demand_numbers(path, "label", columns["label"])
+        demand_numbers(path, file.theirs["label"], columns["label"])
         return RankLabels(columns["id"], columns["label"])
     if {"better", "worse"} <= columns.keys():
         return RankLabels.from_pairs(columns["better"], columns["worse"])
-    known = shorten(", ".join(columns)) or "none"
+    known = shorten(", ".join(file.theirs.values())) or "none"
     raise InputError(
         f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
         "or name them with --id and --label."
@@ -261,7 +262,7 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
     """
     needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
     pairs = read_columns(source)
-    demand_columns(source, pairs, *needed)
+    demand_columns(source, {name: name for name in pairs}, *needed)
     texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     if not texts["main"]:
         raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")

@@ -41,9 +41,13 @@ class RefineOptions:
     out: Annotated[Path, Option(help="The file to write the refined table to.")]
     labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
-    id: Annotated[str, Option(help="The name of the id column, in tables that have it.")] = "id"
-    score: Annotated[str, Option(help="The name of the score column, in tables that have it.")] = "score"
-    label: Annotated[str, Option(help="The name of the label column, in tables that have it.")] = "label"
+    id: Annotated[list[str], Option(help="A name of the id column; repeat it if tables have different ones.")] = field(
+        default_factory=list
+    )
+    score: Annotated[list[str], Option(help="A name of the score column; may be repeated likewise.")] = field(
+        default_factory=list
+    )
+    label: Annotated[list[str], Option(help="A name of the label column.")] = field(default_factory=list)
     drop: Annotated[list[str], Option(help="A column to leave out of all tables; may be repeated.")] = field(
         default_factory=list
     )
@@ -83,7 +87,7 @@ class RefineOptions:
         """What the columns of the tables are called."""
         from manifuse.cli.column_checks import ColumnNames
 
-        return ColumnNames(self.id, self.score, self.label, tuple(self.drop))
+        return ColumnNames(tuple(self.id), tuple(self.score), tuple(self.label), tuple(self.drop))
 
     @property
     def record(self) -> Path | None:

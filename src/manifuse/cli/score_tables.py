@@ -106,7 +106,7 @@ def read_table(
             "among the entries of annotated data)."
         )
     if columns.all_there and ending in (".h5ad", ".npz"):
-        named = [role for role in OWN_NAMES[ending] if getattr(columns, role) != role]
+        named = [role for role in OWN_NAMES[ending] if getattr(columns, role)]
         if named:
             raise InputError(f"--{named[0]} came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
@@ -120,7 +120,7 @@ def read_table(
 def _from_archive(path: Path) -> Table:
     demand_file(path)
     arrays = read_archive(path)
-    demand_columns(path, arrays, "ids", "scores")
+    demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(path, "ids", ids)
     return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")))
@@ -138,7 +138,7 @@ def _from_columns(
 def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None) -> tuple[str, ...]:
     """Names of the columns of a file that are features."""
     path = file.path
-    demand_columns(path, file.types, "id", "score")
+    demand_columns(path, file.theirs, "id", "score")
     names = [name for name in file.types if name not in ("id", "score")]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
@@ -159,16 +159,16 @@ def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str
 
 def table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
     """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
-    demand_columns(file.path, file.types, "id", "score")
+    demand_columns(file.path, file.theirs, "id", "score")
     columns = file.take(["id", "score"])
-    demand_numbers(file.path, "score", columns["score"])
+    demand_numbers(file.path, file.theirs["score"], columns["score"])
     source: Source | None = None
     if names:
         source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
     return Table(file.path.stem, columns["id"], columns["score"], source, names or None, file.dropped)
 
 
-def _from_annotated(path: Path, entry: str, score: str) -> Table:
+def _from_annotated(path: Path, entry: str, named: Sequence[str]) -> Table:
     """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -180,10 +180,10 @@ def _from_annotated(path: Path, entry: str, score: str) -> Table:
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
         there = list(map(str, cells.obs.columns))
-        score = score if score in there else "score"
-        demand_columns(path, there, score)
+        score = next((name for name in named if name in there), "score")
+        demand_columns(path, {name: name for name in there}, score)
         ids, scores = cells.obs_names.to_numpy(), cells.obs[score].to_numpy()
-        demand_numbers(path, "score", scores)
+        demand_numbers(path, score, scores)
         demand_visible(path, "obs_names", ids)
         entries = list(cells.obsm)
         if entry not in entries and (entry or len(entries) > 1):

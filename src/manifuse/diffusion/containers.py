@@ -255,9 +255,10 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
     InputError
         If the table does not have them all.
     """
-    rows, known = locate(to_text(ids, what="The ids"), keys)
+    asked = to_text(ids, what="The ids")
+    rows, known = locate(asked, keys)
     if not known.all():
-        raise InputError(f"{int((~known).sum())} ids came that {name} does not have; leave them out.")
+        raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}; give ids of its rows.")
     return rows
 
 

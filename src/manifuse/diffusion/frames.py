@@ -33,7 +33,7 @@ class Applied(Protocol):
 #: Columns of refined rows, beside the ids.
 WRITTEN = ("score", "original", "support", "error")
 
-#: Refines a table.
+#: Refines a table, in its own scale.
 Apply = Callable[[Observations], Applied]
 
 
@@ -87,7 +87,7 @@ def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[st
         matrix = table.select(list(features)).to_native() if features else None
         given = Observations(scores.to_native(), matrix, ids=ids.to_native(), name="the frame", scale=fitted.scale)
         applied = apply(given)
-        found = {"score": given.in_scale(applied.scores), "original": scores.to_numpy(), "support": applied.support}
+        found = {"score": applied.scores, "original": scores.to_numpy(), "support": applied.support}
         columns |= {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
         columns |= {} if applied.errors is None else {"error": applied.errors}
     backend = nw.get_native_namespace(table)

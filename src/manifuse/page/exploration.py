@@ -78,6 +78,7 @@ def describe(exploration: Exploration) -> bytes:
         "ids": exploration.main.keys.tolist(),
         "references": [reference.name for reference in problem.references],
         "task": method.task,
+        "probabilities": exploration.main.scale == "probability",
         "measure": "rmse" if method.is_regression else "accuracy",
         "labels": None if score is None else type(score).__name__,
         "held_back": None if judge is None else type(judge).__name__,
@@ -121,10 +122,12 @@ def open_bridges(exploration: Exploration, method: JointDiffusion, tell: Tell) -
 
 
 def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) -> bytes:
-    """Refine with the library itself, and pack the predictions with their accuracy."""
+    """Refine with the library itself, and pack the predictions with their accuracy.
+
+    Of probabilities these are log-odds, as on the rest of the page; standard errors are of what is shown.
+    """
     tell("Refining")
     result = refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
-    predictions = np.asarray(result.predictions)
     judge = exploration.score(exploration.held_back)
     facts = {
         "reason": str(result.reason),
@@ -132,13 +135,14 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
         "rounds": result.history[-1].round,
         "accuracy": result.to_dict()["accuracy"],
         "gain": _describe_gain(result.gain),
-        "held_back": None if judge is None else judge.measured(predictions[judge.rows]),
+        "held_back": None if judge is None else judge.measured(result.scores[judge.rows]),
         "weights": result.weights.tolist(),
         "alignments": result.metric[1, [0, *range(2, len(result.metric))]].tolist(),
         "worths": [_describe_gain(entry.worth) for entry in result.relevance],
     }
-    errors = {} if result.refined.errors is None else {"errors": result.refined.errors}
-    return pack(facts, {"predictions": predictions, "support": result.refined.support, **errors})
+    shown = result.refined.in_scale_of(exploration.main)
+    errors = {} if shown.errors is None else {"errors": shown.errors}
+    return pack(facts, {"predictions": result.scores, "support": shown.support, **errors})
 
 
 def set_bridges(

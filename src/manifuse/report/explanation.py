@@ -14,8 +14,12 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import neighbourhood, places_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
+from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import Shift
+from manifuse.report.refinement_statistics import Shift, Standing, standings
+
+#: References that are heard: those that took part.
+USED = (Standing.TOOK_PART, Standing.TAUGHT)
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     ----------
     result : Refinement
     row : object
-        The id of a main row.
+        The id of a main row. Rows that came later cannot be explained.
     references : sequence of Observations, optional
         The references as they came. A refinement does not keep their scores.
 
@@ -79,11 +83,11 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     demand(Observations, *references)
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
-    known = {entry.name for entry in result.relevance}
+    known = [entry.name for entry in result.relevance]
     stranger = next((each.name for each in references if each.name not in known), None)
     if stranger is not None:
         raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
-    shift = Shift.of(result)
+    shift, standing = Shift.of(result), dict(zip(known, standings(result), strict=True))
     before, after = places_of(shift.before), places_of(shift.after)
     near = neighbourhood(main, references, place, standardised=result.choice.standardised[0] is not False)
 
@@ -97,16 +101,18 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
             "theirs": f"{theirs:.0f}" if np.isfinite(theirs) else ABSENT,
         }
 
-    sentences = [_moved(str(main.keys[place]), shift, place)]
+    sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     if len(near.near):
         sentences.append(
-            f"Its own score is at {before[place]:.0f} of 100; the {len(near.near)} rows most like it are at "
-            f"{before[near.near].mean():.0f} on average before, and at {after[near.near].mean():.0f} after."
+            f"The {len(near.near)} rows most like it are at {before[near.near].mean():.0f} of 100 on average before, "
+            f"and at {after[near.near].mean():.0f} after."
         )
     for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
         if not len(pairs):
             raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
+        if standing[reference.name] not in USED:
+            continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
             f"“{reference.name}” (weight {result.relevance[reference.name].weight:.2g}) puts the {len(pairs)} nearest "
@@ -114,6 +120,20 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
+
+
+def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
+    """Say how much of the way is what was learned, and how much the diffusion, if the row was fitted."""
+    teaching = result.refiner.teaching
+    rows, known = result.refiner.locate(result.main.keys[[place]])
+    if teaching is None or not result.accepted or not known[0]:
+        return []
+    learned = places_of(result.refiner.fit.start)[rows[0]]
+    who = "what the references expect" if teaching.lesson is None else "what the labels taught"
+    return [
+        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {who} puts it at {learned:.0f}, and after "
+        f"the diffusion it is at {after[place]:.0f}."
+    ]
 
 
 def _moved(key: str, shift: Shift, place: int) -> str:
@@ -128,6 +148,7 @@ def _evidence(result: Refinement, place: int) -> str:
     """Say how much evidence the row has."""
     if not result.accepted:
         return "The refinement was not taken, so no row moved."
-    support, errors = result.refined.support, result.refined.errors
+    refined = result.refined.in_scale_of(result.main)
+    support, errors = refined.support, refined.errors
     error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
     return f"Its support is {support[place]:.2f} (0: no reference reaches it; 1: as a typical pair).{error}"

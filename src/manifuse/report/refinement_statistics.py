@@ -59,12 +59,8 @@ class Shift:
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
-        main, errors = result.main, result.refined.errors
-        before, after = main.in_scale(main.scores), main.in_scale(result.scores)
-        if errors is not None and main.scale == "probability":
-            # By the delta method: the slope of probabilities over log-odds.
-            errors = errors * after * (1.0 - after)
-        return cls(main.keys, before, after, result.refined.support, errors)
+        main, refined = result.main, result.refined.in_scale_of(result.main)
+        return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.errors)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:

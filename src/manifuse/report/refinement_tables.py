@@ -133,9 +133,9 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
     return Grid.of(
         {
             "id": str(shift.keys[row]),
-            "ranks": Strong(f"{shift.rises[row]:+,.0f}"),
-            "rank before": f"{before[row]:,.0f}",
-            "rank after": f"{after[row]:,.0f}",
+            "ranks": Strong(f"{round(before[row]) - round(after[row]):+,}"),
+            "rank before": f"{round(before[row]):,}",
+            "rank after": f"{round(after[row]):,}",
             "score before": f"{shift.before[row]:.4g}",
             "score after": f"{shift.after[row]:.4g}",
             **({} if shift.errors is None else {"standard error": f"{shift.errors[row]:.3g}"}),

@@ -8,6 +8,9 @@ import { FEWEST_ROWS, scoreOf } from "./scores.js";
 import { ask, fetchArrays, fetchFacts, follow, post } from "./server.js";
 import { drawSurface, moveRing } from "./surface.js";
 
+/** Ids that are shown if what was searched for is only the beginning of some. */
+const SHOWN_IDS = 3;
+
 const $ = (id) => document.getElementById(id);
 
 /** Sliders in logarithmic steps, their smallest value, and the number of steps for a factor of ten. */
@@ -360,23 +363,28 @@ function worthOf(k) {
   return `${signed(unit * worth.value, digits)} ± ${(unit * worth.error).toFixed(digits)}`;
 }
 
+/** A score as it came: the page computes with the log-odds of probabilities. */
+function asItCame(score) { return problem.probabilities ? 1 / (1 + Math.exp(-score)) : score; }
+
 /** Say of the row that was searched for where it was and is, and how sure that is. */
 function showRow() {
   const asked = $("find").value.trim();
-  let row = asked === "" ? -1 : problem.ids.indexOf(asked);
-  if (row < 0 && asked !== "") row = problem.ids.findIndex((id) => id.startsWith(asked));
+  const row = problem.ids.indexOf(asked);
   if (row < 0) {
-    $("found").textContent = asked === "" ? `For example ${problem.ids[0]}.` : "No row has such an id.";
+    const alike = asked === "" ? [] : problem.ids.filter((id) => id.startsWith(asked));
+    const shown = alike.slice(0, SHOWN_IDS).join(", "), more = alike.length > SHOWN_IDS ? ", ..." : "";
+    const begin = alike.length === 0 ? "." : `; ${count(alike.length)} begin so: ${shown}${more}.`;
+    $("found").textContent = asked === "" ? `For example ${problem.ids[0]}.` : `No row has this id${begin}`;
     return;
   }
   const said = [`${problem.ids[row]}: rank ${count(problem.before[row])} before, ${count(shown.after[row])} after`,
-    `score ${brief(problem.scores[row])} before, ${brief(shown.refined[row])} after`];
+    `score ${brief(asItCame(problem.scores[row]))} before, ${brief(asItCame(shown.refined[row]))} after`];
   if (set.view === "result") {
     said.push(`support ${result.support[row].toFixed(2)} (1 is as much evidence as at a typical pair)`);
     if (result.errors !== undefined) said.push(`standard error ${brief(result.errors[row])}`);
   }
   $("found").textContent = `${said.join("; ")}.`;
-  if (problem.ids[row] === asked) explainRow(row, $("found").textContent);
+  explainRow(row, $("found").textContent);
 }
 
 /** Say why a row moved: where the rows most like it are, and where the references put the nearest common rows. */
@@ -393,8 +401,8 @@ async function explainRow(row, start) {
   const { near, pairs } = facts, before = place(problem.before);
   const said = [start];
   if (near.length > 0) {
-    said.push(`Its own score is at ${before(row).toFixed(0)} of 100; the ${near.length} rows most like it are at ` +
-      `${mean(near.map(before))} on average before, and at ${mean(near.map(place(after)))} after.`);
+    said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
+      `${mean(near.map(place(after)))} after.`);
   }
   pairs.forEach(({ rows, theirs }, k) => {
     if (rows.length > 0 && shown.weights[k] > 0) {
