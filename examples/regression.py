@@ -43,8 +43,8 @@ def predicted(columns, training, rows, name):
 # %%
 # Refine, with labels that are values
 # -----------------------------------
-# With ``task="regression"``, labels measure the error instead of the order. The refinement is taken only if its gain
-# on the labels exceeds its own standard error; otherwise the predictions come back unchanged. Sixty labels can
+# With ``task="regression"``, labels measure the error instead of the order. The refinement is taken only if it gains
+# at labels that were held out; otherwise the predictions come back unchanged. Sixty labels can
 # mislead: of the six splits here, one is left alone, and one gets a little worse.
 
 method = mf.JointDiffusion(task="regression")
