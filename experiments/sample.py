@@ -6,6 +6,7 @@ Usage: python experiments/sample.py [--data DIR] [--trials 10] [--jobs 2] [SET .
 from __future__ import annotations
 
 import argparse
+import csv
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,11 @@ def main() -> None:
     folder = data_folder(options.data)
     jobs = [(name, FIRST_SEED + trial) for name in options.sets for trial in range(options.trials)]
     parts = Parallel(n_jobs=options.jobs)(delayed(run)(name, folder, seed) for name, seed in jobs)
-    OUT.write_bytes(rows_csv([row for part in parts for row in part]))
+    rows: list[dict[str, object]] = [row for part in parts for row in part]
+    if OUT.exists():
+        with OUT.open(encoding="utf-8") as file:
+            rows += [row for row in csv.DictReader(file) if row["dataset"] not in options.sets]
+    OUT.write_bytes(rows_csv(rows))
 
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:

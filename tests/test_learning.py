@@ -133,6 +133,13 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
     assert still.choice.share == bare.choice.share == 0.0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_all_references_are_worth_is_the_gain_with_them_less_the_gain_without(seed):
+    case = draw(seed)
+    taught, alone = (mf.refine(case.main, given, case.labels(), rng=0) for given in (case.references, []))
+    assert taught.worth.value == pytest.approx(taught.gain.value - alone.gain.value, abs=0.006)
+
+
 def test_references_that_are_not_followed_have_no_weight_but_may_teach():
     case = draw(0, features=False)
     result = mf.refine(case.main, case.references, case.labels(), rng=0)

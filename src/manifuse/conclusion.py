@@ -109,7 +109,7 @@ def _refiner(
     smoothing = prepared.smoothing
     bridges = prepared.bridges.on_host()
     if smoothing is not None:
-        smoothing = smoothing.over(bridges.graph) if bridges.anchors else smoothing.on_host()
+        smoothing = smoothing.over(bridges.graph)
     fit = Fit(problem.main, start, bridges, path.coefficients, smoothing)
     typical = typical_row_sums(problem, transport)
     support = support_of_rows(transport.row_sums * transport.reached, typical, weights)

@@ -209,24 +209,18 @@ class Refinement(Saved):
             If features are missing, or there is not enough memory.
         """
         if isinstance(new, Observations):
-            return new.like_predictions(self.apply_in_full(new).scores)
+            return new.like_container(self.apply_in_full(new).scores)
         errors = self.refined.errors is not None
-        return apply_to_frame(
-            lambda table: self.apply_in_full(table).in_scale_of(table),
-            new,
-            self.refiner.fit.main,
-            (id, score),
-            errors=errors,
-        )
+        return apply_to_frame(self.apply_in_full, new, self.refiner.fit.main, (id, score), errors=errors)
 
     def apply_in_full(self, new: Observations) -> Refined:
-        """Refine rows that came later, as `apply` does, with support and standard errors; see ``refined``."""
+        """Refine rows that came later, as `apply` does, with support and errors, in the scale of ``new``."""
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
         if not self.accepted:
-            return Refined.unchanged(new)
-        return self.refiner.refine(new)
+            return Refined.unchanged(new).in_scale_of(new)
+        return self.refiner.refine(new).in_scale_of(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from manifuse.diffusion.edges import Edges
@@ -43,7 +44,7 @@ class Refined(Saved):
     Attributes
     ----------
     scores : (n,) array
-        In the units of the main predictor or, after a regression, of the targets; of probabilities, log-odds.
+        In the units of the main predictor or, after a regression, of the targets.
     support : (n,) array
         As `Refinement.support`.
     errors : (n,) array or None
@@ -63,7 +64,7 @@ class Refined(Saved):
         """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
         scores, errors = table.in_scale(self.scores), self.errors
         if errors is not None and table.scale == "probability":
-            errors = errors * scores * (1.0 - scores)
+            errors = errors * expit(self.scores) * expit(-self.scores)
         return Refined(scores, self.support, errors)
 
     def check(self) -> None:

@@ -82,9 +82,17 @@ def test_tables_may_call_the_same_column_by_different_names(folder, monkeypatch,
     np.testing.assert_allclose(pl.read_csv("own.csv")["score"], pl.read_csv("usual.csv")["score"], rtol=1e-9)
     assert run(monkeypatch, "refine", "--config", "own.run.toml", "--out", "again.csv") == 0
     capsys.readouterr()
-    # Two names of one column, and one name of two columns.
-    assert run(monkeypatch, *own, *names, "--id", "x0", "--out", "out.csv") == 2
-    assert "ours.csv has the columns 'patient' and 'x0', and both would be the id" in said(capsys)
+    # Two names of one table: the one that is left out is not meant. And one name of two columns.
+    twice = (*own, *names, "--id", "x0", "--out", "out.csv")
+    assert run(monkeypatch, *twice) == 2
+    assert "both would be the id; leave one of them out with --drop" in said(capsys)
+    assert run(monkeypatch, *twice, "--drop", "x0") == 0
+    pl.read_csv("ours.csv").with_columns(pl.lit("m0").alias("id")).write_csv("two.csv")
+    two = ("refine", "two.csv", *own[2:], *names, "--id", "id", "--out", "out.csv")
+    assert run(monkeypatch, *two) == 2
+    assert "both would be the id; leave one of them out with --drop id" in said(capsys)
+    assert run(monkeypatch, *two, "--drop", "id") == 0
+    capsys.readouterr()
     assert run(monkeypatch, *own, *names, "--id", "risk", "--out", "out.csv") == 2
     assert "--id and --score both name the column 'risk'" in said(capsys)
 

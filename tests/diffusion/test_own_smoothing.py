@@ -89,7 +89,7 @@ def test_where_labels_only_tune_nothing_is_smoothed():
     assert result.refiner.fit.smoothing is None
 
 
-def test_a_graph_that_only_labels_want_needs_no_library_for_large_tables():
+def test_by_default_a_graph_that_only_labels_want_is_searched_exactly():
     assert mf.Host().exact_work >= MOST_WORK
 
 

@@ -164,7 +164,7 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     page.fill("#find", "m1")
     assert "rank" in page.inner_text("#found")
     page.fill("#find", "m")
-    assert page.inner_text("#found") == "No row has this id; 160 begin so: m0, m1, m2, ...."
+    assert page.inner_text("#found") == "No row has this id. 160 begin with it: m0, m1, m2 and more."
     page.fill("#find", "nobody")
     assert page.inner_text("#found") == "No row has this id."
     with page.expect_download() as caught:

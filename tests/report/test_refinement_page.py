@@ -90,7 +90,7 @@ def runs():
             [
                 "ranking accuracy goes from 73.1%",
                 "without its own label",
-                "Your references are worth 0.7 ± 0.6 points",
+                "labels cannot tell whether your references add anything",
                 "loading",
             ],
             7,

@@ -50,5 +50,5 @@ def refine_part(
 
 def refined_rows(result: Refinement, new: Observations, ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Refine checked rows; return their columns, with ``ids`` (q,) as the file holds them."""
-    applied = result.apply_in_full(new).in_scale_of(new)
+    applied = result.apply_in_full(new)
     return refined_columns(ids, new.in_scale(new.scores), applied.scores, applied.support, applied.errors)

@@ -39,8 +39,8 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 class ColumnNames:
     """What columns of tables are called, where they have other names than manifuse's.
 
-    Of several names, a table has one. A name holds for the tables that have such a column. A column that was named is
-    never dropped.
+    A name holds for the tables that have such a column. A column that was named is not dropped, unless the table has
+    another of the names.
 
     Attributes
     ----------
@@ -92,13 +92,15 @@ class ColumnNames:
                 known = shorten(", ".join(there)) or "none"
                 came = f"--{role} {' and '.join(getattr(self, role))}"
                 raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
-            given |= dict.fromkeys(named, role)
+            # A table that has several of the names has the one that is not left out.
+            others = (named & {*there}) - {*self.drop}
+            given |= dict.fromkeys(others or named, role)
         names = {name: given.get(name, name) for name in there if name in given or name not in self.drop}
         first: dict[str, str] = {}
-        for name in sorted(names, key=lambda name: name in given):
+        for name in sorted(names, key=lambda name: name != names[name]):
             ours = names[name]
             if first.setdefault(ours, name) != name:
-                remedy = f"leave the first out with --drop {ours}" if first[ours] == ours else "name only one of them"
+                remedy = f"leave one of them out with --drop {first[ours]}"
                 raise InputError(
                     f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
                 )

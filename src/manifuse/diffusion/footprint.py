@@ -35,7 +35,7 @@ def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
         return _of_round(rows, references) + _of_lesson(taught)
     searched = problem.tables_with_graphs()
     count = max(choices(method.neighbours))
-    scalings = 1 if problem.is_large else len(choices(method.standardised))
+    scalings = 1 if problem.is_large or not problem.bridged else len(choices(method.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
     graphs = _of_edges(backend, rows, sum(choices(method.neighbours)))
     search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)

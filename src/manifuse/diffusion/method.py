@@ -96,7 +96,7 @@ class JointDiffusion(Saved):
         The references are known to predict the same thing as the main predictor, so they are not asked.
     smoothing : float
         Step size with which the current prediction is smoothed over its own graph, as one more reference; 0 leaves
-        it out. It is also left out if no reference needs a bridge.
+        it out. It is also left out if the main table has no graph.
     ignore_chance : bool
         Give weight 0 to references that align with the main predictor no better than permuted pairs do, or whose
         bridge predicts them no better.

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from manifuse.backends.backend import FeatureGraph
-from manifuse.backends.host import Host
 from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.units import Units
@@ -87,10 +86,6 @@ class Smoothing:
     main: Observations
     graph: FeatureGraph
     setting: SmoothingSetting
-
-    def on_host(self) -> Smoothing:
-        """Return the same smoothing with the graph in this machine's memory."""
-        return replace(self, graph=Host().restore(self.graph.stored()))
 
     def over(self, graph: FeatureGraph) -> Smoothing:
         """Return the same smoothing over another copy of the graph."""

@@ -31,8 +31,8 @@ class Reason(StrEnum):
     )
     TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
     UNGUARDED = (
-        "The labels taught the refinement. At labels that were held out it is not better than the main predictor, but "
-        "the method's 'safeguarded' is false, so it is taken."
+        "The labels taught the refinement. At labels that were held out it is not better than the main predictor, or "
+        "fewer than ten rows are labelled, but the method's 'safeguarded' is false, so it is taken."
     )
     AGREE = (
         "The references predict the same thing as the main predictor, and at held-out pairs they add to what it "

@@ -35,9 +35,7 @@ class Setup:
     backend: Backend
     own_graph: bool = False
 
-    def search(
-        self, table: Observations, *, standardised: bool, rng: np.random.Generator, count: int = 0
-    ) -> Neighbours:
+    def search(self, table: Observations, *, standardised: bool, rng: np.random.Generator) -> Neighbours:
         """Find the neighbours of every row of a table, or return those that it came with.
 
         Parameters
@@ -48,13 +46,11 @@ class Setup:
             Whether features are standardised first.
         rng : numpy.random.Generator
             Draws the sample on which the recall is measured.
-        count : int
-            At least so many neighbours; never fewer than the method's largest N.
         """
         if table.neighbours is not None:
             return table.neighbours
         assert table.table is not None, "tables without a graph were refused"
-        count = max(count, *choices(self.method.neighbours))
+        count = max(choices(self.method.neighbours))
         return self.backend.search(table.table, Query(count, standardised, table.name, self.method.search), rng)
 
     def folds(self) -> list[IndexArray]:

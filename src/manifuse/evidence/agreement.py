@@ -50,7 +50,7 @@ class Agreement(Saved):
     ----------
     answer : Reason
     trust : float
-        How far the refinement follows the references without labels, in [0, 1].
+        How far the refinement follows the references, in [0, 1]; with labels, before these choose.
     loadings : (m + 1,) array
         Of the main predictor and of the references that take part, in [-1, 1]; NaN if they cannot be had.
     residual : float

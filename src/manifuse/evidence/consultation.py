@@ -23,7 +23,7 @@ from manifuse.evidence.agreement import Agreement, ask, weigh
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.likeness import Likeness, Rows
-from manifuse.evidence.mixture import MOST_SHARE, Mixture
+from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture
 from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray
@@ -62,6 +62,11 @@ class Subject:
     seed: int
     same_target: bool
     rows: Rows
+
+    def alone(self) -> Subject:
+        """Return the same problem without references."""
+        problem, bridges = self.problem, self.bridges
+        return replace(self, problem=replace(problem, references=()), bridges=replace(bridges, anchors={}, lookups={}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +191,8 @@ def worths(subject: Subject, found: Consultation, numbers: Sequence[int]) -> tup
 def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int], kept: Sequence[int]) -> FloatArray:
     """What the refined scores would be at the labelled rows (l,) by the references ``kept``, without their own labels.
 
-    The trust and the shares stay. Without any reference the variances of the lesson are found anew, and the diffusion
-    has its usual share.
+    The trust and the shares stay. Without any reference the variances of the lesson are found anew. If references were
+    followed before, the share of the diffusion over the own graph is chosen anew, too.
     """
     labels, score = found.labels, subject.score
     assert labels is not None, "worths were asked for without labels"
@@ -195,7 +200,8 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     imputed = found.imputed.only([numbers.index(number) for number in kept])
     weights, *_ = weigh(subject.rows.scores[:, 0], known_scores(subject.problem, kept))
     trust = found.agreement.trust if kept else 0.0
-    share = found.mixture.share if (trust > 0) == (found.agreement.trust > 0) else _usual_share(subject, trust)
+    anew = (trust > 0) is not (found.agreement.trust > 0)
+    share = _usual_share(subject, trust) if anew else found.mixture.share
     rows, measured = subject.rows.with_references(imputed.values), score.rows
     likeness = found.likeness.with_references(rows, generator(subject.seed, Stream.DISTANCES))
     if share == 0 and len(labels.rows) == len(score.rows):
@@ -205,14 +211,16 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     lesson = found.taught.teaching.lesson
     variances = lesson.variances if lesson and kept else None
     taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
-    diffused = taught.held_out if share == 0 else _diffused(subject, taught, kept if trust > 0 else ())[1]
+    diffused = taught.held_out
+    if share > 0:
+        diffused = _diffused(subject if trust > 0 else subject.alone(), taught, kept if trust > 0 else ())[1]
     honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         None,
         usual_share=share,
-        shares=(),
+        shares=SHARES if anew else (),
         score=score.at(measured),
         units=subject.problem.units,
     )[1]

@@ -18,7 +18,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import Shift, Standing, standings
 
-#: References that are heard: those that took part.
+#: References that took part.
 USED = (Standing.TOOK_PART, Standing.TAUGHT)
 
 
@@ -115,7 +115,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
             continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
-            f"“{reference.name}” (weight {result.relevance[reference.name].weight:.2g}) puts the {len(pairs)} nearest "
+            f"“{reference.name}” puts the {len(pairs)} nearest "
             f"rows that both know at {theirs.mean():.0f}, where your scores put them at {before[pairs].mean():.0f}."
         )
     sentences.append(_evidence(result, place))
@@ -128,6 +128,7 @@ def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArr
     rows, known = result.refiner.locate(result.main.keys[[place]])
     if teaching is None or not result.accepted or not known[0]:
         return []
+    # Of a labelled row this is without its own label.
     learned = places_of(result.refiner.fit.start)[rows[0]]
     who = "what the references expect" if teaching.lesson is None else "what the labels taught"
     return [

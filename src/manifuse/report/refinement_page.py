@@ -97,6 +97,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         figures=draw_all(result, shift),
         labelled=result.accuracy is not None,
         learning=result.method.learning,
+        steps=any(step.step > 0 for step in result.history),
         most_dots=DOTS,
         intervals=INTERVALS,
         most_drawn=MOST_DRAWN,

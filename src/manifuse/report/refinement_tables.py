@@ -11,6 +11,7 @@ from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL
+from manifuse.evidence.consultation import ROUNDS_ALONE
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
@@ -187,18 +188,21 @@ def _weight(weight: float) -> str:
 
 
 def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
-    if is_coupled(result):
-        why = "every reference is known on all main rows" if result.relevance else "no reference came"
-        return [("bridges", ABSENT, why)]
     method, setting = result.method, result.choice.setting
     rule = "by pairs held out" if method.selection == "held-out" else "by alignment"
+    graph = [
+        ("neighbours in the graphs", _text(setting.neighbours), _origin(method, "neighbours", rule)),
+        ("scale of scores in the graphs", _text(setting.score_scale), _origin(method, "score_scale", rule)),
+    ]
+    if is_coupled(result):
+        why = "every reference is known on all main rows" if result.relevance else "no reference came"
+        return [("bridges", ABSENT, why), *(graph if result.refiner.fit.graph.neighbours else [])]
     own, *others = result.choice.standardised
     flags = [flag for flag in others if flag is not None]
     standardised = f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}"
     by_table = "by pairs held out, table by table"
     return [
-        ("neighbours in the graphs", _text(setting.neighbours), _origin(method, "neighbours", rule)),
-        ("scale of scores in the graphs", _text(setting.score_scale), _origin(method, "score_scale", rule)),
+        *graph,
         ("bridge", _text(setting.bridge), _origin(method, "bridge", rule)),
         ("features standardised", standardised, _origin(method, "standardised", by_table)),
     ]
@@ -215,7 +219,9 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
             return f"{value:.4g}", f"chosen by the labels from {len(axis)}, in every round; this is the first"
         return f"{value:.4g}", "default" if given is None else "given"
 
-    rounds = f"{len({step.round for step in taken}):,}", f"of at most {method.rounds:,}, with {len(taken):,} steps"
+    alone = method.learning and not (result.agreement and result.agreement.trust)
+    most = min(ROUNDS_ALONE, method.rounds) if alone else method.rounds
+    rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}, with {len(taken):,} steps"
     weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
     return [
         ("step size of the diffusion (δ)", *chosen(choice.step_size, choice.step_sizes, method.step_size)),

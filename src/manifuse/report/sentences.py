@@ -46,10 +46,10 @@ def arguments(result: Refinement, shift: Shift) -> Arguments:
 
 
 def lead(result: Refinement, shift: Shift) -> list[str]:
-    """Say which references mattered, and how the rows moved."""
+    """Say which references took part, and how the rows moved."""
     if not result.accepted:
         return [str(result.reason)]
-    return [*_mattered(result), _moved(shift), *_banded(shift)]
+    return [*_took_part(result), _moved(shift), *_banded(shift)]
 
 
 def _of_labels(result: Refinement, found: Arguments) -> None:
@@ -71,7 +71,7 @@ def _of_labels(result: Refinement, found: Arguments) -> None:
 def _of_answers(result: Refinement, found: Arguments) -> None:
     """What the references answered, where it counts: without labels, or where labels cannot decide."""
     asked = result.agreement
-    if asked is None or (result.gain is not None and result.gain.is_certain):
+    if asked is None or result.reason is Reason.TAUGHT:
         return
     said = str(result.reason if result.gain is None else asked.answer)
     weak = asked.answer not in YES or asked.answer in (Reason.NOT_MEASURED, Reason.TOLD)
@@ -142,7 +142,7 @@ def _of_rows(result: Refinement, shift: Shift, found: Arguments) -> None:
     )
 
 
-def _mattered(result: Refinement) -> list[str]:
+def _took_part(result: Refinement) -> list[str]:
     """Name the references that took part, by their worth or else by their weight, and those that speak in reverse."""
     parts = standings(result)
     used = (Standing.TOOK_PART, Standing.TAUGHT)

@@ -363,8 +363,11 @@ function worthOf(k) {
   return `${signed(unit * worth.value, digits)} ± ${(unit * worth.error).toFixed(digits)}`;
 }
 
-/** A score as it came: the page computes with the log-odds of probabilities. */
-function asItCame(score) { return problem.probabilities ? 1 / (1 + Math.exp(-score)) : score; }
+/** A score as it came: the page computes with the log-odds of probabilities, drawn to 1/2 by `MARGIN` of scales.py. */
+function asItCame(score) {
+  if (!problem.probabilities) return score;
+  return Math.min(1, Math.max(0, 0.5 + (1 / (1 + Math.exp(-score)) - 0.5) / (1 - 0.0002)));
+}
 
 /** Say of the row that was searched for where it was and is, and how sure that is. */
 function showRow() {
@@ -372,8 +375,8 @@ function showRow() {
   const row = problem.ids.indexOf(asked);
   if (row < 0) {
     const alike = asked === "" ? [] : problem.ids.filter((id) => id.startsWith(asked));
-    const shown = alike.slice(0, SHOWN_IDS).join(", "), more = alike.length > SHOWN_IDS ? ", ..." : "";
-    const begin = alike.length === 0 ? "." : `; ${count(alike.length)} begin so: ${shown}${more}.`;
+    const first = alike.slice(0, SHOWN_IDS).join(", "), more = alike.length > SHOWN_IDS ? " and more" : "";
+    const begin = alike.length === 0 ? "." : `. ${count(alike.length)} begin with it: ${first}${more}.`;
     $("found").textContent = asked === "" ? `For example ${problem.ids[0]}.` : `No row has this id${begin}`;
     return;
   }
