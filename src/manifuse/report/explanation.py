@@ -83,11 +83,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     demand(Observations, *references)
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
-    known = [entry.name for entry in result.relevance]
-    stranger = next((each.name for each in references if each.name not in known), None)
-    if stranger is not None:
-        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
-    shift, standing = Shift.of(result), dict(zip(known, standings(result), strict=True))
+    shift, used = Shift.of(result), _used(result, references)
     before, after = places_of(shift.before), places_of(shift.after)
     near = neighbourhood(main, references, place, standardised=result.choice.standardised[0] is not False)
 
@@ -111,7 +107,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
         if not len(pairs):
             raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
-        if standing[reference.name] not in USED:
+        if reference.name not in used:
             continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
@@ -120,6 +116,15 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
+
+
+def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
+    """Names of the references that took part; refuse one that the result does not know."""
+    known = [entry.name for entry in result.relevance]
+    stranger = next((each.name for each in references if each.name not in known), None)
+    if stranger is not None:
+        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
+    return {name for name, standing in zip(known, standings(result), strict=True) if standing in USED}
 
 
 def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
