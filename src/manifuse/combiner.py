@@ -267,8 +267,9 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(X).__name__} came where Observations or a data frame with columns {columns} were expected; "
                 "in a pipeline, call set_output(transform='pandas') on the earlier steps."
             )
-        named = {"id": self.id_column, "score": self.score_column, "drop": self.drop, "scale": self.scale}
-        return Observations.from_frame(X, name="X", **named)  # type: ignore[arg-type]
+        return Observations.from_frame(
+            X, id=self.id_column, score=self.score_column, drop=self.drop, name="X", scale=self.scale
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -98,10 +98,12 @@ def _advice(result: Told) -> list[str]:
         and abs(entry.held_out_alignment) <= entry.chance_alignment
     ]
     lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
-    harmful = [entry for entry in result.relevance if entry.worth is not None and entry.worth.is_clear_loss]
-    if harmful:
-        costs = (f"{entry.name} ({amount(result, entry.worth, signed=True)})" for entry in harmful if entry.worth)
-        lines.append(f"Better left out: {', '.join(costs)}.")
+    harmful = [
+        f"{entry.name} ({amount(result, entry.worth, signed=True)})"
+        for entry in result.relevance
+        if entry.worth is not None and entry.worth.is_clear_loss
+    ]
+    lines += [f"Better left out: {', '.join(harmful)}."] if harmful else []
     return ["", *lines] if lines else []
 
 

@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import rankdata
 from tests.page.conftest import serving
 from tests.page.test_exploration import explored
-from tests.problems import draw
+from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.cli.config import read_options
@@ -350,6 +351,25 @@ def test_scores_of_the_page_are_those_of_the_library_with_ties(page, kind, rng):
     assert found["height"] == pytest.approx(float(score.evaluate(values[1][:, None])[0]), abs=1e-12)
     assert found["gain"]["value"] == pytest.approx(gain.value, abs=1e-12)
     assert found["gain"]["error"] == pytest.approx(gain.standard_error, abs=1e-12)
+
+
+def test_probabilities_are_shown_as_they_came_and_as_refine_gives_them(browser):
+    case = draw(1)
+    chances = np.round(expit(4.0 * case.main.scores), 2)
+    chances[:2] = 0.0, 1.0
+    case = replace(case, main=remade(case.main, predictions=chances, scale="probability"))
+    exploration = explored(case)
+    result = refined(exploration)
+    with serving(Page(exploration, partial(export_tables, exploration))) as client:
+        page = browser.new_page()
+        open_page(page, client, view="result")
+        for row in (0, 1, 7):
+            page.fill("#find", case.main.keys[row])
+            pattern = r"score (\S+) before, (\S+) after;.*standard error (\d+(?:\.\d+)?)"
+            said = [float(number) for number in re.search(pattern, page.inner_text("#found")).groups()]
+            expected = [chances[row], result.predictions[row], result.errors[row]]
+            assert said == pytest.approx(expected, rel=6e-3, abs=1e-9)
+        page.close()
 
 
 def test_ranks_are_those_of_scipy(page, rng):

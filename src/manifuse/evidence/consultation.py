@@ -213,7 +213,7 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
     diffused = taught.held_out
     if share > 0:
-        diffused = _diffused(subject if trust > 0 else subject.alone(), taught, kept if trust > 0 else ())[1]
+        diffused = (_diffused(subject, taught, kept) if trust > 0 else _diffused(subject.alone(), taught, ()))[1]
     honest = Mixture.of(
         taught.learned,
         taught.held_out,

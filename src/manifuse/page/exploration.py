@@ -15,6 +15,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.scales import MARGIN
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score, score_of
@@ -78,7 +79,7 @@ def describe(exploration: Exploration) -> bytes:
         "ids": exploration.main.keys.tolist(),
         "references": [reference.name for reference in problem.references],
         "task": method.task,
-        "probabilities": exploration.main.scale == "probability",
+        "margin": MARGIN if exploration.main.scale == "probability" else None,
         "measure": "rmse" if method.is_regression else "accuracy",
         "labels": None if score is None else type(score).__name__,
         "held_back": None if judge is None else type(judge).__name__,

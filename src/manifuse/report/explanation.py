@@ -16,10 +16,7 @@ from manifuse.evidence.neighbourhood import neighbourhood, places_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import Shift, Standing, standings
-
-#: References that took part.
-USED = (Standing.TOOK_PART, Standing.TAUGHT)
+from manifuse.report.refinement_statistics import USED, Shift, standings
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ class Standing(StrEnum):
     UNUSED = "not used: no step with the references raised the score on the labels"
 
 
+#: Of references that took part in the result.
+USED = (Standing.TOOK_PART, Standing.TAUGHT)
+
+
 @dataclass(frozen=True, eq=False)
 class Shift:
     """How the rows moved in the ranking.

@@ -12,7 +12,7 @@ from manifuse.evidence.agreement import YES
 from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.relevance import Relevance
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import LITTLE, Shift, Standing, by_weight, standings
+from manifuse.report.refinement_statistics import LITTLE, USED, Shift, Standing, by_weight, standings
 from manifuse.wording import amount, change_of, worth_of
 
 #: The most names in a sentence; further ones are counted.
@@ -145,17 +145,16 @@ def _of_rows(result: Refinement, shift: Shift, found: Arguments) -> None:
 def _took_part(result: Refinement) -> list[str]:
     """Name the references that took part, by their worth or else by their weight, and those that speak in reverse."""
     parts = standings(result)
-    used = (Standing.TOOK_PART, Standing.TAUGHT)
-    taken = [result.relevance[index] for index in by_weight(result) if parts[index] in used]
+    taken = [result.relevance[index] for index in by_weight(result) if parts[index] in USED]
     if not taken:
         return ["No reference took part: the scores were refined by your own features and labels alone."]
     if result.gain is not None and all(entry.worth is not None for entry in taken):
-        how, named = "worth", _by_worth(result, taken)
+        how, named = "worth", _by_worth(result, taken)[:NAMED]
     else:
         heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
-        how, named = "weight", [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy]
-    rest = f", and {len(taken) - len(named[:NAMED])} more with less" if len(taken) > len(named[:NAMED]) else ""
-    listed = f"The references that took part, by {how}: {_listed(named[:NAMED])}{rest}."
+        how, named = "weight", [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy[:NAMED]]
+    rest = f", and {len(taken) - len(named)} more with less" if len(taken) > len(named) else ""
+    listed = f"The references that took part, by {how}: {_listed(named)}{rest}."
     sentences = [f"Only {named[0]} took part." if len(taken) == 1 else listed]
     reverse = [entry.name for entry in taken if entry.alignment < 0]
     if reverse:

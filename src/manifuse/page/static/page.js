@@ -363,10 +363,10 @@ function worthOf(k) {
   return `${signed(unit * worth.value, digits)} ± ${(unit * worth.error).toFixed(digits)}`;
 }
 
-/** A score as it came: the page computes with the log-odds of probabilities, drawn to 1/2 by `MARGIN` of scales.py. */
+/** A score as it came. The page computes with the log-odds of probabilities, which were drawn to 1/2 by a margin. */
 function asItCame(score) {
-  if (!problem.probabilities) return score;
-  return Math.min(1, Math.max(0, 0.5 + (1 / (1 + Math.exp(-score)) - 0.5) / (1 - 0.0002)));
+  if (problem.margin === null) return score;
+  return Math.min(1, Math.max(0, 0.5 + (1 / (1 + Math.exp(-score)) - 0.5) / (1 - problem.margin)));
 }
 
 /** Say of the row that was searched for where it was and is, and how sure that is. */
@@ -376,7 +376,7 @@ function showRow() {
   if (row < 0) {
     const alike = asked === "" ? [] : problem.ids.filter((id) => id.startsWith(asked));
     const first = alike.slice(0, SHOWN_IDS).join(", "), more = alike.length > SHOWN_IDS ? " and more" : "";
-    const begin = alike.length === 0 ? "." : `. ${count(alike.length)} begin with it: ${first}${more}.`;
+    const begin = alike.length === 0 ? "." : `. ${count(alike.length)} begin${alike.length === 1 ? "s" : ""} with it: ${first}${more}.`;
     $("found").textContent = asked === "" ? `For example ${problem.ids[0]}.` : `No row has this id${begin}`;
     return;
   }
