@@ -138,15 +138,13 @@ def check_name(path: Path) -> None:
 def reading(path: Path, kind: str | None = None) -> Iterator[None]:
     """Turn any error inside into one sentence: the file cannot be read as ``kind``, or as what its ending says.
 
-    A reader may raise anything for a damaged file; a panic of polars is not even an ``Exception``.
+    A reader may raise anything for a damaged file.
     """
     try:
         yield
     except InputError:
         raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
+    except Exception as error:
         remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
         raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
 

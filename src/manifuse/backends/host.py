@@ -184,7 +184,7 @@ class SparseAffinity(Affinity):
 
     @cached_property
     def _parts(self) -> dict[int, SparseMatrix]:
-        """The matrix in blocks of rows, by their first row; making them anew for each product takes half of its time."""
+        """The matrix in blocks of rows, by their first row; to make them takes as long as a small product."""
         return {rows.start: row_block(self._matrix, rows) for rows in row_blocks(self.shape[0])}
 
     def enter(self, values: FloatArray) -> FloatArray:

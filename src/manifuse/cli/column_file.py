@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from manifuse.cli.column_checks import TEXT_COLUMNS, ColumnNames, Columns, demand_numbers, demand_visible, plain_column
 from manifuse.cli.paths import demand_file
+from manifuse.cli.table_reading import reading_table
 from manifuse.errors import InputError
-from manifuse.files import demand_memory, reading, shorten
+from manifuse.files import demand_memory, shorten
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.
@@ -74,7 +75,7 @@ class ColumnFile:
             If they cannot be read, would not fit into memory, or hold ids that are refused.
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
-        with reading(self.path):
+        with reading_table(self.path):
             columns = {name: _array_of(column) for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
@@ -98,7 +99,7 @@ class ColumnFile:
         self._demand_memory(dtype.itemsize * COPIES * width, dtype.itemsize * len(names) * count)
         matrix = np.empty((count, len(names)), dtype)
         for first in range(0, len(names), width):
-            with reading(self.path):
+            with reading_table(self.path):
                 for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
                     if not column.dtype.is_numeric():
                         demand_numbers(self.path, self.theirs[name], column.to_numpy(), is_feature=True)
@@ -153,7 +154,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
     InputError
         If there is none, one cannot be read, or one has other columns.
     """
-    with reading(folder, "a folder of Parquet files"):
+    with reading_table(folder, "a folder of Parquet files"):
         there = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
     inner = next((each for each in there if each.is_dir()), None)
     if inner is not None:
@@ -164,7 +165,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
     parts = []
     for path in found:
         demand_file(path)
-        with reading(path):
+        with reading_table(path):
             parts.append(open_by_column(path, "parquet", columns, polars))
         _demand_alike(parts[-1], parts[0])
     starts = np.cumsum([0, *(part.rows for part in parts)])
@@ -174,7 +175,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
         for part, start, end in zip(parts, starts, starts[1:], strict=False):
             begin, stop = max(first, int(start)), min(first + count, int(end))
             if begin < stop:
-                with reading(part.path):
+                with reading_table(part.path):
                     frames.append(polars.DataFrame(part.read(names, begin - int(start), stop - begin)))
         frames = frames or [polars.DataFrame(parts[0].read(names, 0, 0))]
         return list(polars.concat(frames, how="vertical").get_columns())

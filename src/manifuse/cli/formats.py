@@ -17,8 +17,9 @@ from typing import Any
 from manifuse.cli.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
 from manifuse.cli.column_file import ColumnFile, open_by_column, open_folder
 from manifuse.cli.paths import demand_file
+from manifuse.cli.table_reading import reading_table
 from manifuse.errors import InputError
-from manifuse.files import check_size, reading
+from manifuse.files import check_size
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
@@ -50,7 +51,7 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
             "scores); save it in one of these formats."
         )
     demand_file(path)
-    with reading(path):
+    with reading_table(path):
         read = open_by_column if form in BY_COLUMN else _whole
         return read(path, form, columns, polars)
 
