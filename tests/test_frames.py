@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import manifuse as mf
-from tests.problems import draw
+from tests.problems import draw, remade
 
 COLUMNS = ["name", "score", "original", "support", "error"]
 
@@ -87,6 +87,18 @@ def test_any_engine_that_maps_batches_can_apply_it(case, result, expected):
     frame = frame_of(case)
     batches = (there.apply(frame[first : first + 90], id="name", score="risk") for first in range(0, 400, 90))
     np.testing.assert_array_equal(pd.concat(batches)["score"], expected.scores)
+
+
+def test_a_refinement_travels_to_the_bit_whatever_the_order_of_the_table_in_memory(case):
+    # Rows of a table that is kept column by column, as data frames are. A copy of them is kept row by row, and there
+    # what later rows need is measured again.
+    columns = np.asfortranarray(np.repeat(case.main.table, 2, axis=0))[:400]
+    main = mf.Observations(case.main.scores, columns, ids=case.main.keys, name="main")
+    here = mf.refine(main, case.references, rng=0)
+    there = pickle.loads(pickle.dumps(here))
+    assert here.main.table.strides != there.main.table.strides
+    later = remade(main, ids=[f"later {row}" for row in range(400)])
+    np.testing.assert_array_equal(here.apply(later), there.apply(later))
 
 
 def test_a_refinement_that_was_applied_travels_without_what_was_computed(result, expected):

@@ -246,7 +246,7 @@ class Refinement(Saved):
         one, other = (rows_of(side, self.main.keys, name=self.main.name) for side in (first, second))
         if len(one) != len(other):
             raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
-        return ordered_rightly(self.scores[one] - self.scores[other], errors[one], errors[other])
+        return ordered_rightly(self.scores[one], self.scores[other], errors[one], errors[other])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""

@@ -22,6 +22,9 @@ CASES = int(os.environ.get("ATTACK_CASES", "20"))
 #: A file that gets the exit status of each case.
 LOG = os.environ.get("ATTACK_LOG")
 
+#: Cases that large draws found: two with standard errors out of range, and one whose search for variances ended early.
+ONCE_WRONG = (2080, 4680, 3087)
+
 #: Cases of one test, so that a few thousand tests need not be named.
 AT_ONCE = 20
 
@@ -192,8 +195,16 @@ def has_ties(frame):
     features = [name for name in of_numbers(frame) if name.startswith("x")]
     values = [frame[name].to_numpy() for name in features]
     few = any(frame[name].n_unique() < 0.9 * len(frame) for name in features)
-    # Beside a value as large as these, differences of all others are rounded to nothing.
-    return len(frame) < 12 or few or any(np.abs(each).max() > 1e12 for each in values)
+    # Beside values as large as these, differences of all others are rounded to nothing.
+    large = any(np.abs(each).max() > 1e12 for each in values) or has_huge_score(frame)
+    return len(frame) < 12 or few or large
+
+
+def has_huge_score(frame):
+    if "score" not in of_numbers(frame):
+        return False
+    sizes = np.abs(frame["score"].to_numpy())
+    return sizes.max() > 1e10 * np.median(sizes)
 
 
 def in_another_order(refined, frames, formats, out, folder, rng, monkeypatch, capsys, more):
@@ -213,6 +224,12 @@ def in_another_order(refined, frames, formats, out, folder, rng, monkeypatch, ca
     spread = np.ptp(one["original"].to_numpy())
     # The search for variances stops where rounding tells it to.
     np.testing.assert_allclose(scores, others, rtol=1e-4, atol=1e-4 * spread)
+
+
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("seed", ONCE_WRONG)
+def test_cases_that_were_wrong_stay_right(seed, tmp_path, monkeypatch, capsys):
+    assert attack(seed, tmp_path, monkeypatch, capsys) == 0
 
 
 @pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")

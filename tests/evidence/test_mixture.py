@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from manifuse.diffusion.units import Units
-from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture, error_scale_of, mixed
+from manifuse.evidence.mixture import LARGEST, MOST_SHARE, SHARES, Mixture, error_scale_of, mixed, ordered_rightly
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
+from manifuse.evidence.standard import Standard
 from manifuse.kernels.sphere import standardise
 
 ROWS = 400
@@ -118,3 +119,12 @@ def test_standard_errors_of_huge_scores_are_in_range(rng):
     score = GradedRanking(np.arange(60), truth)
     scale = error_scale_of(honest, variances, score)
     assert error_scale_of(honest * 2.0**1020, variances, score) == scale * 2.0**1020
+
+
+def test_standard_errors_stay_in_the_range_of_floats_and_so_do_probabilities():
+    mixture = Mixture(0.0, Standard(0.0, 1.0), None, 1e307)
+    errors = mixture.errors(np.array([1.0, 1e4]))
+    np.testing.assert_array_equal(errors, [1e307, LARGEST])
+    most = np.array([1.5e308])
+    assert ordered_rightly(most, -most, errors[:1], errors[:1]) == 1.0
+    assert ordered_rightly(most, most, errors[1:], errors[1:]) == 0.5

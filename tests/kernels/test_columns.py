@@ -33,3 +33,10 @@ def test_rows_with_a_number_that_is_not_finite_are_found(table):
 def test_short_numbers_are_read_in_double_precision(rng):
     table = (1e4 + rng.standard_normal((50, 2))).astype(np.float32)
     np.testing.assert_array_equal(means_and_deviations(table)[1], means_and_deviations(table.astype(float))[1])
+
+
+def test_no_bit_depends_on_the_order_of_a_table_in_memory(rng):
+    table = rng.standard_normal((3000, 7))
+    expected = means_and_deviations(table)
+    for same in (np.asfortranarray(table), np.repeat(table, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(means_and_deviations(same), expected)

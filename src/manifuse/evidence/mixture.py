@@ -24,6 +24,9 @@ SHARES = (0.0, 0.4, MOST_SHARE)
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
 
+#: The largest standard error; intervals that are twice as wide on both sides are still in the range of floats.
+LARGEST = float(np.finfo(np.float64).max) / 4.0
+
 #: Ordered pairs of labelled rows that calibrate standard errors.
 MOST_ORDERED = 50_000
 
@@ -62,10 +65,14 @@ class Mixture(Saved):
         return np.asarray(self.line[0] + self.line[1] * values)
 
     def errors(self, variances: FloatArray | None) -> FloatArray | None:
-        """Standard errors of rows with variances (q,) of the lesson; None without labels."""
+        """Standard errors of rows with variances (q,) of the lesson; None without labels.
+
+        None is above `LARGEST`.
+        """
         if variances is None or self.error_scale is None:
             return None
-        return np.asarray(self.error_scale * np.sqrt(variances))
+        with np.errstate(over="ignore"):
+            return np.minimum(self.error_scale * np.sqrt(variances), LARGEST)
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -121,9 +128,13 @@ class Mixture(Saved):
         return cls(share, level, line, scale), honest
 
 
-def ordered_rightly(differences: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+def ordered_rightly(
+    scores: FloatArray, others: FloatArray, errors: FloatArray, other_errors: FloatArray
+) -> FloatArray:
     """Probability that the first of two rows is above the second, from scores and standard errors, each (p,)."""
-    spread = np.sqrt(one**2 + other**2)
+    # In halves, so that no sum leaves the range of floats.
+    spread = np.hypot(errors / 2.0, other_errors / 2.0)
+    differences = scores / 2.0 - others / 2.0
     return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
 

@@ -22,8 +22,9 @@ PART_PRIOR, NOISE_PRIOR = (-3.0, 1.5), (float(np.log(0.3)), 1.0)
 #: outside, or where the covariance has no factor.
 FARTHEST, OUTSIDE = 20.0, 1e6
 
-#: Iterations of the search for the variances; more change nothing that matters.
-ITERATIONS = 40
+#: When the search for the variances ends: after so many iterations, or with a gain or slopes as small as these. With
+#: larger ones it ends where rounding tells it to, sometimes far from the best variances.
+SEARCH = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-6}
 
 
 def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> FloatArray:
@@ -65,7 +66,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         gradient = 0.5 * variances * np.append(np.einsum("kij,ij->k", parts, slopes), np.trace(slopes))
         return float(likelihood + 0.5 * prior @ prior), gradient + prior / deviations
 
-    found = minimize(height, means, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+    found = minimize(height, means, jac=True, method="L-BFGS-B", options=SEARCH)
     return np.asarray(np.exp(found.x))
 
 
