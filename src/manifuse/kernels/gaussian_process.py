@@ -24,7 +24,7 @@ FARTHEST, OUTSIDE = 20.0, 1e6
 
 #: When the search for the variances ends: after so many iterations, or with a gain or slopes as small as these. With
 #: larger ones it ends where rounding tells it to, sometimes far from the best variances.
-SEARCH = {"maxiter": 60, "ftol": 1e-12, "gtol": 1e-6}
+ITERATIONS, LEAST_GAIN, LEAST_SLOPE = 60, 1e-12, 1e-6
 
 
 def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> FloatArray:
@@ -66,7 +66,13 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         gradient = 0.5 * variances * np.append(np.einsum("kij,ij->k", parts, slopes), np.trace(slopes))
         return float(likelihood + 0.5 * prior @ prior), gradient + prior / deviations
 
-    found = minimize(height, means, jac=True, method="L-BFGS-B", options=SEARCH)
+    found = minimize(
+        height,
+        means,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": ITERATIONS, "ftol": LEAST_GAIN, "gtol": LEAST_SLOPE},
+    )
     return np.asarray(np.exp(found.x))
 
 
