@@ -143,8 +143,8 @@ def test_an_extra_that_only_makes_things_faster_is_not_required(extra, monkeypat
 def test_every_extra_is_tried():
     path = Path(__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(path.read_text())["project"]["optional-dependencies"]
-    # All other tests use the extras for developers.
-    assert extras.keys() == USES.keys() | {"docs", "dev"}
+    # All other tests use the extras for developers, and `test_engines` those for engines.
+    assert extras.keys() == USES.keys() | {"docs", "dev", "engines"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
