@@ -201,10 +201,11 @@ def has_ties(frame):
 
 
 def has_huge_score(frame):
+    """Whether a score is so large beside the others that their differences are rounded."""
     if "score" not in of_numbers(frame):
         return False
     sizes = np.abs(frame["score"].to_numpy())
-    return sizes.max() > 1e10 * np.median(sizes)
+    return bool((sizes > 0).any()) and sizes.max() > 1e10 * np.median(sizes[sizes > 0])
 
 
 def in_another_order(refined, frames, formats, out, folder, rng, monkeypatch, capsys, more):

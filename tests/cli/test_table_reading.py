@@ -1,6 +1,7 @@
 """Reading by polars: one sentence for a damaged file, and nothing that the engine prints beside it."""
 
 import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -64,6 +65,22 @@ def test_what_is_printed_while_tables_are_read_in_threads_comes_out_afterwards(c
     said = capfd.readouterr().err.split("\n")
     assert sorted(said[:4]) == [f"said {number}" for number in range(4)]
     assert said[4:] == ["said later", ""]
+
+
+@pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full"])
+def test_tables_are_read_where_standard_error_cannot_be_written(redirected, tmp_path):
+    pl.DataFrame({"id": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}).write_parquet(tmp_path / "main.parquet")
+    lines = [
+        "import sys",
+        "from pathlib import Path",
+        "from manifuse.cli.score_tables import read_table",
+        "from manifuse.cli.table_reading import reading_table",
+        "with reading_table(Path('main.parquet')):",
+        "    sys.stderr and sys.stderr.write('said')",
+        "print(len(read_table('main.parquet')))",
+    ]
+    command = ["sh", "-c", f'exec "$0" -c "$1" {redirected}', sys.executable, "\n".join(lines)]
+    assert subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False).stdout == "3\n"
 
 
 def test_an_interrupt_is_no_damage():

@@ -15,7 +15,7 @@ from manifuse.cli.column_checks import TEXT_COLUMNS, ColumnNames, Columns, deman
 from manifuse.cli.paths import demand_file
 from manifuse.cli.table_reading import reading_table
 from manifuse.errors import InputError
-from manifuse.files import demand_memory, shorten
+from manifuse.files import demand_memory, reading, shorten
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.
@@ -154,7 +154,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
     InputError
         If there is none, one cannot be read, or one has other columns.
     """
-    with reading_table(folder, "a folder of Parquet files"):
+    with reading(folder, "a folder of Parquet files"):
         there = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
     inner = next((each for each in there if each.is_dir()), None)
     if inner is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO
@@ -55,24 +56,32 @@ class _HeldOutput:
 
     def _begin(self) -> None:
         self._has_failed = False
-        try:
-            self._held = TemporaryFile()  # noqa: SIM115 (it stays open until the last reader leaves)
-            sys.stderr.flush()
+        # If standard error is closed, its number may be that of another file.
+        if sys.stderr is None:
+            return
+        _flush()
+        # Without room for a file, nothing is held back.
+        with suppress(OSError), ExitStack() as opened:
+            held = opened.enter_context(TemporaryFile())
             self._original = os.dup(STANDARD_ERROR)
-            os.dup2(self._held.fileno(), STANDARD_ERROR)
-        except OSError:
-            # Standard error is closed, or there is no room for a file: then nothing is held back.
-            self._held = None
+            os.dup2(held.fileno(), STANDARD_ERROR)
+            opened.pop_all()
+            self._held = held
 
     def _end(self, held: IO[bytes]) -> None:
-        sys.stderr.flush()
+        _flush()
         os.dup2(self._original, STANDARD_ERROR)
-        os.close(self._original)
-        held.seek(0)
-        if not self._has_failed:
-            os.write(STANDARD_ERROR, held.read())
-        held.close()
+        # Standard error may be a full disk; that does not concern the table.
+        with suppress(OSError), held, os.fdopen(self._original, "wb") as original:
+            if not self._has_failed:
+                held.seek(0)
+                copyfileobj(held, original)
         self._held = None
+
+
+def _flush() -> None:
+    with suppress(OSError):
+        sys.stderr.flush()
 
 
 _HELD = _HeldOutput()
