@@ -41,7 +41,7 @@ def main() -> None:
     if OUT.exists():
         with OUT.open(encoding="utf-8") as file:
             rows += [row for row in csv.DictReader(file) if row["dataset"] not in options.sets]
-    OUT.write_bytes(rows_csv(rows))
+    OUT.write_bytes(rows_csv(sorted(rows, key=lambda row: str(row["dataset"]))))
 
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from manifuse.diffusion.units import Units
-from manifuse.evidence.mixture import LARGEST, MOST_SHARE, SHARES, Mixture, error_scale_of, mixed, ordered_rightly
+from manifuse.evidence.mixture import (
+    LARGEST_ERROR,
+    MOST_SHARE,
+    SHARES,
+    Mixture,
+    error_scale_of,
+    mixed,
+    ordered_rightly,
+)
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.evidence.standard import Standard
 from manifuse.kernels.sphere import standardise
@@ -124,7 +132,7 @@ def test_standard_errors_of_huge_scores_are_in_range(rng):
 def test_standard_errors_stay_in_the_range_of_floats_and_so_do_probabilities():
     mixture = Mixture(0.0, Standard(0.0, 1.0), None, 1e307)
     errors = mixture.errors(np.array([1.0, 1e4]))
-    np.testing.assert_array_equal(errors, [1e307, LARGEST])
+    np.testing.assert_array_equal(errors, [1e307, LARGEST_ERROR])
     most = np.array([1.5e308])
     assert ordered_rightly(most, -most, errors[:1], errors[:1]) == 1.0
     assert ordered_rightly(most, most, errors[1:], errors[1:]) == 0.5

@@ -24,8 +24,8 @@ SHARES = (0.0, 0.4, MOST_SHARE)
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
 
-#: The largest standard error; intervals that are twice as wide on both sides are still in the range of floats.
-LARGEST = float(np.finfo(np.float64).max) / 4.0
+#: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
+LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
 
 #: Ordered pairs of labelled rows that calibrate standard errors.
 MOST_ORDERED = 50_000
@@ -67,12 +67,12 @@ class Mixture(Saved):
     def errors(self, variances: FloatArray | None) -> FloatArray | None:
         """Standard errors of rows with variances (q,) of the lesson; None without labels.
 
-        None is above `LARGEST`.
+        Errors end at `LARGEST_ERROR`.
         """
         if variances is None or self.error_scale is None:
             return None
         with np.errstate(over="ignore"):
-            return np.minimum(self.error_scale * np.sqrt(variances), LARGEST)
+            return np.minimum(self.error_scale * np.sqrt(variances), LARGEST_ERROR)
 
     def check(self) -> None:
         """Refuse values out of range."""
