@@ -29,7 +29,6 @@ KNOWS = {
     "conclusion": {"refiner", "preparation", "evidence", "diffusion", "kernels"},
     "wording": {"grid", "evidence", "diffusion"},
     "refinement": {
-        "grid",
         "wording",
         "conclusion",
         "refiner",

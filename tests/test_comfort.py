@@ -14,7 +14,7 @@ import manifuse as mf
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import WIDTH, Grid, as_html, as_text
-from manifuse.wording import amount, reference_grid, verdict_of, worth_of
+from manifuse.wording import verdict_of, worth_of
 from tests.problems import draw
 
 
@@ -32,7 +32,7 @@ def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught
     first = " ".join(taught.summary().partition("Why: ")[0].split())
     before, after = (f"{getattr(taught.accuracy, when):.1%}" for when in ("before", "after"))
     assert first.startswith(f"The scores of “{taught.main.name}” were refined, and are better")
-    assert f"from {before} to {after} ({amount(taught, taught.gain, signed=True)})" in first
+    assert f"from {before} to {after} ({taught.gain.amount(signed=True)})" in first
 
 
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(case):
@@ -65,20 +65,20 @@ def test_printed_tables_fit_and_no_head_is_cut(case):
         for number, each in enumerate(case.references)
     ]
     result = mf.refine(case.main, references, case.labels(), rng=0)
-    lines = as_text(reference_grid(result)).splitlines()
+    lines = as_text(result.relevance.grid).splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert lines[0].split() == list(reference_grid(result).head)
+    assert lines[0].split() == list(result.relevance.grid.head)
     # The whole name is there, over several lines.
     names = "".join(re.sub(r"[^a-z ]", "", line) for line in lines[2:]).replace(" ", "")
     assert names.count("apartnerwithalongname") == 2 + 3
 
 
 def test_what_references_are_worth_is_said_in_points(taught):
-    assert worth_of(taught, taught.worth).count("points") == 1
-    assert f"{100 * taught.relevance[0].worth.value:+.1f} ± " in reference_grid(taught).body[0][1]
+    assert worth_of(taught.worth).count("points") == 1
+    assert f"{100 * taught.relevance[0].worth.value:+.1f} ± " in taught.relevance.grid.body[0][1]
     lost = replace(taught.worth, value=-1.0)
-    assert "leave them out" in worth_of(taught, lost)
-    assert "cannot tell" in worth_of(taught, replace(taught.worth, value=0.0))
+    assert "leave them out" in worth_of(lost)
+    assert "cannot tell" in worth_of(replace(taught.worth, value=0.0))
 
 
 def test_gains_of_any_size_are_told_with_their_digits(case):
@@ -87,10 +87,10 @@ def test_gains_of_any_size_are_told_with_their_digits(case):
         main = mf.Observations(size * case.main.scores, case.main.table, ids=case.main.keys, name="main")
         labels = mf.RankLabels(case.main.keys[case.labelled], size * case.truth[case.labelled])
         result = mf.refine(main, case.references, labels, method, rng=0)
-        value, error = amount(result, result.gain).split(" ± ")
+        value, error = result.gain.amount(signed=False).split(" ± ")
         assert float(value) == pytest.approx(result.gain.value, rel=0.06)
         assert float(error) == pytest.approx(result.gain.standard_error, rel=0.06)
-        lines = as_text(reference_grid(result)).splitlines()
+        lines = as_text(result.relevance.grid).splitlines()
         assert max(map(len, lines)) <= WIDTH
         assert all(line.split()[-1] == "40" for line in lines[2:])
 
@@ -110,7 +110,7 @@ def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_
 def test_a_reference_that_clearly_harms_is_better_left_out(taught):
     first, second = taught.relevance
     for value, named in ((-0.03, True), (-0.01, False)):
-        entries = RelevanceTable((replace(first, worth=Gain(value, 0.01, 60)), second))
+        entries = RelevanceTable((replace(first, worth=Gain(value, 0.01, 60, "accuracy")), second))
         summary = replace(taught, relevance=entries).summary()
         assert ("Better left out: reference 1 (-3.0 ± 1.0 points)." in summary) is named
 

@@ -90,12 +90,12 @@ def _worths(subject: Subject, found: Consultation, numbers: tuple[int, ...]) -> 
     if subject.score is None:
         pairs = [len(subject.problem.references[number].main_rows) for number in numbers]
         each = {
-            number: Gain(float(worth), float(error), count)
+            number: Gain(float(worth), float(error), count, "correlation")
             for number, worth, error, count in zip(numbers, asked.worths, asked.worth_errors, pairs, strict=True)
             if np.isfinite(worth) and np.isfinite(error)
         }
         known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
-        return each, Gain(asked.gain, asked.standard_error, max(pairs)) if known else None
+        return each, Gain(asked.gain, asked.standard_error, max(pairs), "correlation") if known else None
     if len(subject.problem.main) > MOST_ROWS:
         return {}, None
     return worths(subject, found, numbers)

@@ -21,12 +21,11 @@ from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.mixture import ordered_rightly
 from manifuse.evidence.relevance import RelevanceTable, relevance_of
-from manifuse.grid import as_html
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
 from manifuse.refiner import Refined, Refiner
-from manifuse.wording import reference_grid, summary_of, verdict_of
+from manifuse.wording import summary_of, verdict_of
 
 #: Fields that are not written to a file, because the refiner has them as well.
 NOT_SAVED = ("refined", "main", "method")
@@ -184,6 +183,10 @@ class Refinement(Saved):
             raise ValueError("the references are not those of the fit")
         if self.accuracy is not None and (self.accuracy.measure == "rmse") is not self.method.is_regression:
             raise ValueError("the accuracy has another measure than the task")
+        gains = (self.gain, self.worth, *(entry.worth for entry in self.relevance))
+        expected = "correlation" if self.accuracy is None else self.accuracy.measure
+        if any(gain is not None and gain.measure != expected for gain in gains):
+            raise ValueError(f"a gain is not of {expected}, which was measured")
 
     def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
@@ -291,4 +294,4 @@ class Refinement(Saved):
         return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {verdict}: {self.reason})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(verdict_of(self))} {escape(str(self.reason))}</p>{as_html(reference_grid(self))}"
+        return f"<p>{escape(verdict_of(self))} {escape(str(self.reason))}</p>{self.relevance._repr_html_()}"

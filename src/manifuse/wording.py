@@ -11,8 +11,8 @@ from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
 from manifuse.evidence.gain import Accuracy, Gain
-from manifuse.evidence.relevance import CORRELATION, POINTS, RAW, RelevanceTable, Unit
-from manifuse.grid import WIDTH, Grid, as_text
+from manifuse.evidence.relevance import RelevanceTable
+from manifuse.grid import WIDTH, as_text
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
@@ -78,13 +78,13 @@ def summary_of(result: Told) -> str:
     if result.relevance:
         lines += [
             "",
-            as_text(reference_grid(result)),
-            f"worth: what is lost without it, {unit_of(result).words};",
+            as_text(result.relevance.grid),
+            f"{result.relevance.said_of_worth()};",
             *COLUMNS,
             *_advice(result),
         ]
     if result.gain is not None and result.worth is not None:
-        lines += ["", worth_of(result, result.worth)]
+        lines += ["", worth_of(result.worth)]
     return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
 
 
@@ -99,7 +99,7 @@ def _advice(result: Told) -> list[str]:
     ]
     lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
     harmful = [
-        f"{entry.name} ({amount(result, entry.worth, signed=True)})"
+        f"{entry.name} ({entry.worth.amount(signed=True)})"
         for entry in result.relevance
         if entry.worth is not None and entry.worth.is_clear_loss
     ]
@@ -133,7 +133,7 @@ def change_of(result: Told) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
     assert result.accuracy is not None, "there are labels"
     assert result.gain is not None, "there are labels"
-    goes, gained = "goes" if result.accepted else "would go", amount(result, result.gain, signed=True)
+    goes, gained = "goes" if result.accepted else "would go", result.gain.amount(signed=True)
     before = result.accuracy.before
     if result.accuracy.measure == "rmse":
         reached = before - result.gain.value
@@ -141,27 +141,9 @@ def change_of(result: Told) -> str:
     return f"ranking accuracy {goes} from {before:.1%} to {before + result.gain.value:.1%} ({gained})"
 
 
-def unit_of(result: Told) -> Unit:
-    """Return the unit of gains and worths: points with labels, units of the labels of a regression, or correlation."""
-    if result.gain is None:
-        return CORRELATION
-    return RAW if result.method.is_regression else POINTS
-
-
-def amount(result: Told, gain: Gain, *, signed: bool = False) -> str:
-    """Return a gain and its standard error as text, with the unit."""
-    unit = unit_of(result)
-    return f"{unit.text(gain, signed=signed)}{unit.suffix}"
-
-
-def reference_grid(result: Told) -> Grid:
-    """What is known of every reference, in the order given."""
-    return result.relevance.grid(unit_of(result))
-
-
-def worth_of(result: Told, worth: Gain) -> str:
+def worth_of(worth: Gain) -> str:
     """Say what all references together are worth, with labels."""
-    measured = amount(result, worth)
+    measured = worth.amount(signed=False)
     if worth.is_certain:
         return f"Your references are worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:

@@ -74,7 +74,7 @@ def test_users_read_the_error_of_a_regression_and_the_accuracy_of_a_ranking():
 
 def test_no_difference_is_no_certain_gain(sample):
     grades, before, _ = sample
-    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0, 60)
-    assert not Gain(0.0, 0.0, 60).is_certain
-    assert Gain(0.02, 0.01, 60).is_certain
-    assert not Gain(0.02, 0.01, 9).is_certain
+    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0, 60, "accuracy")
+    assert not Gain(0.0, 0.0, 60, "accuracy").is_certain
+    assert Gain(0.02, 0.01, 60, "accuracy").is_certain
+    assert not Gain(0.02, 0.01, 9, "accuracy").is_certain

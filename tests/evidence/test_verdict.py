@@ -8,8 +8,12 @@ from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.verdict import judge_learned
 
-CERTAIN, WITHIN, FEW = Gain(0.02, 0.01, 60), Gain(0.005, 0.01, 60), Gain(0.02, 0.01, 9)
-SLIGHT, AGAINST = Gain(-0.005, 0.01, 60), Gain(-0.03, 0.01, 60)
+CERTAIN, WITHIN, FEW = (
+    Gain(0.02, 0.01, 60, "accuracy"),
+    Gain(0.005, 0.01, 60, "accuracy"),
+    Gain(0.02, 0.01, 9, "accuracy"),
+)
+SLIGHT, AGAINST = Gain(-0.005, 0.01, 60, "accuracy"), Gain(-0.03, 0.01, 60, "accuracy")
 
 
 def answering(reason):

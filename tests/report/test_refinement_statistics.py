@@ -9,6 +9,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.relevance import RelevanceTable
 from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
     LITTLE,
@@ -20,7 +21,7 @@ from manifuse.report.refinement_statistics import (
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import arguments, lead
-from manifuse.wording import amount, is_unmeasured
+from manifuse.wording import is_unmeasured
 
 
 @pytest.fixture(scope="module")
@@ -228,18 +229,32 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
         (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
     }
     for (value, error, rows), sentence in expected.items():
-        assert sentence in said_of(replace(result, worth=Gain(value, error, rows)))
+        assert sentence in said_of(replace(result, worth=Gain(value, error, rows, "accuracy")))
     assert "Your references" not in said_of(replace(result, worth=None))
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
-    gain = Gain(0.012, 0.004, 60)
-    regression = mf.JointDiffusion(task="regression")
-    labelled = mf.refine(case.main, case.references, case.labels(), rng=0)
-    assert amount(labelled, gain) == "1.2 ± 0.4 points"
-    assert amount(labelled, gain, signed=True) == "+1.2 ± 0.4 points"
-    assert amount(replace(labelled, method=regression), gain) == "0.012 ± 0.004"
-    assert amount(mf.refine(case.main, case.references, rng=0), gain) == "0.012 ± 0.004 in correlation"
+    for measure, text in {"accuracy": "1.2 ± 0.4 points", "rmse": "0.012 ± 0.004"}.items():
+        gain = Gain(0.012, 0.004, 60, measure)
+        assert gain.amount(signed=False) == text
+        assert gain.amount(signed=True) == f"+{text}"
+    assert Gain(-0.0001, 0.004, 60, "correlation").amount(signed=True) == "+0.000 ± 0.004 in correlation"
+
+
+@pytest.mark.parametrize("labelled, measure", [(True, "accuracy"), (False, "correlation")])
+def test_a_gain_and_worths_say_what_they_are_of(labelled, measure):
+    case = draw(0, features=False, references=4)
+    result = mf.refine(case.main, case.references, case.labels() if labelled else None, rng=0)
+    worths = [entry.worth for entry in result.relevance if entry.worth is not None]
+    gains = [gain for gain in (result.gain, result.worth, *worths) if gain is not None]
+    assert len(worths) >= 3
+    assert {gain.measure for gain in gains} == {measure}
+    unit = gains[0].unit.words
+    assert f"worth: what is lost without it, {unit}" in repr(result.relevance)
+    assert unit in result.relevance._repr_html_()
+    wrong = replace(result.relevance[0], worth=Gain(0.1, 0.1, 60, "rmse"))
+    with pytest.raises(ValueError, match=f"a gain is not of {measure}"):
+        replace(result, relevance=RelevanceTable((wrong, *result.relevance[1:]))).check()
 
 
 def test_what_was_taken_without_any_evidence_is_unmeasured(case):

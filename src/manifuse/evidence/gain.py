@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from manifuse.records import Saved
 
-#: What users read of a score.
+#: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
 Measure = Literal["accuracy", "rmse"]
+Gained = Literal["accuracy", "rmse", "correlation"]
 
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
+
+
+class Unit(NamedTuple):
+    """What a gain is told in.
+
+    Attributes
+    ----------
+    factor : float
+        Units in a gain of 1.
+    form : str
+        The format of its values.
+    suffix : str
+        What follows the numbers.
+    words : str
+        Its name in a sentence.
+    """
+
+    factor: float
+    form: str
+    suffix: str
+    words: str
+
+
+#: What people read of a gain: points of ranking accuracy, units of the labels of a regression, or correlation.
+UNITS: dict[Gained, Unit] = {
+    "accuracy": Unit(100.0, ".1f", " points", "in points of ranking accuracy"),
+    "rmse": Unit(1.0, ".2g", "", "in units of the labels"),
+    "correlation": Unit(1.0, ".3f", " in correlation", "in correlation at held-out pairs"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,12 +55,20 @@ class Gain(Saved):
     standard_error : float
         Of ``value``, from differences paired over the rows.
     rows : int
-        Number of labelled rows.
+        Number of rows that it was measured on: labelled rows, or pairs.
+    measure : {"accuracy", "rmse", "correlation"}
+        What is gained: a share of ranking accuracy, less root mean squared error, or correlation at held-out pairs.
     """
 
     value: float
     standard_error: float
     rows: int
+    measure: Gained
+
+    @property
+    def unit(self) -> Unit:
+        """What it is told in."""
+        return UNITS[self.measure]
 
     @property
     def is_certain(self) -> bool:
@@ -46,6 +84,17 @@ class Gain(Saved):
     def is_clear_loss(self) -> bool:
         """Whether it is a loss of more than two standard errors, on as many rows."""
         return self.rows >= FEWEST_ROWS and self.value < -2.0 * self.standard_error
+
+    def text(self, *, signed: bool) -> str:
+        """Return it and its standard error as text, without the unit."""
+        unit = self.unit
+        # Reading the text again and adding 0 turns a rounded -0.0 into 0.0.
+        value = float(format(unit.factor * self.value, unit.form)) + 0.0
+        return f"{value:{'+' if signed else ''}{unit.form}} ± {unit.factor * self.standard_error:{unit.form}}"
+
+    def amount(self, *, signed: bool) -> str:
+        """Return it and its standard error as text, with the unit."""
+        return f"{self.text(signed=signed)}{self.unit.suffix}"
 
 
 @dataclass(frozen=True)

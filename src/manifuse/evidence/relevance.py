@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -92,40 +92,6 @@ class Relevance(Saved):
     worth: Gain | None
 
 
-class Unit(NamedTuple):
-    """What a gain is told in.
-
-    Attributes
-    ----------
-    factor : float
-        Units in a gain of 1.
-    form : str
-        The format of its values.
-    suffix : str
-        What follows the numbers.
-    words : str
-        Its name in a sentence.
-    """
-
-    factor: float
-    form: str
-    suffix: str
-    words: str
-
-    def text(self, gain: Gain, *, signed: bool) -> str:
-        """Return a gain and its standard error as text."""
-        # Reading the text again and adding 0 turns a rounded -0.0 into 0.0.
-        value = float(format(self.factor * gain.value, self.form)) + 0.0
-        error = self.factor * gain.standard_error
-        return f"{value:{'+' if signed else ''}{self.form}} ± {error:{self.form}}"
-
-
-#: Points of ranking accuracy, units of the labels of a regression, and correlation at held-out pairs.
-POINTS = Unit(100.0, ".1f", " points", "in points of ranking accuracy")
-RAW = Unit(1.0, ".2g", "", "in units of the labels")
-CORRELATION = Unit(1.0, ".3f", " in correlation", "in correlation at held-out pairs")
-
-
 class RelevanceTable(tuple[Relevance, ...], Saved):
     """What a run found out about every reference, in the order given: a tuple that knows names and prints a table.
 
@@ -151,14 +117,13 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         """Read what `to_record` gives; see `Saved.from_record`."""
         return cls(read(tuple[Relevance, ...], record, "relevance"))
 
-    def grid(self, unit: Unit | None = None) -> Grid:
-        """Return what is known as a table of texts, with worths in a unit, by default that of the labels."""
-        shown = RAW if unit is None else unit
-
+    @property
+    def grid(self) -> Grid:
+        """What is known, as a table of texts."""
         return Grid.of(
             {
                 "reference": entry.name,
-                "worth": ABSENT if entry.worth is None else shown.text(entry.worth, signed=True),
+                "worth": ABSENT if entry.worth is None else entry.worth.text(signed=True),
                 "weight": f"{entry.weight:.2f}",
                 "agrees": f"{entry.held_out_alignment:.2f}",
                 "chance": f"{entry.chance_alignment:.2f}",
@@ -189,11 +154,17 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         columns |= {"worth": [worth for worth, _ in worths], "worth_error": [error for _, error in worths]}
         return frame_of(columns, library)
 
+    def said_of_worth(self) -> str:
+        """Say what the column "worth" means and its unit; without a unit if no worth was measured."""
+        said = "worth: what is lost without it"
+        units = [entry.worth.unit.words for entry in self if entry.worth is not None]
+        return f"{said}, {units[0]}" if units else said
+
     def __repr__(self) -> str:
-        return as_text(self.grid()) if self else "()"
+        return f"{as_text(self.grid)}\n{self.said_of_worth()}" if self else "()"
 
     def _repr_html_(self) -> str:
-        return as_html(self.grid())
+        return as_html(self.grid) + (f"<p>{self.said_of_worth()}</p>" if self else "")
 
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:

@@ -103,7 +103,7 @@ class GradedRanking(Score):
         total = partners.sum()
         value = float((counts[:, 1] - counts[:, 0]).sum() / total)
         deviations = counts[:, 1] - counts[:, 0] - value * partners
-        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows))
+        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows), self.measure)
 
     def observations(self) -> FloatArray:
         """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
@@ -145,7 +145,7 @@ class PairedRanking(Score):
         # The sum over rows counts the square of each pair twice, once at each of its rows.
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
-        return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows))
+        return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows), self.measure)
 
     def observations(self) -> FloatArray:
         """One for every pair: the better row is above the worse; see `Score.observations`."""
@@ -194,7 +194,7 @@ class SquaredError(Score):
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
         error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
-        return Gain(float(roots[0] - roots[1]), error, len(self.rows))
+        return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
 
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""

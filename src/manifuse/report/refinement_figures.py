@@ -13,7 +13,6 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank, label
 from manifuse.report.refinement_statistics import LITTLE, Shift
-from manifuse.wording import unit_of
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))
@@ -30,7 +29,7 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     """
     bars = [(label(result.relevance[index].name), result.relevance[index].worth, BLUE) for index in order]
     bars += [] if result.worth is None else [("all together", result.worth, GREEN)]
-    unit = unit_of(result)
+    unit = next(gain.unit for _, gain, _ in bars if gain is not None)
     figure, axes = blank(PAGE_WIDTH, 0.4 * len(bars) + 1.1)
     heights = np.arange(len(bars))[::-1]
     for height, (_, gain, colour) in zip(heights, bars, strict=True):

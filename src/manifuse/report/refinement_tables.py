@@ -24,7 +24,6 @@ from manifuse.report.refinement_statistics import (
     metric_of,
     standings,
 )
-from manifuse.wording import amount
 
 #: The name of each measure, and the format of its values.
 MEASURES = {
@@ -58,7 +57,7 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         facts[what] = f"{value:+.4g} ± {error:.4g}" if result.method.is_regression else points
         facts["labelled rows"] = f"{result.gain.rows:,}"
     if result.worth is not None:
-        facts["worth of all references together"] = amount(result, result.worth, signed=True)
+        facts["worth of all references together"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
     if result.accepted:
         facts["rank correlation of scores before and after"] = f"{shift.correlation:.3f}"
@@ -87,7 +86,7 @@ def relevance_grid(result: Refinement) -> Grid:
             "fidelity of the bridge": "needs none" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
             "rows reached": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
-            "worth": ABSENT if entry.worth is None else amount(result, entry.worth, signed=True),
+            "worth": ABSENT if entry.worth is None else entry.worth.amount(signed=True),
             "part": part,
         }
 

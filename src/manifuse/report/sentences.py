@@ -13,7 +13,7 @@ from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.relevance import Relevance
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, USED, Shift, Standing, by_weight, standings
-from manifuse.wording import amount, change_of, worth_of
+from manifuse.wording import change_of, worth_of
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -96,7 +96,7 @@ def _of_worth(result: Refinement, found: Arguments) -> None:
     if result.worth.rows < FEWEST_ROWS:
         found.contra.append(f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth.")
         return
-    (found.pro if result.worth.is_certain else found.contra).append(worth_of(result, result.worth))
+    (found.pro if result.worth.is_certain else found.contra).append(worth_of(result.worth))
 
 
 def _of_references(result: Refinement, found: Arguments) -> None:
@@ -167,7 +167,7 @@ def _by_worth(result: Refinement, taken: Sequence[Relevance]) -> list[str]:
     """Names of references with their worths, the largest first."""
     worths = {entry.name: entry.worth for entry in taken if entry.worth is not None}
     names = sorted(worths, key=lambda name: -worths[name].value)
-    return [f"“{name}” ({amount(result, worths[name], signed=True)})" for name in names]
+    return [f"“{name}” ({worths[name].amount(signed=True)})" for name in names]
 
 
 def _moved(shift: Shift) -> str:
