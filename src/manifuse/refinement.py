@@ -218,12 +218,14 @@ class Refinement(Saved):
 
     def apply_in_full(self, new: Observations) -> Refined:
         """Refine rows that came later, as `apply` does, with support and errors, in the scale of ``new``."""
+        return self.refine_later(new).in_scale_of(new)
+
+    def refine_later(self, new: Observations) -> Refined:
+        """Refine rows that came later, as `apply_in_full` does; probabilities give log-odds and their errors."""
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
-        if not self.accepted:
-            return Refined.unchanged(new).in_scale_of(new)
-        return self.refiner.refine(new).in_scale_of(new)
+        return self.refiner.refine(new) if self.accepted else Refined.unchanged(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import percentileofscore
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
@@ -90,3 +91,51 @@ def test_without_features_only_the_row_itself_is_like_it():
     refused = mf.explain(mf.refine(coupled.main, coupled.references, rng=0), "m3", coupled.references)
     assert refused.sentences[-1] == "The refinement was not taken, so no row moved."
     assert [line[0] for line in refused.rows.body] == ["this row"]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("scale", ["score", "probability"])
+def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(labelled, scale):
+    case, row = draw(0), 17
+    scores = case.main.scores if scale == "score" else expit(case.main.scores)
+    whole = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main", scale=scale)
+    others = np.flatnonzero(np.arange(160) != row)
+    labels = case.labels() if labelled else None
+    method = mf.JointDiffusion(same_target=True)
+    result = mf.refine(whole.take(others), case.references, labels, method, rng=0)
+    later = whole.take(np.array([3, row]))
+    why = mf.explain(result, whole.keys[row], case.references, later=later)
+    applied = result.apply_in_full(later)
+    before, after = np.append(scores[others], scores[row]), np.append(result.predictions, applied.scores[1])
+    assert why.rows.body[0][3:5] == tuple(
+        f"{percentileofscore(each, each[-1], 'strict') * 160 / 159:.0f}" for each in (before, after)
+    )
+    assert f"Its support is {applied.support[1]:.2f}" in str(why)
+    assert ("standard error of" in str(why)) is labelled
+    features = case.main.table
+    if result.choice.standardised[0] is not False:
+        features = StandardScaler().fit_transform(features)
+    near = others[NearestNeighbors(n_neighbors=5).fit(features[others]).kneighbors(features[[row]])[1][0]]
+    assert ids_of(why, "nearest") == whole.keys[near].tolist()
+
+
+def test_a_row_that_was_fitted_and_comes_again_is_explained_as_it_was_fitted(case, result):
+    again = case.main.take(np.arange(9))
+    known = mf.explain(result, "m5", case.references)
+    assert str(mf.explain(result, "m5", case.references, later=again)) == str(known)
+
+
+def test_a_later_row_that_cannot_be_refined_is_refused(case, result):
+    ids = [f"new{row}" for row in range(160)]
+    bare = mf.Observations(case.main.scores, ids=ids, name="bare")
+    with pytest.raises(mf.InputError, match="bare came with 0 features"):
+        mf.explain(result, "new3", later=bare)
+    with pytest.raises(mf.InputError, match="bare has no row with the id 'm3'"):
+        mf.explain(result, "m3", later=bare)
+    likely = mf.Observations(expit(case.main.scores), case.main.table, ids=ids, name="likely", scale="probability")
+    with pytest.raises(mf.InputError, match="likely has scale='probability'"):
+        mf.explain(result, "new3", later=likely)
+    after = np.roll(np.arange(160), -1)[:, None]
+    graph = mf.Observations(case.main.scores, ids=ids, name="graph", neighbours=(np.ones((160, 1)), after))
+    with pytest.raises(mf.InputError, match="graph came with neighbours"):
+        mf.explain(result, "new3", later=graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -43,7 +43,9 @@ class Explanation:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences) + as_html(self.rows)
 
 
-def explain(result: Refinement, row: Any, references: Sequence[Observations] = ()) -> Explanation:
+def explain(
+    result: Refinement, row: Any, references: Sequence[Observations] = (), *, later: Observations | None = None
+) -> Explanation:
     """Explain why one row moved, by the rows whose features are most like its own.
 
     A refinement gives rows that are alike scores that are alike. So a row rises if the rows that are most like it have
@@ -53,9 +55,11 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     ----------
     result : Refinement
     row : object
-        The id of a main row. Rows that came later cannot be explained.
+        The id of a main row, or of a row of ``later``.
     references : sequence of Observations, optional
         The references as they came. A refinement does not keep their scores.
+    later : Observations, optional
+        Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     Raises
     ------
     InputError
-        If the main table has no such id, the result no such reference, or a reference no common rows.
+        If the main table or ``later`` has no such id, the result no such reference, or a reference no common rows.
 
     Examples
     --------
@@ -78,6 +82,9 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
     """
     demand(Refinement, result)
     demand(Observations, *references)
+    if later is not None:
+        demand(Observations, later)
+        result = _with_later(result, row, later)
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
@@ -113,6 +120,26 @@ def explain(result: Refinement, row: Any, references: Sequence[Observations] = (
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
+
+
+def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement:
+    """Return the result with one more row, which came later; the result itself if it has that row."""
+    if later.neighbours is not None:
+        raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
+    one = later.take(rows_of([row], later.keys, name=later.name))
+    if np.isin(one.keys, result.main.keys).all():
+        return result
+    refined, main = result.refine_later(one), result.main
+    one = one.arranged_like(main)
+    both = Observations(
+        np.append(main.in_scale(main.scores), one.in_scale(one.scores)),
+        None if main.table is None or one.table is None else np.vstack([main.table, one.table]),
+        ids=np.append(main.keys, one.keys),
+        name=main.name,
+        feature_names=main.feature_names,
+        scale=main.scale,
+    )
+    return replace(result, main=both, refined=result.refined.followed_by(refined))
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
