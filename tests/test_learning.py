@@ -346,6 +346,33 @@ def test_references_are_asked_and_answer():
     assert ranking_accuracy(truth, told.predictions) < ranking_accuracy(truth, main.scores)
 
 
+@pytest.mark.parametrize("labelled", [0, 40])
+def test_a_reference_that_predicts_something_else_is_not_followed(labelled):
+    """The others are followed as if it had not come, and the result names it."""
+    rng = np.random.default_rng(3)
+    truth, other = rng.standard_normal((2, 400))
+    keys = [f"m{row}" for row in range(400)]
+
+    def seen(target, name):
+        return mf.Observations(target + 0.8 * rng.standard_normal(400), ids=keys, name=name)
+
+    main, same = seen(truth, "main"), [seen(truth, name) for name in ("A", "B", "C")]
+    labels = mf.RankLabels(keys[:labelled], truth[:labelled]) if labelled else None
+    method = mf.JointDiffusion(ignore_chance=False)
+    found = mf.refine(main, [*same, seen(other, "odd")], labels, method, rng=0)
+    without = mf.refine(main, same, labels, method, rng=0)
+    assert [entry.differs for entry in found.relevance] == [False, False, False, True]
+    assert found.accepted
+    assert found.weights[3] == 0.0 < found.weights[:3].min()
+    assert "predict something else: odd." in found.summary()
+    if labels is None:
+        np.testing.assert_allclose(found.predictions, without.predictions, rtol=1e-9)
+    else:
+        # The labels may learn from it, and what it is worth is measured.
+        assert np.corrcoef(found.predictions, without.predictions)[0, 1] > 0.99
+        assert abs(found.relevance["odd"].worth.value) < 0.01 < found.relevance["A"].worth.value + 0.01
+
+
 def test_labels_that_speak_against_the_references_are_heard():
     """The user says that references of another target predict the same. The labels know better."""
     rng = np.random.default_rng(1)

@@ -51,6 +51,15 @@ class Conclusion:
     worths: Mapping[int, Gain]
     worth: Gain | None
 
+    @property
+    def differing(self) -> tuple[int, ...]:
+        """References that predict something else than the main predictor and most references do."""
+        if self.agreement is None or self.refiner.teaching is None:
+            return ()
+        asked = self.refiner.teaching.imputation.numbers
+        followed = self.agreement.followed(asked)
+        return tuple(number for number in asked if number not in followed)
+
 
 def conclude(prepared: Prepared) -> Conclusion:
     """Run the diffusion of a prepared problem, and judge what comes of it."""

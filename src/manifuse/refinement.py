@@ -108,8 +108,9 @@ class Refinement(Saved):
     @classmethod
     def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        problem, score, path, refiner = prepared.problem, prepared.score, found.path, found.refiner
-        accepted, accuracy, refined = found.verdict.accepted, None, Refined.unchanged(main)
+        setup, problem, score = prepared.setup, prepared.problem, prepared.score
+        path, refiner, accepted = found.path, found.refiner, found.verdict.accepted
+        accuracy, refined = None, Refined.unchanged(main)
         if accepted:
             refined = refiner.fitted if main is problem.main else refiner.refine(main)
         if score is not None:
@@ -118,7 +119,7 @@ class Refinement(Saved):
         return cls(
             accepted=accepted,
             reason=found.verdict.reason,
-            relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, prepared.setup.seed),
+            relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, found.differing, setup.seed),
             metric=path.metric,
             history=path.history,
             choice=Choice.of(prepared, path, 1.0 if refiner.mixture is None else refiner.mixture.share),
@@ -126,8 +127,8 @@ class Refinement(Saved):
             gain=found.verdict.gain,
             worth=found.worth,
             agreement=found.agreement,
-            method=prepared.setup.method,
-            seed=prepared.setup.seed,
+            method=setup.method,
+            seed=setup.seed,
             refined=refined,
             main=main,
             refiner=refiner,

@@ -9,10 +9,11 @@ import numpy as np
 
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL, Agreement
+from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.one_factor import FEWEST_REFERENCES, MOST_RESIDUAL
 from manifuse.evidence.relevance import RelevanceTable
-from manifuse.grid import WIDTH, as_text
+from manifuse.grid import ABSENT, WIDTH, as_text
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
@@ -89,7 +90,7 @@ def summary_of(result: Told) -> str:
 
 
 def _advice(result: Told) -> list[str]:
-    """Name the references that are ignored because they are no better than chance, and those that clearly harm."""
+    """Name the references that are no better than chance, that predict something else, and that clearly harm."""
     names = [
         entry.name
         for entry in result.relevance
@@ -98,6 +99,8 @@ def _advice(result: Told) -> list[str]:
         and abs(entry.held_out_alignment) <= entry.chance_alignment
     ]
     lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
+    differing = [entry.name for entry in result.relevance if entry.differs]
+    lines += [f"Not followed, as they predict something else: {', '.join(differing)}."] if differing else []
     harmful = [
         f"{entry.name} ({entry.worth.amount(signed=True)})"
         for entry in result.relevance
@@ -155,8 +158,8 @@ def _of_agreement(asked: Agreement) -> list[str]:
     """The two questions that are put to the references, and their answers."""
     if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
-    own, *others = (f"{loading:.2f}" for loading in asked.loadings)
-    said = "yes" if asked.residual <= MOST_RESIDUAL else "no"
+    own, *others = (f"{loading:.2f}" if np.isfinite(loading) else ABSENT for loading in asked.loadings)
+    said = "no" if asked.residual > MOST_RESIDUAL else "most do" if asked.differing.any() else "yes"
     lines = [
         f"Do all predict the same thing? {said}: one common factor leaves {asked.residual:.3f} of the correlations "
         f"(at most {MOST_RESIDUAL}); loadings {own} (main), {', '.join(others)}."

@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import ask, one_factor
+from manifuse.evidence.agreement import ask
 
 ROWS = 3000
-
-
-def of_one_factor(loadings):
-    """Correlations of predictors with these loadings on one factor."""
-    loadings = np.asarray(loadings)
-    found = np.outer(loadings, loadings)
-    np.fill_diagonal(found, 1.0)
-    return found
 
 
 def noisy(truth, rng, *loadings):
@@ -33,32 +25,6 @@ def answered(main, references, held_out=None, *, same_target=False):
 @pytest.fixture
 def truth(rng):
     return rng.standard_normal(ROWS)
-
-
-@pytest.mark.parametrize(
-    "loadings", [[0.9, 0.8, 0.6, 0.3], [0.7, 0.7, 0.7], [0.9, -0.5, 0.6, 0.7, 0.4], [0.6, 0.5, 0.55, 0.2, 0.1, 0.3]]
-)
-def test_one_factor_finds_the_loadings_of_its_own_correlations(loadings):
-    found, residual = one_factor(of_one_factor(loadings))
-    np.testing.assert_allclose(found, loadings, atol=2e-3)
-    assert residual < 1e-3
-
-
-@pytest.mark.parametrize("correlation", [0.49, -0.25])
-def test_two_predictors_say_only_the_product_of_their_loadings(correlation):
-    found, residual = one_factor(np.array([[1.0, correlation], [correlation, 1.0]]))
-    assert found[0] * found[1] == pytest.approx(correlation)
-    assert abs(found[0]) == pytest.approx(abs(found[1]))
-    assert residual == 0.0
-
-
-def test_two_factors_leave_what_one_does_not_explain():
-    """Two groups of predictors that correlate by 0.64 within a group, and not between the groups."""
-    block = of_one_factor([0.8, 0.8, 0.8])
-    correlations = np.block([[block, np.zeros((3, 3))], [np.zeros((3, 3)), block]])
-    _, residual = one_factor(correlations)
-    # One factor explains one group. The six correlations of the other are left, of thirty in all.
-    assert residual == pytest.approx(np.sqrt(6 * 0.64**2 / 30), rel=0.05)
 
 
 def test_references_that_predict_the_same_better_agree(truth, rng):
@@ -148,6 +114,21 @@ def test_without_references_there_is_no_answer(truth):
     found.check()
 
 
+def test_a_reference_that_differs_is_left_out_of_every_answer(truth, rng):
+    """The others answer as if it had not come."""
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.75, 0.7, 0.65, 0.0)
+    found, without = answered(main, references), answered(main, references[:, :3])
+    assert (found.answer, found.trust) == (Reason.AGREE, 1.0)
+    assert found.differing.tolist() == [False, False, False, True]
+    assert found.followed((5, 2, 9, 7)) == (5, 2, 9)
+    np.testing.assert_array_equal(found.weights, [*without.weights, 0.0])
+    np.testing.assert_array_equal(found.loadings, [*without.loadings, np.nan])
+    np.testing.assert_array_equal(found.worths, [*without.worths, np.nan])
+    np.testing.assert_array_equal(found.worth_errors, [*without.worth_errors, np.nan])
+    assert (found.gain, found.standard_error) == (without.gain, without.standard_error)
+    found.check()
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_user_is_believed(count, truth, rng):
     other = rng.standard_normal(ROWS)
@@ -156,8 +137,8 @@ def test_the_user_is_believed(count, truth, rng):
     assert (found.answer, found.trust) == (Reason.TOLD, 1.0)
 
 
-def test_a_useless_reference_is_worth_nothing_and_the_others_something(truth, rng):
-    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7, 0.7, 0.0)
+def test_a_reference_that_is_almost_noise_is_worth_nothing_and_the_others_something(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7, 0.7, 0.15)
     found = answered(main, references)
     assert abs(found.worths[-1]) < 0.01
     assert found.worths[:-1].min() > 0.01
@@ -174,6 +155,12 @@ def test_pairs_are_compared_where_both_are_known(truth, rng):
 
 def test_values_that_do_not_fit_together_are_refused(truth, rng):
     found = answered(noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, 0.7))
-    for changes in ({"trust": 1.5}, {"weights": np.ones(2)}, {"loadings": np.ones(3)}, {"worths": np.ones(4)}):
+    for changes in (
+        {"trust": 1.5},
+        {"weights": np.ones(2)},
+        {"loadings": np.ones(3)},
+        {"worths": np.ones(4)},
+        {"differing": np.zeros(2)},
+    ):
         with pytest.raises(ValueError, match="does not fit together"):
             replace(found, **changes).check()

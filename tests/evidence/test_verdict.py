@@ -18,7 +18,7 @@ SLIGHT, AGAINST = Gain(-0.005, 0.01, 60, "accuracy"), Gain(-0.03, 0.01, 60, "acc
 
 def answering(reason):
     none = np.empty(0)
-    return Agreement(reason, 0.0, np.full(1, np.nan), np.nan, np.nan, np.nan, none, none, none)
+    return Agreement(reason, 0.0, none.astype(bool), np.full(1, np.nan), np.nan, np.nan, np.nan, none, none, none)
 
 
 @pytest.mark.parametrize(

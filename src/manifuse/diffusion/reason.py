@@ -35,8 +35,8 @@ class Reason(StrEnum):
         "fewer than ten rows are labelled, but the method's 'safeguarded' is false, so it is taken."
     )
     AGREE = (
-        "The references predict the same thing as the main predictor, and at held-out pairs they add to what it "
-        "predicts of them, so the refinement follows them as far as they add to it."
+        "The references that are followed predict the same thing as the main predictor, and at held-out pairs they "
+        "add to what it predicts of them, so the refinement follows them as far as they add to it."
     )
     TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
     NOT_MEASURED = (
@@ -45,8 +45,8 @@ class Reason(StrEnum):
         "'same_target' to true (--same-target)."
     )
     DIFFER = (
-        "The references and the main predictor do not predict the same thing, because one common factor does not "
-        "explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
+        "The main predictor and most of the references do not predict the same thing, because one common factor does "
+        "not explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
         "references, or set the method's 'same_target' to true (--same-target) if you know better."
     )
     UNLIKE = (

@@ -1,9 +1,10 @@
 """Consultation: what labels and references make of a prepared problem. The order of things is here, and nowhere else.
 
 The references' scores are imputed at every main row. The references are asked whether they predict the same thing as
-the main predictor. What is expected of a row is its own score and, as far as they agree, their consensus. Labels teach
-what is not as expected. From there the joint diffusion starts, with the references if they are followed at all, and
-over the own graph alone if not. The result is a mixture of both.
+the main predictor. Those that do not are not followed, but labels may still learn from them. What is expected of a row
+is its own score and, as far as the others agree, their consensus. Labels teach what is not as expected. From there the
+joint diffusion starts, with the references that are followed, or over the own graph alone if none is. The result is a
+mixture of both.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.own_smoothing import Smoothing, SmoothingSetting
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.randomness import Stream, generator
-from manifuse.evidence.agreement import Agreement, ask, weigh
+from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.likeness import Likeness, Rows
 from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture
+from manifuse.evidence.one_factor import OneFactor
 from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray
@@ -148,7 +150,7 @@ def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:
     agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=subject.same_target)
     labels = None if subject.score is None else Labels.of(subject.score, complete, likeness, subject.seed)
     taught = Taught.of(complete, likeness, imputed, agreement.weights, agreement.trust, labels)
-    path, diffused = _diffused(subject, taught, numbers if agreement.trust > 0 else ())
+    path, diffused = _diffused(subject, taught, agreement.followed(numbers) if agreement.trust > 0 else ())
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
@@ -198,8 +200,12 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     assert labels is not None, "worths were asked for without labels"
     assert score is not None, "worths were asked for without labels"
     imputed = found.imputed.only([numbers.index(number) for number in kept])
-    weights, *_ = weigh(subject.rows.scores[:, 0], known_scores(subject.problem, kept))
-    trust = found.agreement.trust if kept else 0.0
+    followed = [number for number in found.agreement.followed(numbers) if number in kept]
+    weights = np.zeros(len(kept))
+    weights[np.isin(kept, followed)] = OneFactor.of(
+        subject.rows.scores[:, 0], known_scores(subject.problem, followed)
+    ).weights
+    trust = found.agreement.trust if followed else 0.0
     anew = (trust > 0) is not (found.agreement.trust > 0)
     share = _usual_share(subject, trust) if anew else found.mixture.share
     rows, measured = subject.rows.with_references(imputed.values), score.rows
@@ -213,7 +219,7 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
     diffused = taught.held_out
     if share > 0:
-        diffused = (_diffused(subject, taught, kept) if trust > 0 else _diffused(subject.alone(), taught, ()))[1]
+        diffused = (_diffused(subject, taught, followed) if trust > 0 else _diffused(subject.alone(), taught, ()))[1]
     honest = Mixture.of(
         taught.learned,
         taught.held_out,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -76,6 +76,8 @@ class Relevance(Saved):
         Share of main rows that the bridge reaches, in [0, 1].
     pairs : int
         Rows that it has in common with the main table.
+    differs : bool
+        Whether it predicts something else than the main predictor and most references do, so that it is not followed.
     worth : Gain or None
         What is lost without it, with its standard error: with labels, of the score on labels that were held out;
         without, of the correlation with which left-out references are predicted. None if it was not measured.
@@ -89,6 +91,7 @@ class Relevance(Saved):
     weight: float
     reached: float
     pairs: int
+    differs: bool
     worth: Gain | None
 
 
@@ -198,9 +201,14 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], method
 
 
 def relevance_of(
-    problem: Problem, path: Path, evidence: Sequence[PairEvidence], worths: Mapping[int, Gain], seed: int
+    problem: Problem,
+    path: Path,
+    evidence: Sequence[PairEvidence],
+    worths: Mapping[int, Gain],
+    differing: Collection[int],
+    seed: int,
 ) -> RelevanceTable:
-    """Put together what a run found out about every reference."""
+    """Put together what a run found out about every reference; those in ``differing`` predict something else."""
     last, weights = path.history[-1], final_weights(path)
     reached = path.references.reached.mean(axis=0)
     found = []
@@ -216,6 +224,7 @@ def relevance_of(
                 weight=float(weights[number]),
                 reached=float(reached[number]),
                 pairs=len(reference.main_rows),
+                differs=number in differing,
                 worth=worths.get(number),
             )
         )

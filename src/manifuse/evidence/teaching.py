@@ -179,7 +179,7 @@ class Taught:
             Of the parts of the lesson and of the noise, if they are known.
         """
         own, consensus = rows.scores[:, 0], imputed.values @ weights
-        level = Standard.of(consensus) if len(weights) else Standard(0.0, np.inf)
+        level = Standard.of(consensus) if weights.any() else Standard(0.0, np.inf)
         mean = mixed(trust / 2.0, own, level.apply(consensus))
         at_pairs = mixed(trust / 2.0, own, level.apply(imputed.held_out @ weights))
         expecting, plain = Standard.of(mean), Standard(0.0, 1.0)

@@ -28,6 +28,7 @@ class Standing(StrEnum):
 
     TOOK_PART = "took part"
     TAUGHT = "took part in what the labels taught, not in the diffusion"
+    DIFFERS = "not followed: predicts something else than the main predictor and most references do"
     NOT_FOLLOWED = "not followed: the answers of the references say why"
     AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
     UNFAITHFUL = "ignored: at held-out pairs its bridge predicts it no better than permuted pairs do"
@@ -171,7 +172,9 @@ def _standing(result: Refinement, index: int) -> Standing:
         return Standing.TOOK_PART if result.weights.any() else Standing.UNUSED
     teaching = result.refiner.teaching
     if teaching is not None and index in teaching.imputation.numbers:
-        return Standing.NOT_FOLLOWED if teaching.lesson is None else Standing.TAUGHT
+        if teaching.lesson is not None:
+            return Standing.TAUGHT
+        return Standing.DIFFERS if entry.differs else Standing.NOT_FOLLOWED
     if entry.name in result.method.ignored:
         return Standing.LEFT_OUT
     if is_coupled(result, index) and abs(entry.held_out_alignment) > 1.0 - REPEATED:

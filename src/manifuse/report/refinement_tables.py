@@ -10,8 +10,8 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
-from manifuse.evidence.agreement import FEWEST_REFERENCES, MOST_RESIDUAL
 from manifuse.evidence.consultation import ROUNDS_ALONE
+from manifuse.evidence.one_factor import FEWEST_REFERENCES, MOST_RESIDUAL
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement

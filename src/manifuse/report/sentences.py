@@ -117,6 +117,9 @@ def _of_references(result: Refinement, found: Arguments) -> None:
     # If no reference is better than chance, the reason says so of all of them.
     if ignored and result.reason is not Reason.NO_REFERENCE:
         found.contra.append(f"Ignored, because they say no more than chance or nothing new: {_first_of(ignored)}.")
+    differing = [entry.name for entry in entries if entry.differs]
+    if differing:
+        found.contra.append(f"Not followed, because they predict something else: {_first_of(differing)}.")
     if left:
         found.contra.append(f"Left out, as the method says: {_first_of(left)}.")
     few = [entry.name for entry in entries if entry.pairs < FEW_PAIRS]
