@@ -8,8 +8,10 @@ import pytest
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.evidence.gain import Gain
+from manifuse.grid import ABSENT
 from manifuse.study.datasets.dataset import Dataset, Task
-from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons
+from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons, mean_worth
 
 HEADINGS = tuple(SHOWN.values())
 
@@ -24,7 +26,7 @@ def demo(monkeypatch, capsys, *arguments):
 def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monkeypatch, capsys):
     status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
     assert status == 0
-    for word in (*HEADINGS, "fidelity", "best single predictor"):
+    for word in (*HEADINGS, "bridge: how well", "all together", "best single predictor"):
         assert word in output.out
     lines = re.findall(r"^│ (\w+) +│" + r" +(\d\d\.\d)% │" * len(HEADINGS), output.out, re.MULTILINE)
     accuracies = {name: dict(zip(HEADINGS, map(float, numbers), strict=True)) for name, *numbers in lines}
@@ -87,3 +89,10 @@ def test_digits_of_hw_are_drawn_from_their_pixels():
     dataset = Dataset("hw", "HW", {"pix": Task(pixels, np.array([0.0, 1.0]))})
     np.testing.assert_array_equal(images_of(dataset)[1].ravel(), pixels[1])
     assert images_of(Dataset("cal7", "Cal7", {"hog": Task(pixels, np.array([0.0, 1.0]))})) is None
+
+
+def test_worths_on_the_same_labels_have_the_mean_of_their_errors():
+    """Errors of worths on the same labels may be the same error, which a mean does not make smaller."""
+    worths = [Gain(value, error, 200, "accuracy") for value, error in ((0.01, 0.004), (0.03, 0.002))]
+    assert mean_worth([*worths, None]) == "+2.0 ± 0.3"
+    assert mean_worth([None]) == ABSENT

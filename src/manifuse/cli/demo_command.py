@@ -22,6 +22,7 @@ from manifuse.study.experiments.demonstration import (
     lessons,
     relevance_grid,
 )
+from manifuse.wording import COLUMNS
 
 
 def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int) -> None:
@@ -48,6 +49,8 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
     console.print(f"best single predictor: {found.best_single:.1%}", highlight=False)
     for sentence in lessons(found):
         console.print(sentence, highlight=False)
-    title = "Relevance of each reference, mean over main predictors"
+    title = "What each reference is worth to the others, in points of accuracy, mean over main predictors"
     console.print(as_table(relevance_grid(found), title=title))
+    for explanation in COLUMNS:
+        console.print(explanation, highlight=False)
     console.print(f"The page with the pictures is {out}.", highlight=False, markup=False)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from manifuse.grid import Grid, strong_if
+from manifuse.evidence.gain import Gain
+from manifuse.grid import ABSENT, Grid, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, RULE, blank, draw_alignments
@@ -20,6 +21,7 @@ from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.trial import Case, Trial
+from manifuse.wording import COLUMNS
 
 #: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
 #: ceiling.
@@ -146,24 +148,29 @@ def draw_orders(found: Demonstration) -> Any:
 
 
 def relevance_grid(found: Demonstration) -> Grid:
-    """What is known of every reference, in the mean over main predictors."""
+    """What is known of every reference, in the mean over main predictors; the columns as those of `RelevanceTable`."""
 
-    def record(view: str) -> dict[str, str]:
+    def line(view: str) -> tuple[str, ...]:
         entries = [entry for result in found.refinements.values() for entry in result.relevance if entry.name == view]
 
-        def mean(number: str) -> str:
-            return f"{np.mean([abs(getattr(entry, number)) for entry in entries]):.2f}"
+        def mean(number: str, form: str = ".2f") -> str:
+            return format(float(np.mean([abs(getattr(entry, number)) for entry in entries])), form)
 
-        return {
-            "reference": view,
-            "alignment": mean("alignment"),
-            "on the pairs": mean("held_out_alignment"),
-            "chance": mean("chance_alignment"),
-            "fidelity": mean("fidelity"),
-            "reached": mean("reached"),
-        }
+        measured = (mean("held_out_alignment"), mean("chance_alignment"), mean("fidelity"), mean("reached", ".0%"))
+        return (view, mean_worth(entry.worth for entry in entries), mean("weight"), *measured)
 
-    return Grid.of(map(record, found.refinements))
+    head = ("reference", "worth", "weight", "agrees", "chance", "bridge", "reached")
+    together = mean_worth(result.worth for result in found.refinements.values())
+    return Grid(head, tuple(map(line, found.refinements)), (("all together", together, *[ABSENT] * 5),))
+
+
+def mean_worth(worths: Iterable[Gain | None]) -> str:
+    """Mean of worths and of their standard errors, as text: all are measured on the same labels, so errors add up."""
+    known = [worth for worth in worths if worth is not None]
+    if not known:
+        return ABSENT
+    value, error = (float(np.mean([getattr(worth, name) for worth in known])) for name in ("value", "standard_error"))
+    return Gain(value, error, known[0].rows, known[0].measure).text(signed=True)
 
 
 def demonstration_page(found: Demonstration) -> str:
@@ -176,6 +183,7 @@ def demonstration_page(found: Demonstration) -> str:
         better=sum(accuracy > found.best_single for accuracy in found.accuracies["JMD"].values()),
         accuracy=accuracy_grid(found),
         relevance=relevance_grid(found),
+        columns=" ".join(COLUMNS),
         chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
         lessons=lessons(found),
         orders=draw_orders(found),
