@@ -57,6 +57,11 @@ class Teaching(Saved):
     taught: Standard
     learned: Standard
 
+    @property
+    def teacher(self) -> str:
+        """Who taught, in a sentence that goes on with "puts it at"."""
+        return "what the references expect" if self.lesson is None else "what the labels taught"
+
     def expect(self, rows: Rows) -> FloatArray:
         """What is expected of rows (q) without labels: own scores, and the consensus as far as it is trusted."""
         consensus = self.consensus.apply(rows.references @ self.weights)

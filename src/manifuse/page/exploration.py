@@ -17,6 +17,7 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.scales import MARGIN
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.neighbourhood import places_of
 from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score, score_of
 from manifuse.page.packing import pack
@@ -139,11 +140,17 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
         "held_back": None if judge is None else judge.measured(result.scores[judge.rows]),
         "weights": result.weights.tolist(),
         "alignments": result.metric[1, [0, *range(2, len(result.metric))]].tolist(),
-        "worths": [_describe_gain(entry.worth) for entry in result.relevance],
+        "worths": [None if entry.worth is None else entry.worth.text(signed=True) for entry in result.relevance],
     }
-    shown = result.refined.in_scale_of(exploration.main)
-    errors = {} if shown.errors is None else {"errors": shown.errors}
-    return pack(facts, {"predictions": result.scores, "support": shown.support, **errors})
+    shown, arrays = result.refined.in_scale_of(exploration.main), {"predictions": result.scores}
+    arrays |= {"support": shown.support} | ({} if shown.errors is None else {"errors": shown.errors})
+    teaching = result.refiner.teaching
+    if result.accepted and teaching is not None:
+        # Where rows were before the diffusion; those that were not fitted have none.
+        rows, fitted = result.refiner.locate(exploration.main.keys)
+        facts["teacher"] = teaching.teacher
+        arrays["learned"] = np.where(fitted, places_of(result.refiner.fit.start)[rows], np.nan)
+    return pack(facts, arrays)
 
 
 def set_bridges(

@@ -159,10 +159,9 @@ def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArr
         return []
     # Of a labelled row this is without its own label.
     learned = places_of(result.refiner.fit.start)[rows[0]]
-    who = "what the references expect" if teaching.lesson is None else "what the labels taught"
     return [
-        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {who} puts it at {learned:.0f}, and after "
-        f"the diffusion it is at {after[place]:.0f}."
+        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teaching.teacher} puts it at "
+        f"{learned:.0f}, and after the diffusion it is at {after[place]:.0f}."
     ]
 
 

@@ -346,21 +346,13 @@ function makeReferences() {
 function showReferences() {
   [...$("references").tBodies[0].rows].forEach((row, k) => {
     const [worth, ...cells] = row.querySelectorAll("td");
-    worth.textContent = worthOf(k);
+    worth.textContent = (set.view === "result" && result.ignored === null ? result.worths[k] : null) ?? "–";
     row.className = set.active[k] ? "" : "off";
     row.querySelector("input").checked = set.active[k];
     cells[0].firstChild.textContent = shown.weights[k].toFixed(3);
     cells[0].querySelector("i").style.width = `${100 * shown.weights[k]}%`;
     cells[1].textContent = shown.alignments[k + 1].toFixed(3);
   });
-}
-
-/** What is lost without a reference: in points or units of the labels, or as a correlation where there are none. */
-function worthOf(k) {
-  const worth = set.view === "result" && result.ignored === null ? result.worths[k] : null;
-  if (worth === null) return "–";
-  const [unit, digits] = result.gain !== null && problem.task === "ranking" ? [100, 1] : [1, 3];
-  return `${signed(unit * worth.value, digits)} ± ${(unit * worth.error).toFixed(digits)}`;
 }
 
 /** A score as it came. The page computes with the log-odds of probabilities, which were drawn to 1/2 by a margin. */
@@ -403,6 +395,10 @@ async function explainRow(row, start) {
   }
   const { near, pairs } = facts, before = place(problem.before);
   const said = [start];
+  if (set.view === "result" && Number.isFinite(result.learned?.[row])) {
+    said.push(`Its own score is at ${before(row).toFixed(0)} of 100 (0 is the lowest); ${result.teacher} puts it at ` +
+      `${result.learned[row].toFixed(0)}, and after the diffusion it is at ${place(after)(row).toFixed(0)}.`);
+  }
   if (near.length > 0) {
     said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
       `${mean(near.map(place(after)))} after.`);
