@@ -1,6 +1,7 @@
 """Later rows that are unlike all fitted ones: nothing that was fitted says anything of them."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.backends.index import Index
 from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.familiarity import Familiarity
 from manifuse.diffusion.later_rows import LaterRows
@@ -61,6 +63,26 @@ def test_a_row_half_way_out_counts_half():
     found = Familiarity.of(table(np.linspace(0.0, 1.0, 101)[:, None]))
     out = 1.0 + 1.5 * found.reach * found.index.scaling.deviations[0]
     assert familiarity(found, table(np.array([[0.5], [out]]))) == pytest.approx([1.0, 0.5])
+
+
+@pytest.mark.parametrize("rows", [600, 6000])
+def test_neighbours_of_another_graph_save_searches_and_change_nothing(rows, rng):
+    """Columns of other units: the graph goes by the widest, familiarity by all. Some rows are near, some far."""
+    units = np.array([100.0, 1.0, 0.01])
+    features = rng.standard_normal((rows, 3)) * units
+    fitted = table(features)
+    scales = np.repeat([1.0, 3.0, 30.0], 300)[:, None]
+    later = LaterRows.of(table(rng.standard_normal((900, 3)) * scales * units, name="later"), {})
+    index = Index.of(features, standardised=False, name="fitted")
+    graph = SimpleNamespace(neighbours=5, scales=np.ones(rows))
+    edges = Edges.of(later, index, graph)
+    found = Familiarity.of(fitted)
+    searched = found.at(later, Edges.of(later, None, graph), None)
+    assert 0 < (searched == 0).sum() < (searched < 1).sum() < 900
+    np.testing.assert_array_equal(found.at(later, edges, index), searched)
+    # The distance of a row does not depend on the rows beside it.
+    alone = LaterRows(later.scores[-300:], later.features[-300:], {})
+    np.testing.assert_array_equal(found.at(alone, Edges.of(alone, index, graph), index), searched[-300:])
 
 
 def test_where_most_rows_have_doubles_near_rows_are_familiar(rng):

@@ -74,13 +74,21 @@ class Index:
         """
         scaled = self.scaling.apply(features)
         indices = self.find(scaled, count)
+        squares = self._squares(scaled, indices)
+        order = np.argsort(squares, axis=1, kind="stable")
+        return np.take_along_axis(squares, order, 1), np.take_along_axis(indices, order, 1)
+
+    def squares_to(self, features: FloatArray, indices: IndexArray) -> FloatArray:
+        """Squared distances (q, N) from features (q, d), as they came, to the rows ``indices`` (q, N) of the table."""
+        return self._squares(self.scaling.apply(features), indices)
+
+    def _squares(self, scaled: FloatArray, indices: IndexArray) -> FloatArray:
         squares = np.empty(indices.shape)
-        size = max(1, NUMBERS // (count * scaled.shape[1]))
+        size = max(1, NUMBERS // (max(indices.shape[1], 1) * scaled.shape[1]))
         for rows in (slice(first, first + size) for first in range(0, len(scaled), size)):
             differences = self.rows[indices[rows]] - scaled[rows, None]
             np.einsum("qNd,qNd->qN", differences, differences, out=squares[rows])
-        order = np.argsort(squares, axis=1, kind="stable")
-        return np.take_along_axis(squares, order, 1), np.take_along_axis(indices, order, 1)
+        return squares
 
 
 def _exactly(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:

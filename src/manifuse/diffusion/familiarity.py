@@ -20,6 +20,9 @@ from manifuse.kernels.columns import means_and_deviations
 #: every k-th row is measured.
 FAMILIAR_SHARE, MEASURED = 0.99, 2000
 
+#: Later rows that are searched for at once.
+SEARCHED = 256
+
 #: Later rows whose columns are compared with those of the fitted rows; of more, every k-th.
 COMPARED = 20_000
 
@@ -97,9 +100,24 @@ class Familiarity:
             Their edges, which know the nearest fitted rows if ``index``, by which they were found, is ours.
         index : Index or None
         """
-        assert new.features is not None, "features were not compared"
-        nearest = edges.nearest if index is self.index else np.sqrt(self.index.nearest(new.features, 1)[0][:, 0])
+        nearest = edges.nearest if index is self.index else self._nearest(new, edges)
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
+
+    def _nearest(self, new: LaterRows, edges: Edges) -> FloatArray:
+        """Distances to the nearest fitted row, shape (q,); of familiar rows, to one that is near enough.
+
+        The neighbours of another graph are mostly near enough. Only rows that they leave too far away are searched.
+        """
+        features = new.features
+        assert features is not None, "features were not compared"
+        squares = self.index.squares_to(features, edges.indices)
+        nearest: FloatArray = np.sqrt(squares.min(axis=1, initial=np.inf))
+        far = np.flatnonzero(nearest > self.reach)
+        for first in range(0, len(far), SEARCHED):
+            # Searches of one size round alike, so that a row's distance does not depend on the rows beside it.
+            rows = far[np.minimum(np.arange(first, first + SEARCHED), len(far) - 1)]
+            nearest[rows] = np.sqrt(self.index.nearest(features[rows], 1)[0][:, 0])
+        return nearest
 
     def _limits(self, rows: int) -> FloatArray:
         """Median deviations (d,) above which columns of so many rows are strange."""
