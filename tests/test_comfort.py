@@ -107,6 +107,14 @@ def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_
         assert ("Ignored, as no better than chance: noise." in summary) is named
 
 
+def test_a_reference_whose_bridge_is_no_better_than_chance_is_named(taught):
+    first, second = taught.relevance
+    for fidelity, named in ((0.0, True), (first.fidelity, False)):
+        lost = replace(first, weight=0.0, fidelity=fidelity)
+        summary = replace(taught, relevance=RelevanceTable([lost, second])).summary()
+        assert (f"Ignored, as no better than chance: {first.name}." in summary) is named
+
+
 def test_a_reference_that_clearly_harms_is_better_left_out(taught):
     first, second = taught.relevance
     for value, named in ((-0.03, True), (-0.01, False)):

@@ -95,8 +95,9 @@ def _advice(result: Told) -> list[str]:
         entry.name
         for entry in result.relevance
         if entry.weight == 0
+        and result.method.ignore_chance
         and entry.name not in result.method.ignored
-        and abs(entry.held_out_alignment) <= entry.chance_alignment
+        and min(abs(entry.held_out_alignment), entry.fidelity) <= entry.chance_alignment
     ]
     lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
     differing = [entry.name for entry in result.relevance if entry.differs]
