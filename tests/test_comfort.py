@@ -115,6 +115,38 @@ def test_a_reference_whose_bridge_is_no_better_than_chance_is_named(taught):
         assert (f"Ignored, as no better than chance: {first.name}." in summary) is named
 
 
+def test_a_reference_in_reverse_is_named(case):
+    turned = [
+        mf.Observations(-each.scores, each.table, ids=each.keys, name=each.name) if number == 0 else each
+        for number, each in enumerate(case.references)
+    ]
+    name = turned[0].name
+    for references, named in ((turned, True), (case.references, False)):
+        said = " ".join(mf.refine(case.main, references, rng=0).summary().split())
+        assert (f"High where your scores are low: {name}. If larger scores mean less" in said) is named
+
+
+def test_labels_that_mean_the_opposite_are_noticed(case, taught):
+    labels = mf.RankLabels(case.main.keys[case.labelled], -case.truth[case.labelled])
+    turned = mf.refine(case.main, case.references, labels, rng=0)
+    said = " ".join(turned.summary().split())
+    assert "rank the labels backwards" in said
+    assert f"({turned.accuracy.before:.1%})" in said
+    assert "backwards" not in taught.summary()
+
+
+def test_labels_explain_why_references_have_no_weight(case):
+    rng = np.random.default_rng(6)
+    others = [
+        mf.Observations(rng.standard_normal(160), ids=case.main.keys, name=f"other {number}") for number in range(3)
+    ]
+    method = mf.JointDiffusion(ignore_chance=False)
+    result = mf.refine(case.main, others, case.labels(), method, rng=0)
+    assert not result.weights.any()
+    said = " ".join(result.summary().split())
+    assert "does not follow the references: they and your scores do not predict the same thing." in said
+
+
 def test_a_reference_that_clearly_harms_is_better_left_out(taught):
     first, second = taught.relevance
     for value, named in ((-0.03, True), (-0.01, False)):

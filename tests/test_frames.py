@@ -37,6 +37,28 @@ def expected(case, result):
     return result.apply_in_full(mf.Observations(frame["risk"], frame.filter(like="x"), ids=frame["name"]))
 
 
+def test_further_columns_are_ignored_with_a_warning(case, result, expected):
+    frame = frame_of(case).assign(town="A")
+    with pytest.warns(mf.ManifuseWarning, match="The frame has the feature 'town', which main was fitted without"):
+        refined = result.apply(frame, id="name", score="risk")
+    np.testing.assert_array_equal(refined["score"], expected.scores)
+
+
+def test_rows_that_were_fitted_with_other_scores_are_noticed(case, result):
+    frame = frame_of(case, prefix="")
+    frame.loc[[3, 5], "risk"] += 0.1 * frame["risk"].std()
+    with pytest.warns(mf.ManifuseWarning, match="2 rows of the frame were fitted with other scores"):
+        refined = result.apply(frame, id="name", score="risk")
+    np.testing.assert_array_equal(refined["score"], result.predictions)
+
+
+def test_scores_in_other_units_are_noticed(case, result):
+    frame = frame_of(case)
+    frame["risk"] *= 100.0
+    with pytest.warns(mf.ManifuseWarning, match="The scores of the frame differ from the fitted ones by"):
+        result.apply(frame, id="name", score="risk")
+
+
 @pytest.mark.parametrize("kind", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
 def test_a_frame_gives_a_frame_of_the_same_library(case, result, expected, kind):
     # Columns in another order, because features are found by their names.

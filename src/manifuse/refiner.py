@@ -14,7 +14,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.familiarity import Familiarity
+from manifuse.diffusion.familiarity import Familiarity, warn_of_scores
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
@@ -147,6 +147,7 @@ class Refiner(Saved):
             If they lack features of the fitted rows, or there is not enough memory.
         """
         rows, known = self.locate(new.keys)
+        warn_of_scores(new, self.fit.main, rows, known)
         if self._reads_features:
             new = new.arranged_like(self.fit.main)
         fitted = self.fitted

@@ -9,9 +9,9 @@ import numpy as np
 
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.gain import Accuracy, Gain
-from manifuse.evidence.one_factor import FEWEST_REFERENCES, MOST_RESIDUAL
+from manifuse.evidence.agreement import LEAST_SHARE, Agreement
+from manifuse.evidence.gain import FEWEST_ROWS, Accuracy, Gain
+from manifuse.evidence.one_factor import FEWEST_REFERENCES, LEAST_LOADING, MOST_RESIDUAL
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT, WIDTH, as_text
 
@@ -21,6 +21,17 @@ COLUMNS = (
     "chance: of permuted pairs, so an agreement below it means nothing;",
     "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
 )
+
+
+#: Why references have no weight in the diffusion, where labels taught.
+WEIGHTLESS = {
+    Reason.DIFFER: "they and your scores do not predict the same thing",
+    Reason.UNLIKE: "they agree with each other more than with your scores",
+    Reason.WORSE: "at held-out pairs they add nothing to your scores",
+}
+
+#: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
+BACKWARDS = 1.2
 
 
 class Named(Protocol):
@@ -76,6 +87,8 @@ def summary_of(result: Told) -> str:
     lines = [verdict_of(result), f"Why: {result.reason}"]
     if result.gain is None and result.agreement is not None:
         lines += _of_agreement(result.agreement)
+    backwards = rank_backwards(result)
+    lines += [] if backwards is None else [backwards]
     if result.relevance:
         lines += [
             "",
@@ -108,7 +121,28 @@ def _advice(result: Told) -> list[str]:
         if entry.worth is not None and entry.worth.is_clear_loss
     ]
     lines += [f"Better left out: {', '.join(harmful)}."] if harmful else []
+    reverse = [entry.name for entry in result.relevance if entry.speaks_in_reverse]
+    if reverse:
+        lines += [
+            f"High where your scores are low: {', '.join(reverse)}. If larger scores mean less there, "
+            "change their sign."
+        ]
+    if result.gain is not None and result.agreement is not None and result.agreement.answer in WEIGHTLESS:
+        lines += [f"The diffusion does not follow the references: {WEIGHTLESS[result.agreement.answer]}."]
     return ["", *lines] if lines else []
+
+
+def rank_backwards(result: Told) -> str | None:
+    """Say so if the main predictor ranks the labels backwards, by more than two standard errors of chance."""
+    before = result.accuracy
+    if before is None or result.gain is None or before.measure != "accuracy" or result.gain.rows < FEWEST_ROWS:
+        return None
+    if before.before >= 0.5 - BACKWARDS / np.sqrt(result.gain.rows):
+        return None
+    return (
+        f"The scores of “{result.main.name}” rank the labels backwards ({before.before:.1%}). If larger labels mean "
+        "less, change their sign."
+    )
 
 
 def is_unmeasured(result: Told) -> bool:
@@ -160,11 +194,19 @@ def _of_agreement(asked: Agreement) -> list[str]:
     if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
     own, *others = (f"{loading:.2f}" if np.isfinite(loading) else ABSENT for loading in asked.loadings)
-    said = "no" if asked.residual > MOST_RESIDUAL else "most do" if asked.differing.any() else "yes"
+    said = "most do" if asked.differing.any() else "yes"
+    if asked.residual > MOST_RESIDUAL or np.nanmin(asked.loadings) < LEAST_LOADING:
+        said = "no"
     lines = [
         f"Do all predict the same thing? {said}: one common factor leaves {asked.residual:.3f} of the correlations "
-        f"(at most {MOST_RESIDUAL}); loadings {own} (main), {', '.join(others)}."
+        f"(at most {MOST_RESIDUAL}); loadings (at least {LEAST_LOADING}): {own} (main), {', '.join(others)}."
     ]
+    if asked.answer is Reason.UNLIKE:
+        share = asked.loadings[0] / np.nanmean(asked.loadings[1:])
+        lines.append(
+            f"Is yours as reliable as they are? no: its loading is {share:.0%} of their mean "
+            f"(at least {LEAST_SHARE:.0%})."
+        )
     if np.isfinite(asked.gain):
         error = "" if not np.isfinite(asked.standard_error) else f" ± {asked.standard_error:.3f}"
         lines.append(f"Would they have helped? At held-out pairs they gain {asked.gain:+.3f}{error} in correlation.")

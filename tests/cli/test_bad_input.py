@@ -183,6 +183,11 @@ CASES = {
         [],
         "The first line of main.csv is not a header in UTF-8",
     ),
+    "missing values written as NA": (
+        {"main.csv": text(re.sub(r"(\nm1,[^,]+,)[^,]+", r"\1NA", PLAIN))},
+        [],
+        "leave cells of missing values empty",
+    ),
     "semicolons and decimal commas": (
         {"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))},
         [],

@@ -21,6 +21,7 @@ from manifuse.cli import app
 from manifuse.cli import output as output_module
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
+from manifuse.persistence import FORMAT
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {
@@ -34,7 +35,7 @@ TROUBLE = {
     "a cache that may not be read": (2, "cannot be used (Permission denied)"),
     "a full disk": (2, "cannot be written ("),
     "an interrupt (ctrl-C) while writing": (130, "Stopped; no unfinished file was written."),
-    "a saved refinement of a later version": (2, "has the format 99, but this version reads"),
+    "a saved refinement of a later version": (2, f"has the format 99, but this version reads {FORMAT};"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
     "later rows and the output in one file": (2, "would overwrite an input"),
@@ -211,7 +212,12 @@ def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
 
     monkeypatch.setattr(Path, "write_bytes", write)
     before = names(folder)
-    expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
+    # A shell lets its background jobs ignore interrupts, and tests may be such a job.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert names(folder) == before
 
 

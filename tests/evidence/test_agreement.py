@@ -114,6 +114,24 @@ def test_without_references_there_is_no_answer(truth):
     found.check()
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_sign_of_a_reference_changes_no_worth(count, truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, *[0.75, 0.7, 0.65, 0.6][:count])
+    signs = np.array([1.0, -1.0, 1.0, 1.0])[:count]
+    found, turned = (answered(main, each, same_target=True) for each in (references, references * signs))
+    np.testing.assert_allclose(turned.loadings, found.loadings * [1.0, *signs], atol=1e-6)
+    for name in ("gain", "standard_error", "worths", "worth_errors"):
+        np.testing.assert_allclose(getattr(turned, name), getattr(found, name), atol=1e-6)
+    # It is not followed unless the user says so.
+    assert answered(main, references * signs).answer is Reason.DIFFER
+
+
+def test_a_reference_in_reverse_that_cannot_be_compared_differs(truth, rng):
+    main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.7, 0.7, -0.7)
+    known = np.where(np.arange(ROWS)[:, None] % 3 == np.arange(3), references, np.nan)
+    assert ask(main, known, references, same_target=False).answer is Reason.DIFFER
+
+
 def test_a_reference_that_differs_is_left_out_of_every_answer(truth, rng):
     """The others answer as if it had not come."""
     main, references = noisy(truth, rng, 0.7)[:, 0], noisy(truth, rng, 0.75, 0.7, 0.65, 0.0)

@@ -39,6 +39,8 @@ def answering(reason):
         (Reason.AGREE, FEW, True, Reason.AGREE, True),
         (Reason.AGREE, SLIGHT, True, Reason.AGREE, True),
         (Reason.DIFFER, SLIGHT, True, Reason.NO_GAIN, False),
+        (Reason.NOT_MEASURED, SLIGHT, True, Reason.NO_GAIN, False),
+        (Reason.NOT_MEASURED, FEW, True, Reason.NOT_MEASURED, True),
         (Reason.AGREE, AGAINST, True, Reason.NO_GAIN, False),
         (Reason.TOLD, AGAINST, True, Reason.NO_GAIN, False),
         (Reason.DIFFER, AGAINST, False, Reason.UNGUARDED, True),

@@ -28,6 +28,9 @@ PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 #: Floats below this are whole numbers that an integer can hold, if they are whole.
 WHOLE = 2.0**63
 
+#: What other programs write for a missing value.
+MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
+
 #: A number with a decimal comma.
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 
@@ -199,6 +202,8 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: b
         remedy = (
             " (numbers have a decimal point, and nothing between thousands)"
             if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
+            else ", and leave cells of missing values empty"
+            if isinstance(sample, str) and sample.strip().lower() in MISSING
             else ", encode categories as columns of 0 and 1, or leave it out with --drop"
             if is_feature
             else ""

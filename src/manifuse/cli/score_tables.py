@@ -228,8 +228,14 @@ def read_features(path: Path) -> NDArray[Any]:
 
 
 def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
-    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
-    return Observations(
+    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``.
+
+    Warns
+    -----
+    ManifuseWarning
+        If rows are dropped.
+    """
+    made = Observations(
         table.scores,
         table.features,
         ids=table.ids,
@@ -238,6 +244,10 @@ def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
         scale=scale,
         invalid="drop" if drop else "refuse",
     )
+    if len(made) < len(table):
+        left_out = f"{len(table) - len(made):,} of {len(table):,} rows of {table.name}"
+        warnings.warn(f"{left_out} hold values that are not finite and are left out.", ManifuseWarning, stacklevel=2)
+    return made
 
 
 def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "score") -> Observations:

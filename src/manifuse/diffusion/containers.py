@@ -211,7 +211,7 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     """
     array = to_numpy(values, what=what)
     if array.ndim != 1:
-        raise InputError(f"{what} came with shape {array.shape}, but one id per row was expected; flatten them.")
+        raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one for each row, was expected.")
     if array.dtype.kind in "iuU":
         return _whole_characters(array.astype(np.str_), what=what)
     values = array.tolist()

@@ -12,8 +12,9 @@ from manifuse.backends.index import Index
 from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.units import Units
 from manifuse.errors import ManifuseWarning
-from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, thinned
 from manifuse.kernels.columns import means_and_deviations
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
@@ -29,6 +30,9 @@ COMPARED = 20_000
 #: In the fitted rows, a normal column is 0.7 standard deviations away from its mean in the median. A column of later
 #: rows is strange from 1.5 on; with few rows, from more.
 STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
+
+#: A score of a fitted row has changed if it is further than this from the fitted one, in standard deviations.
+CHANGED = 1e-3
 
 #: Strange columns that a warning names.
 NAMED = 5
@@ -86,7 +90,7 @@ class Familiarity:
         assert new.table is not None, "features were not compared"
         rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
         deviations = np.median(np.abs(rows), axis=0)
-        strange = np.flatnonzero(deviations > self._limits(len(rows)))
+        strange = np.flatnonzero(deviations > _limits(len(rows), self.widest))
         if len(strange):
             warnings.warn(_of_strange(new, strange, deviations[strange]), ManifuseWarning, stacklevel=5)
 
@@ -119,10 +123,48 @@ class Familiarity:
             nearest[rows] = np.sqrt(self.index.nearest(features[rows], 1)[0][:, 0])
         return nearest
 
-    def _limits(self, rows: int) -> FloatArray:
-        """Median deviations (d,) above which columns of so many rows are strange."""
-        usual = np.full(len(self.widest), STRANGE_DEVIATIONS + 3.0 / np.sqrt(rows))
-        return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * self.widest)
+
+def _limits(rows: int, widest: FloatArray) -> FloatArray:
+    """Median deviations (d,) above which columns of so many rows are strange; ``widest`` as in `Familiarity`."""
+    usual = np.full(len(widest), STRANGE_DEVIATIONS + 3.0 / np.sqrt(rows))
+    return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * widest)
+
+
+def warn_of_scores(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> None:
+    """Warn of scores that changed since the fit, and of later scores that are far from the fitted ones.
+
+    Parameters
+    ----------
+    new, main : Observations
+        Rows to refine (q), and the fitted rows.
+    rows : (q,) array of int
+        The fitted row of each, where it is ``known``.
+    known : (q,) array of bool
+        Whether it was fitted.
+
+    Warns
+    -----
+    ManifuseWarning
+    """
+    units = Units.of(main.scores)
+    scores = units.standardise(new.scores)
+    fitted = units.standardise(main.scores)
+    changed = np.count_nonzero(np.abs(scores[known] - fitted[rows[known]]) > CHANGED)
+    if changed:
+        warnings.warn(
+            f"{changed:,} rows of {new.name} were fitted with other scores; they keep their fitted predictions. To "
+            "refine them anew, give them other ids.",
+            ManifuseWarning,
+            stacklevel=5,
+        )
+    later = np.abs(scores[~known])
+    if len(later) and (median := float(np.median(later))) > _limits(len(later), np.abs(fitted).max(keepdims=True))[0]:
+        warnings.warn(
+            f"The scores of {new.name} differ from the fitted ones by {median:,.1f} standard deviations in the "
+            "median; check the units.",
+            ManifuseWarning,
+            stacklevel=5,
+        )
 
 
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:

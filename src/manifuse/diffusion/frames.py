@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from manifuse.diffusion.feature_names import warn_of_further
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
@@ -67,9 +68,11 @@ def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[
         raise InputError(f"The ids are in a column {names[0]!r}, a name that a refined column has; rename it.")
     refine = partial(_of_eager, apply, fitted=fitted, names=names, errors=errors)
     if type(frame).__module__.startswith("dask") and hasattr(frame, "map_partitions") and hasattr(frame, "columns"):
-        _demand_columns(tuple(map(str, frame.columns)), fitted, names)
+        _warn_of_columns(tuple(map(str, frame.columns)), fitted, names)
         return frame.map_partitions(refine, meta=refine(frame._meta))
-    return refine(frame)
+    refined = refine(frame)
+    _warn_of_columns(tuple(map(str, frame.columns)), fitted, names)
+    return refined
 
 
 def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[str, str], errors: bool) -> Any:
@@ -101,6 +104,14 @@ def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[st
     return native
 
 
+def _warn_of_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> None:
+    """Refuse a frame that lacks columns, and warn of columns that are ignored."""
+    features = _demand_columns(there, fitted, names)
+    if features:
+        further = [name for name in there if name not in (*names, *features)]
+        warn_of_further(further, fitted=fitted.name, came="The frame")
+
+
 def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> tuple[str, ...]:
     """Names of the feature columns: those that were fitted or, if these have no names, all others."""
     wanted = fitted.feature_names
@@ -110,7 +121,7 @@ def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[s
     missing = [name for name in (*names, *features) if name not in there]
     if missing:
         raise InputError(
-            f"The frame has no {missing[0]!r} (it has: {', '.join(there[:10])}); give it, or name the columns of ids "
-            "and scores with id= and score=."
+            f"The frame has no {missing[0]!r} (it has: {', '.join(there[:10])}); "
+            + ("name the columns of ids and scores with id= and score=." if missing[0] in names else "give it.")
         )
     return features

@@ -199,7 +199,8 @@ def _predict_left_out(
 ) -> _LeftOut:
     """Predict each reference by the others and by the main predictor.
 
-    The reference ``without`` is neither asked nor used. It has NaN, and so has a reference without others.
+    The reference ``without`` is neither asked nor used. It has NaN, and so has a reference without others. One that
+    speaks in reverse is predicted in reverse.
     """
     found = np.full((3, known.shape[1]), np.nan)
     for number in range(known.shape[1]):
@@ -207,7 +208,8 @@ def _predict_left_out(
         if number == without or not others:
             continue
         rows = np.isfinite(known[:, number])
-        said, own, truth = held_out[rows][:, others] @ weights[others], main[rows], known[rows, number]
+        said, own = held_out[rows][:, others] @ weights[others], main[rows]
+        truth = np.copysign(1.0, weights[number]) * known[rows, number]
         found[:, number] = correlation(said, truth), correlation(own, truth), correlation(said, own)
     return _LeftOut(*found)
 

@@ -83,7 +83,9 @@ class OneFactor:
 
     @property
     def fails(self) -> bool:
-        """Whether the predictors do not all predict the same thing; false if that cannot be had."""
+        """Whether not all predict the same thing; without loadings, whether a reference speaks in reverse."""
+        if np.isnan(self.loadings).any():
+            return bool((self.correlated[0, 1:] < 0).any())
         return bool(self.residual > MOST_RESIDUAL or self.loadings.min() < LEAST_LOADING)
 
     @property
@@ -128,7 +130,7 @@ def find_differing(main: FloatArray, known: FloatArray) -> BoolArray:
     correlated, count = correlations(np.column_stack([main, known])), known.shape[1]
     kept = np.arange(count + 1)
     model = OneFactor.of_correlations(correlated)
-    while model.fails:
+    while model.fails and np.isfinite(model.loadings).all():
         worst = model.worst
         kept = np.delete(kept, worst)
         references = len(kept) - 1

@@ -94,6 +94,11 @@ class Relevance(Saved):
     differs: bool
     worth: Gain | None
 
+    @property
+    def speaks_in_reverse(self) -> bool:
+        """Whether it is high where the main predictor is low, at the pairs and more than by chance."""
+        return self.held_out_alignment < -self.chance_alignment
+
 
 class RelevanceTable(tuple[Relevance, ...], Saved):
     """What a run found out about every reference, in the order given: a tuple that knows names and prints a table.

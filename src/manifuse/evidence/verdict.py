@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES, Agreement
-from manifuse.evidence.gain import Gain
+from manifuse.evidence.gain import FEWEST_ROWS, Gain
 from manifuse.kernels.arrays import FloatArray
 
 #: Reasons for which the main predictor comes back unchanged.
@@ -55,13 +55,15 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     Notes
     -----
     Without labels the references decide. With labels a gain decides: they were held out, so it need not be certain. If
-    there is none, the references' answer counts, unless the labels show a clear loss.
+    there is none, the references' answer counts, unless the labels show a clear loss. If the references could not be
+    asked, only labels too few to say anything leave it to them.
     """
+    few = gain is not None and gain.rows < FEWEST_ROWS
     if gain is None:
         reason = agreement.answer
     elif gain.is_seen:
         reason = Reason.TAUGHT
-    elif agreement.answer in YES and not gain.is_clear_loss:
+    elif agreement.answer in YES and not gain.is_clear_loss and (few or agreement.answer is not Reason.NOT_MEASURED):
         reason = agreement.answer
     else:
         reason = Reason.NO_GAIN if safeguarded else Reason.UNGUARDED

@@ -13,7 +13,7 @@ from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.relevance import Relevance
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, USED, Shift, Standing, by_weight, standings
-from manifuse.wording import change_of, worth_of
+from manifuse.wording import change_of, rank_backwards, worth_of
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -57,6 +57,9 @@ def _of_labels(result: Refinement, found: Arguments) -> None:
         found.contra.append("No labels came, so whether the new scores are better was not measured.")
         return
     measured = f"On the {result.gain.rows:,} rows whose truth is known, {change_of(result)}."
+    backwards = rank_backwards(result)
+    if backwards is not None:
+        found.contra.append(backwards)
     if not result.gain.is_certain:
         found.contra.append(f"{measured} That could be chance.")
     elif result.method.learning:
@@ -159,7 +162,7 @@ def _took_part(result: Refinement) -> list[str]:
     rest = f", and {len(taken) - len(named)} more with less" if len(taken) > len(named) else ""
     listed = f"The references that took part, by {how}: {_listed(named)}{rest}."
     sentences = [f"Only {named[0]} took part." if len(taken) == 1 else listed]
-    reverse = [entry.name for entry in taken if entry.alignment < 0]
+    reverse = [entry.name for entry in taken if entry.speaks_in_reverse]
     if reverse:
         speak = f"{_first_of(reverse)} {'speaks' if len(reverse) == 1 else 'speak'} in reverse"
         sentences.append(f"{speak}, high where “{result.main.name}” is low; the refinement takes this into account.")
