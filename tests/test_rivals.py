@@ -175,7 +175,7 @@ def test_a_comparison_is_the_plain_loop_over_folds(case, monkeypatch):
     for name, values in (("refine", refined), ("alone", alone)):
         less = np.subtract(values, refined)
         assert found.loc[name, "accuracy"] == pytest.approx(np.mean(values))
-        assert found.loc[name, "less_refine"] == pytest.approx(np.mean(less))
+        assert found.loc[name, "minus_refine"] == pytest.approx(np.mean(less))
         assert found.loc[name, "standard_error"] == pytest.approx(np.std(less, ddof=1) / np.sqrt(5))
     assert "impute_and_stack" not in mf.rivals.compare(case.main, [], labels)["method"].to_list()
 

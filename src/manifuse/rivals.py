@@ -60,7 +60,7 @@ def compare(
     -------
     data frame
         A row for each method, the best first: ``method``; ``accuracy``, the mean ranking accuracy on held-out labels
-        in [0, 1]; ``less_refine``, the same less that of `refine`; and the ``standard_error`` of this difference, by
+        in [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference, by
         its spread over the folds. Methods whose difference is within two standard errors cannot be told apart.
 
     Raises
@@ -74,7 +74,7 @@ def compare(
     >>> clinics = mf.datasets.load_clinics(labels=100)
     >>> found = mf.rivals.compare(clinics.main, clinics.references, clinics.labels)
     >>> found.columns, len(found)
-    (['method', 'accuracy', 'less_refine', 'standard_error'], 7)
+    (['method', 'accuracy', 'minus_refine', 'standard_error'], 7)
     """
     score, seed = _grades(main, labels), _seed(rng)
     if len(score.rows) < LEAST_LABELS:
@@ -99,7 +99,7 @@ def compare(
         {
             "method": names,
             "accuracy": [float(np.mean(found[name])) for name in names],
-            "less_refine": [float(np.mean(less[name])) for name in names],
+            "minus_refine": [float(np.mean(less[name])) for name in names],
             "standard_error": [float(np.std(less[name], ddof=1) / np.sqrt(FOLDS)) for name in names],
         },
         library,

@@ -51,6 +51,6 @@ def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int)
         console.print(sentence, highlight=False)
     title = "What each reference is worth to the others, in points of accuracy, mean over main predictors"
     console.print(as_table(relevance_grid(found), title=title))
-    for explanation in COLUMNS:
+    for explanation in ("worth: what is lost without it, ± one standard error;", *COLUMNS):
         console.print(explanation, highlight=False)
     console.print(f"The page with the pictures is {out}.", highlight=False, markup=False)

@@ -234,7 +234,11 @@ def _of_learning(result: Refinement) -> list[tuple[str, str, str]]:
     teaching = result.refiner.teaching
     if teaching is None:
         return []
-    lesson = "by the number of labels; the rest is what own scores and references say" if teaching.lesson else ABSENT
+    lesson = (
+        "by the number of labels, and by how much of it comes true at held-out ones; the rest is expected without them"
+        if teaching.lesson
+        else ABSENT
+    )
     return [
         ("share of what labels taught", f"{teaching.amount:.0%}", lesson),
         ("share of the diffused scores", f"{result.choice.share:.0%}", "the rest is what the diffusion started from"),
