@@ -401,3 +401,97 @@ def test_what_was_found_can_be_written_as_json():
     for labels, references in ((None, case.references), (case.labels(), case.references), (case.labels(), [])):
         text = json.dumps(mf.refine(case.main, references, labels, rng=0).to_dict(), allow_nan=False)
         assert {"worth", "agreement", "references"} <= json.loads(text).keys()
+
+
+def test_labels_in_a_regular_order_teach_as_in_any_other():
+    """Case, control, case, control ...: of many labels only some decide, and these must not be all cases."""
+    rng = np.random.default_rng(5)
+    grades = np.tile([0.0, 1.0], 350)
+    features = np.column_stack([grades + 0.8 * rng.standard_normal(700), rng.standard_normal(700)])
+    ours = mf.Observations(grades + 1.5 * rng.standard_normal(700), features, ids=[f"{row:03}" for row in range(700)])
+    order = rng.permutation(600)
+    found, shuffled = (mf.refine(ours, [], mf.RankLabels(ours.keys[i], grades[i]), rng=0) for i in (range(600), order))
+    assert np.isfinite(found.errors).all()
+    assert found.errors.min() > 0
+    np.testing.assert_array_equal(found.predictions, shuffled.predictions)
+    np.testing.assert_array_equal(found.errors, shuffled.errors)
+
+
+@pytest.mark.parametrize("labelled", [0, 40])
+def test_the_order_of_many_rows_changes_nothing_but_rounding(labelled):
+    """Of more than 300 rows only some measure distances."""
+    case = draw(0, rows=400, pairs=60)
+    order = np.random.default_rng(0).permutation(400)
+    labels = mf.RankLabels(case.main.keys[:labelled], case.truth[:labelled]) if labelled else None
+    moved = mf.Observations(case.main.scores[order], case.main.table[order], ids=case.main.keys[order], name="main")
+    method = mf.JointDiffusion(same_target=True)
+    found, other = (mf.refine(main, case.references, labels, method, rng=0) for main in (case.main, moved))
+    np.testing.assert_allclose(other.predictions, found.predictions[order], rtol=1e-6, atol=1e-6)
+
+
+def test_where_nothing_diffuses_nothing_is_mixed():
+    """Without references and without features the diffusion has no edge."""
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        truth = rng.standard_normal(60)
+        ours = mf.Observations(truth + rng.standard_normal(60), ids=range(60))
+        labels = mf.RankLabels(range(20), truth[:20])
+        assert mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"), rng=0).choice.share == 0.0
+
+
+def coupled_regression(rng, known, *, features):
+    """A regression with four coupled references, of which later rows are known to the first ``known``."""
+    points = rng.standard_normal((700, 4))
+    truth = np.tanh(points @ rng.standard_normal((4, 3))) @ rng.standard_normal(3)
+    truth = (truth - truth.mean()) / truth.std()
+    ids = np.array([f"r{row}" for row in range(700)])
+
+    def table(scores, rows, name):
+        return mf.Observations(scores[rows], points[rows] if features else None, ids=ids[rows], name=name)
+
+    main = truth + rng.standard_normal(700)
+    references = [
+        table(truth + 0.7 * rng.standard_normal(700), slice(700 if number < known else 400), f"reference {number}")
+        for number in range(4)
+    ]
+    labels = mf.RankLabels(ids[:60], truth[:60])
+    result = mf.refine(
+        table(main, slice(400), "main"), references, labels, mf.JointDiffusion(task="regression"), rng=0
+    )
+    return result, table(main, slice(400, 700), "later"), truth[400:]
+
+
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize("known", [0, 1])
+def test_intervals_of_later_rows_that_references_lack_are_wide_enough(known, features):
+    covered = []
+    for seed in range(4):
+        result, later, truth = coupled_regression(np.random.default_rng(seed), known, features=features)
+        found = result.apply_in_full(later)
+        covered.append(np.mean(np.abs(found.scores - truth) < 1.645 * found.errors))
+    assert np.mean(covered) > 0.8
+
+
+def test_a_reference_that_takes_no_part_says_nothing_of_later_rows():
+    """Without features, a row that only such a reference knows has the place of its own score."""
+    noise = mf.Observations(
+        np.random.default_rng(9).standard_normal(500), ids=[f"r{row}" for row in range(500)], name="noise"
+    )
+    plain, more = (coupled(np.random.default_rng(2), extra) for extra in ([], [noise]))
+    np.testing.assert_allclose(more, plain, rtol=1e-9)
+
+
+def coupled(rng, extra):
+    """Later scores, refined by three coupled references that do not know them, and by more."""
+    truth = rng.standard_normal(500)
+    ids = [f"r{row}" for row in range(500)]
+    main = truth + rng.standard_normal(500)
+    references = [
+        mf.Observations(truth[:300] + 0.5 * rng.standard_normal(300), ids=ids[:300], name=f"reference {number}")
+        for number in range(3)
+    ]
+    ours = mf.Observations(main[:300], ids=ids[:300], name="main")
+    result = mf.refine(ours, [*references, *extra], method=mf.JointDiffusion(same_target=True), rng=0)
+    assert result.accepted
+    assert len(result.weights) == 3 or result.weights[3] == 0
+    return result.apply(mf.Observations(main[300:], ids=ids[300:], name="later"))

@@ -19,11 +19,11 @@ from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.ranks import Ranks
 from manifuse.diffusion.transport import Transport
-from manifuse.diffusion.units import Units
 from manifuse.errors import InputError
 from manifuse.evidence.likeness import Rows
-from manifuse.evidence.mixture import Mixture
+from manifuse.evidence.mixture import LARGEST_ERROR, Mixture
 from manifuse.evidence.teaching import Teaching
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
@@ -77,38 +77,6 @@ class Refined(Saved):
         arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]
         if any(array.shape != (len(self.scores),) or not np.isfinite(array).all() for array in arrays):
             raise ValueError("scores, support and errors do not fit together, or are not finite")
-
-
-@dataclass(frozen=True, eq=False)
-class Ranks:
-    """The refined score that a row has if only its own score is known.
-
-    A row has the place among the refined scores that its own score has among the fitted ones. Beyond their ends it is
-    as far away, in standard deviations.
-
-    Attributes
-    ----------
-    levels, places : (k,) array
-        Different scores of the fitted rows, rising, and the refined score in the place of each.
-    ratio : float
-        Standard deviation of the refined scores, in those of the fitted ones.
-    """
-
-    levels: FloatArray
-    places: FloatArray
-    ratio: float
-
-    @classmethod
-    def of(cls, fitted: FloatArray, refined: FloatArray) -> Self:
-        """Put refined scores (n,) in the order of the fitted ones (n,); equal ones share their mean."""
-        levels, counts = np.unique(fitted, return_counts=True)
-        sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
-        return cls(levels, sums / counts, Units.of(refined).scale / Units.of(fitted).scale)
-
-    def at(self, own: FloatArray) -> FloatArray:
-        """Refined scores of rows with their ``own`` scores (q,)."""
-        beyond = own - np.clip(own, self.levels[0], self.levels[-1])
-        return np.asarray(np.interp(own, self.levels, self.places) + self.ratio * beyond)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +161,7 @@ class Refiner(Saved):
     def _prepare(self) -> None:
         """Compute what all blocks need, before threads share it."""
         self.fit.prepare()
-        _ = self._familiarity, self._ranks
+        _ = self._familiarity, self._ranks, None if self.fitted.errors is None else self._error_of_ranks
 
     def _refine_block(self, new: LaterRows) -> Refined:
         """Refine later rows, of which there are `BLOCK`."""
@@ -208,8 +176,12 @@ class Refiner(Saved):
             diffused, row_sums = self.fit.extend(new, edges, units.sphere_from_standardised(learned))
             values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
             scores, errors = self.mixture.in_units(values, units), self.mixture.errors(variances)
-        familiar = self._familiar(new, edges)
+        known = self._known(new)
+        familiar = self._familiar(new, edges, known)
         scores = familiar * scores + (1.0 - familiar) * self._ranks.at(new.scores)
+        if errors is not None:
+            sure = familiar * known
+            errors = np.asarray(np.hypot(np.sqrt(sure) * errors, np.sqrt(1.0 - sure) * self._error_of_ranks))
         return Refined(scores, familiar * support_of_rows(row_sums, self.typical, self.weights), errors)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
@@ -225,16 +197,38 @@ class Refiner(Saved):
         return Ranks.of(self.fit.main.scores, self.fitted.scores)
 
     @cached_property
+    def _error_of_ranks(self) -> float:
+        """Standard error of a score that is known by its own place alone, from what both kinds of rows are off."""
+        errors, places = self.fitted.errors, self._ranks.at(self.fit.main.scores)
+        assert errors is not None, "no label taught"
+        largest = max(float(errors.max()), float(np.abs(self.fitted.scores - places).max())) or 1.0
+        off = ((self.fitted.scores - places) / largest) ** 2 + (errors / largest) ** 2
+        return min(largest * float(np.sqrt(off.mean())), LARGEST_ERROR)
+
+    @cached_property
     def _familiarity(self) -> Familiarity | None:
         """Where the fitted rows are, if their features are read."""
         return Familiarity.of(self.fit.main, self.fit.index) if self._reads_features else None
 
-    def _familiar(self, new: LaterRows, edges: Edges) -> FloatArray:
-        """How near later rows are to the fitted ones; without features, whether a reference knows them."""
+    def _familiar(self, new: LaterRows, edges: Edges, known: FloatArray) -> FloatArray:
+        """How near later rows are to the fitted ones; without features, whether a reference in use knows them."""
         if self._familiarity is not None:
             return self._familiarity.at(new, edges, self.fit.index)
-        known = [known > 0 for _, known in new.looked_up.values()]
-        return np.any(known, axis=0).astype(np.float64) if known else np.ones(len(new))
+        return (known > 0).astype(np.float64)
+
+    def _known(self, new: LaterRows) -> FloatArray:
+        """Share of the references in use that know later rows; those with a bridge know all rows that are near."""
+        known = [new.looked_up[n][1] > 0 if n in new.looked_up else np.ones(len(new), bool) for n in self._in_use]
+        return np.asarray(np.mean(known, axis=0)) if known else np.ones(len(new))
+
+    @property
+    def _in_use(self) -> list[int]:
+        """The references that the scores come from."""
+        teaching = self.teaching
+        if teaching is None:
+            return [int(number) for number in np.flatnonzero(self.weights > 0)]
+        asked = zip(teaching.imputation.numbers, teaching.weights.tolist(), strict=True)
+        return [number for number, weight in asked if teaching.lesson is not None or weight != 0]
 
     @property
     def _reads_features(self) -> bool:

@@ -13,7 +13,7 @@ from manifuse.backends.index import Index
 from manifuse.diffusion.edges import Edges
 from manifuse.diffusion.familiarity import Familiarity
 from manifuse.diffusion.later_rows import LaterRows
-from manifuse.refiner import Ranks
+from manifuse.diffusion.ranks import Ranks
 
 TUNED = mf.JointDiffusion(learning=False)
 

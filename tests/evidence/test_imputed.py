@@ -18,7 +18,7 @@ def imputed(problem, numbers=None):
     main = problem.main
     own = standardise(main.scores)
     rows = Rows(own[:, None], np.empty((len(main), 0)), main.table)
-    likeness = Likeness.of(rows, np.random.default_rng(0), "main")
+    likeness = Likeness.of(rows, np.arange(min(len(rows), 300)), "main")
     numbers = range(len(problem.references)) if numbers is None else numbers
     return Imputed.of(problem, numbers, rows, own, likeness), rows, own, likeness
 

@@ -28,7 +28,7 @@ def points(rng):
 
 @pytest.fixture
 def likeness(points, rng):
-    return Likeness.of(rows_of(points), rng, "main")
+    return Likeness.of(rows_of(points), np.arange(min(len(points), 300)), "main")
 
 
 def test_values_and_variances_are_those_of_scikit_learn(points, likeness, rng):
@@ -121,7 +121,7 @@ def test_rows_in_blocks_are_the_rows_at_once(points, likeness, rng, monkeypatch)
 
 def test_the_parts_of_likeness_are_as_documented(rng):
     rows = Rows(rng.standard_normal((30, 2)), rng.standard_normal((30, 3)), rng.standard_normal((30, 4)))
-    likeness = Likeness.of(rows, rng, "main")
+    likeness = Likeness.of(rows, np.arange(min(len(rows), 300)), "main")
     parts = likeness.parts(rows, rows)
     assert len(parts) == 1 + 4 + 2
     np.testing.assert_allclose(likeness.own(rows), [np.diag(part) for part in parts], atol=1e-12)

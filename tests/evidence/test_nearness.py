@@ -13,7 +13,8 @@ def rows(rng):
 
 
 def near_of(rows, labelled, rng):
-    return near_labels(Likeness.of(rows, rng, "main"), rows, np.asarray(labelled), rng)
+    likeness = Likeness.of(rows, np.arange(min(len(rows), 300)), "main")
+    return near_labels(likeness, rows, np.asarray(labelled), np.arange(len(rows)).astype(str), rng)
 
 
 @pytest.mark.parametrize("count", [30, 100, 300])

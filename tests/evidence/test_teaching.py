@@ -25,11 +25,11 @@ class Lessons:
         problem = Problem.of(case.main, given, needed=False)
         own = standardise(case.main.scores)
         plain = Rows(own[:, None], np.empty((len(own), 0)), case.main.table)
-        likeness = Likeness.of(plain, np.random.default_rng(0), "main")
+        likeness = Likeness.of(plain, np.arange(min(len(plain), 300)), "main")
         numbers = range(len(given))
         self.own, self.imputed = own, Imputed.of(problem, numbers, plain, own, likeness)
         self.rows = plain.with_references(self.imputed.values)
-        self.likeness = likeness.with_references(self.rows, np.random.default_rng(0))
+        self.likeness = likeness.with_references(self.rows, np.arange(min(len(plain), 300)))
         asked = ask(own, known_scores(problem, numbers), self.imputed.held_out, same_target=False)
         self.agreement = replace(asked, trust=trust)
 
@@ -40,7 +40,7 @@ class Lessons:
         )
 
     def labels(self, score):
-        return Labels.of(score, self.rows, self.likeness, 0)
+        return Labels.of(score, self.rows, self.likeness, np.arange(len(self.rows)).astype(str), 0)
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.units import Units
 from manifuse.errors import ManifuseWarning
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, thinned
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id, thinned
 from manifuse.kernels.columns import means_and_deviations
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
-#: every k-th row is measured.
+#: so many rows are measured.
 FAMILIAR_SHARE, MEASURED = 0.99, 2000
 
 #: Later rows that are searched for at once.
@@ -67,7 +67,7 @@ class Familiarity:
             return None
         if index is None or not index.scaling.standardised:
             index = Index.of(table, standardised=True, name=main.name)
-        measured = table[thinned(len(table), MEASURED)]
+        measured = table[drawn_by_id(main.keys, np.arange(len(table)), MEASURED, np.random.default_rng(0))]
         nearest = np.sqrt(index.nearest(measured, 2)[0][:, 1])
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
         half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))

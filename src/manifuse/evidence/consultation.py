@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.imputed import Imputed
-from manifuse.evidence.likeness import Likeness, Rows
+from manifuse.evidence.likeness import MEASURED, Likeness, Rows
 from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture
 from manifuse.evidence.one_factor import OneFactor
 from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.sphere import standardise
 
@@ -64,6 +65,12 @@ class Subject:
     seed: int
     same_target: bool
     rows: Rows
+
+    @cached_property
+    def measured(self) -> IndexArray:
+        """The rows that measure distances."""
+        keys = self.problem.main.keys
+        return drawn_by_id(keys, np.arange(len(keys)), MEASURED, generator(self.seed, Stream.DISTANCES))
 
     def alone(self) -> Subject:
         """Return the same problem without references."""
@@ -143,20 +150,26 @@ def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:
     """
     problem, rows = subject.problem, subject.rows
     name, own = problem.main.name, rows.scores[:, 0]
-    plain = Likeness.of(rows, generator(subject.seed, Stream.DISTANCES), name)
+    plain = Likeness.of(rows, subject.measured, name)
     imputed = Imputed.of(problem, numbers, rows, own, plain)
     complete = rows.with_references(imputed.values)
-    likeness = plain.with_references(complete, generator(subject.seed, Stream.DISTANCES))
+    likeness = plain.with_references(complete, subject.measured)
     agreement = ask(own, known_scores(problem, numbers), imputed.held_out, same_target=subject.same_target)
-    labels = None if subject.score is None else Labels.of(subject.score, complete, likeness, subject.seed)
+    labels = (
+        None
+        if subject.score is None
+        else Labels.of(subject.score, complete, likeness, problem.main.keys, subject.seed)
+    )
     taught = Taught.of(complete, likeness, imputed, agreement.weights, agreement.trust, labels)
     path, diffused = _diffused(subject, taught, agreement.followed(numbers) if agreement.trust > 0 else ())
+    usual = _usual_share(subject, agreement.trust)
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         taught.held_out_variances,
-        usual_share=_usual_share(subject, agreement.trust),
+        usual_share=usual,
+        shares=SHARES if usual > 0 else (),
         score=subject.score,
         units=problem.units,
     )
@@ -209,7 +222,7 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     anew = (trust > 0) is not (found.agreement.trust > 0)
     share = _usual_share(subject, trust) if anew else found.mixture.share
     rows, measured = subject.rows.with_references(imputed.values), score.rows
-    likeness = found.likeness.with_references(rows, generator(subject.seed, Stream.DISTANCES))
+    likeness = found.likeness.with_references(rows, subject.measured)
     if share == 0 and len(labels.rows) == len(score.rows):
         # Without diffusion the other rows say nothing of the labelled ones.
         rows, imputed, labels = rows.take(labels.rows), imputed.take(labels.rows), labels.alone()
@@ -226,7 +239,7 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
         diffused,
         None,
         usual_share=share,
-        shares=SHARES if anew else (),
+        shares=SHARES if anew and share > 0 else (),
         score=score.at(measured),
         units=subject.problem.units,
     )[1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.evidence.likeness import Likeness, Rows
-from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_left_out
 from manifuse.records import Saved
 
@@ -151,8 +151,8 @@ def learn(
     if contrasts is not None:
         observed, fixed = contrasts @ parts @ contrasts.T, contrasts @ flat @ contrasts.T
     if variances is None:
-        few = thinned(len(targets), DECIDING)
-        variances = fit_variances(observed[:, few, few], fixed[few, few], targets[few])
+        few = drawn(len(targets), DECIDING)
+        variances = fit_variances(observed[:, few][:, :, few], fixed[np.ix_(few, few)], targets[few])
     inverse = np.linalg.inv(covariance_of(observed, fixed, variances))
     crossing = np.tensordot(variances[:-1], parts, axes=1) + flat
     weights, precision, unseen = inverse @ targets, inverse, list(near)

@@ -80,21 +80,20 @@ class Likeness(Saved):
     reference_width: float
 
     @classmethod
-    def of(cls, rows: Rows, rng: np.random.Generator, name: str) -> Self:
-        """Measure the fitted rows; ``rng`` draws those that measure distances, ``name`` is for messages."""
-        drawn = rows.take(np.sort(rng.choice(len(rows), min(MEASURED, len(rows)), replace=False)))
+    def of(cls, rows: Rows, measured: IndexArray, name: str) -> Self:
+        """Measure the fitted rows: distances of the rows ``measured`` (k,); ``name`` is for messages."""
+        drawn = rows.take(measured)
         scalings: list[Scaling] = []
         if rows.features.shape[1] and (drawn.features != drawn.features[0]).any():
             scalings = [Scaling.of(rows.features, standardised=flag, name=name) for flag in (True, False)]
-        measured = [(scaling, _median_distance(scaling.apply(drawn.features))) for scaling in scalings]
-        used = [(scaling, width) for scaling, width in measured if width > 0]
+        found = [(scaling, _median_distance(scaling.apply(drawn.features))) for scaling in scalings]
+        used = [(scaling, width) for scaling, width in found if width > 0]
         widths = tuple(width for _, width in used)
         return cls(tuple(scaling for scaling, _ in used), widths, _median_distance(drawn.references))
 
-    def with_references(self, rows: Rows, rng: np.random.Generator) -> Likeness:
-        """Return the same for rows that have references now; ``rng`` as in `of`."""
-        drawn = rows.references[np.sort(rng.choice(len(rows), min(MEASURED, len(rows)), replace=False))]
-        return replace(self, reference_width=_median_distance(drawn))
+    def with_references(self, rows: Rows, measured: IndexArray) -> Likeness:
+        """Return the same for rows that have references now; ``measured`` as in `of`."""
+        return replace(self, reference_width=_median_distance(rows.references[measured]))
 
     def each_part(self, rows: Rows, others: Rows) -> Iterator[FloatArray]:
         """Covariances of rows (q) with others (l), part by part, each (q, l)."""

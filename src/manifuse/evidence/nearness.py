@@ -10,11 +10,12 @@ Milà et al., Methods in Ecology and Evolution, 2022).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.evidence.likeness import Likeness, Rows
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 
 #: Rows without a label whose distances are matched.
 MATCHED = 1000
@@ -23,7 +24,9 @@ MATCHED = 1000
 MARGIN = 1.5
 
 
-def near_labels(likeness: Likeness, rows: Rows, labelled: IndexArray, rng: np.random.Generator) -> list[IndexArray]:
+def near_labels(
+    likeness: Likeness, rows: Rows, labelled: IndexArray, keys: NDArray[np.str_], rng: np.random.Generator
+) -> list[IndexArray]:
     """For each labelled row, the positions among ``labelled`` (l,) that it must not see; its own comes first.
 
     Parameters
@@ -32,6 +35,8 @@ def near_labels(likeness: Likeness, rows: Rows, labelled: IndexArray, rng: np.ra
     rows : Rows
         All main rows.
     labelled : (l,) array of int
+    keys : (n,) array of str
+        Ids of the main rows.
     rng : numpy.random.Generator
         Draws rows without a label.
     """
@@ -41,9 +46,11 @@ def near_labels(likeness: Likeness, rows: Rows, labelled: IndexArray, rng: np.ra
         return alone
     scaling = likeness.scalings[0]
     there = scaling.apply(rows.take(labelled).features)
-    drawn = np.sort(rng.choice(others, min(MATCHED, len(others)), replace=False))
-    wanted = euclidean_distances(scaling.apply(rows.take(drawn).features), there, squared=True).min(axis=1)
+    measured = rows.take(drawn_by_id(keys, others, MATCHED, rng)).features
+    wanted = euclidean_distances(scaling.apply(measured), there, squared=True).min(axis=1)
     between = euclidean_distances(there, squared=True)
+    # Sums are rounded otherwise in the other direction.
+    between = np.minimum(between, between.T)
     np.fill_diagonal(between, np.inf)
     radii = _radii(between.min(axis=1), wanted)
     most = (len(labelled) - 1) // 2

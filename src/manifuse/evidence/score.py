@@ -15,7 +15,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.gain import Accuracy, Gain, Measure
-from manifuse.kernels.arrays import FloatArray, IndexArray, thinned
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.keys import locate
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
@@ -111,8 +111,7 @@ class GradedRanking(Score):
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """All pairs of different grades; see `Score.ordered_pairs`."""
-        step = max(1, int(np.ceil(len(self.grades) / np.sqrt(2 * most))))
-        few = np.arange(0, len(self.grades), step)
+        few = drawn(len(self.grades), int(np.sqrt(2 * most)))
         better, worse = np.nonzero(self.grades[few, None] > self.grades[few])
         return few[better], few[worse]
 
@@ -160,7 +159,7 @@ class PairedRanking(Score):
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """The given pairs; see `Score.ordered_pairs`."""
-        few = thinned(len(self.better), most)
+        few = drawn(len(self.better), most)
         return self.better[few], self.worse[few]
 
     def _correct(self, predictions: FloatArray) -> FloatArray:
@@ -211,21 +210,24 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     """
     demand(RankLabels, labels)
     labels = _of_rows(labels, main)
-    rows, _ = locate(labels.keys, main.keys)
+    # In the order of their ids, so that labels in another order give the same result to the last bit.
     if labels.grades is None:
+        rows, order = locate(labels.keys, main.keys)[0], np.lexsort([labels.worse, labels.better])
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
-        return PairedRanking(rows, labels.better, labels.worse)
+        return PairedRanking(rows, labels.better[order], labels.worse[order])
+    order = np.argsort(labels.keys, kind="stable")
+    rows, grades = locate(labels.keys[order], main.keys)[0], labels.grades[order]
     if regression and main.scale == "probability":
         raise InputError(
             "Probabilities came for a regression, which compares scores with values; give scores in the labels' units."
         )
     if not regression:
-        return GradedRanking(rows, labels.grades)
+        return GradedRanking(rows, grades)
     # Errors are differences of targets and scores, and are squared.
     if not np.abs(labels.grades).max() < np.sqrt(np.finfo(np.float64).max / 8.0 / len(labels.grades)):
         raise InputError("The labels leave the range of numbers when squared; give them in other units.")
-    return SquaredError(rows, labels.grades)
+    return SquaredError(rows, grades)
 
 
 def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.imputed import Imputation, Imputed
@@ -111,8 +112,8 @@ class Labels:
     near: Sequence[IndexArray]
 
     @classmethod
-    def of(cls, score: Score, rows: Rows, likeness: Likeness, seed: int) -> Self:
-        """Read the labels of a score; if there are too many, a sample of them."""
+    def of(cls, score: Score, rows: Rows, likeness: Likeness, keys: NDArray[np.str_], seed: int) -> Self:
+        """Read the labels of a score for rows with ids ``keys`` (n,); if there are too many, a sample of them."""
         labelled, targets = score.rows, score.observations()
         if len(targets) <= MOST_TAUGHT:
             contrasts = score.contrasts()
@@ -122,7 +123,7 @@ class Labels:
             kept = drawn if contrasts is None else np.flatnonzero(contrasts.any(axis=0))
             labelled, targets = labelled[kept], targets[drawn]
             contrasts = None if contrasts is None else contrasts[:, kept]
-        near = near_labels(likeness, rows, labelled, generator(seed, Stream.DISTANCES))
+        near = near_labels(likeness, rows, labelled, keys, generator(seed, Stream.DISTANCES))
         return cls(labelled, targets, contrasts, near)
 
     def alone(self) -> Labels:

@@ -1,0 +1,43 @@
+"""Ranks: what becomes of a row of which only its own score is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.diffusion.units import Units
+from manifuse.kernels.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The refined score that a row has if only its own score is known.
+
+    A row has the place among the refined scores that its own score has among the fitted ones. Beyond their ends it is
+    as far away, in standard deviations.
+
+    Attributes
+    ----------
+    levels, places : (k,) array
+        Different scores of the fitted rows, rising, and the refined score in the place of each.
+    ratio : float
+        Standard deviation of the refined scores, in those of the fitted ones.
+    """
+
+    levels: FloatArray
+    places: FloatArray
+    ratio: float
+
+    @classmethod
+    def of(cls, fitted: FloatArray, refined: FloatArray) -> Self:
+        """Put refined scores (n,) in the order of the fitted ones (n,); equal ones share their mean."""
+        levels, counts = np.unique(fitted, return_counts=True)
+        sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
+        return cls(levels, sums / counts, Units.of(refined).scale / Units.of(fitted).scale)
+
+    def at(self, own: FloatArray) -> FloatArray:
+        """Refined scores of rows with their ``own`` scores (q,)."""
+        beyond = own - np.clip(own, self.levels[0], self.levels[-1])
+        return np.asarray(np.interp(own, self.levels, self.places) + self.ratio * beyond)
