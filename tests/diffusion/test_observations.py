@@ -159,3 +159,25 @@ def test_ids_of_any_kind_become_text(ids, keys):
 )
 def test_unusual_input_is_refused_too(arguments, options, says):
     assert says in refusal(*arguments, **options)
+
+
+def test_dates_in_nanoseconds_are_the_ids_that_dates_in_microseconds_are():
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03T04:05"], dtype="datetime64[ns]")
+    keys = [mf.Observations([1.0, 2.0, 4.0], ids=ids).keys.tolist() for ids in (days, days.astype("datetime64[us]"))]
+    assert keys[0] == keys[1] == ["2020-01-01 00:00:00", "2020-01-02 00:00:00", "2020-01-03 04:05:00"]
+    exact = mf.Observations([1.0, 2.0, 4.0], ids=days + np.arange(3).astype("timedelta64[ns]")).keys
+    assert exact[1] == "2020-01-02T00:00:00.000000001"
+    with pytest.raises(mf.InputError, match="no value in row 1"):
+        mf.Observations([1.0, 2.0, 4.0], ids=np.array([days[0], "NaT", days[2]], dtype="datetime64[ns]"))
+
+
+def test_a_missing_value_in_a_list_of_texts_is_no_id():
+    with pytest.raises(mf.InputError, match="no value in row 1"):
+        mf.Observations([1.0, 2.0, 4.0], ids=["a", float("nan"), "c"])
+
+
+def test_a_regression_refuses_scores_whose_squares_leave_the_range():
+    ours = mf.Observations(np.arange(40.0) * 1e160, ids=range(40), name="ours")
+    labels = mf.RankLabels(range(20), np.arange(20.0))
+    with pytest.raises(mf.InputError, match="The scores of ours leave the range of numbers when squared"):
+        mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"))

@@ -139,3 +139,14 @@ def test_a_later_row_that_cannot_be_refined_is_refused(case, result):
     graph = mf.Observations(case.main.scores, ids=ids, name="graph", neighbours=(np.ones((160, 1)), after))
     with pytest.raises(mf.InputError, match="graph came with neighbours"):
         mf.explain(result, "new3", later=graph)
+
+
+def test_without_features_a_row_that_no_reference_knows_is_explained():
+    rng = np.random.default_rng(0)
+    truth, ids = rng.standard_normal(300), [f"r{row}" for row in range(300)]
+    main = mf.Observations(truth[:280] + rng.standard_normal(280), ids=ids[:280], name="main")
+    references = [mf.Observations(truth[:290] + rng.standard_normal(290), ids=ids[:290], name=f"R{k}") for k in (1, 2)]
+    result = mf.refine(main, references, method=mf.JointDiffusion(same_target=True), rng=0)
+    later = mf.Observations(truth[280:], ids=ids[280:], name="later")
+    why = mf.explain(result, "r295", references, later=later)
+    assert "Without features, no row that “R1” knows is near." in why.sentences

@@ -209,15 +209,23 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     InputError
         If an id is missing, is a number that is not whole, or is not valid text.
     """
+    missing: list[int] = []
+    if isinstance(values, (list, tuple)):
+        # NumPy would make the text "nan" of a missing value among texts.
+        missing = [row for row, value in enumerate(values) if is_missing(value)]
     array = to_numpy(values, what=what)
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one for each row, was expected.")
-    if array.dtype.kind in "iuU":
+    if array.dtype.kind in "iuU" and not missing:
         return _whole_characters(array.astype(np.str_), what=what)
+    if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
+        # Python's dates know no nanoseconds, and NumPy would make whole numbers of them.
+        rounded = array.astype(f"{array.dtype.kind}8[us]")
+        array = rounded if (np.isnat(array) | (array == rounded)).all() else array.astype(np.str_)
     values = array.tolist()
-    if set(map(type, values)) == {str}:
+    if set(map(type, values)) == {str} and not missing:
         return _whole_characters(np.array(values, dtype=np.str_), what=what)
-    missing = [row for row, value in enumerate(values) if is_missing(value)]
+    missing = missing or [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
     try:

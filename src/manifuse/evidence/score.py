@@ -225,8 +225,10 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     if not regression:
         return GradedRanking(rows, grades)
     # Errors are differences of targets and scores, and are squared.
-    if not np.abs(labels.grades).max() < np.sqrt(np.finfo(np.float64).max / 8.0 / len(labels.grades)):
-        raise InputError("The labels leave the range of numbers when squared; give them in other units.")
+    most = np.sqrt(np.finfo(np.float64).max / 8.0 / len(main))
+    for what, values in (("The labels leave", grades), (f"The scores of {main.name} leave", main.scores)):
+        if not np.abs(values).max() < most:
+            raise InputError(f"{what} the range of numbers when squared; give other units.")
     return SquaredError(rows, grades)
 
 

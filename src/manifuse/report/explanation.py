@@ -109,9 +109,12 @@ def explain(
             f"and at {after[near.near].mean():.0f} after."
         )
     for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
-        if not len(pairs):
+        if not np.isin(reference.keys, main.keys).any():
             raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
         if reference.name not in used:
+            continue
+        if not len(pairs):
+            sentences.append(f"Without features, no row that “{reference.name}” knows is near.")
             continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
