@@ -215,7 +215,7 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
         missing = [row for row, value in enumerate(values) if is_missing(value)]
     array = to_numpy(values, what=what)
     if array.ndim != 1:
-        raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one for each row, was expected.")
+        raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one id per row, was expected.")
     if array.dtype.kind in "iuU" and not missing:
         return _whole_characters(array.astype(np.str_), what=what)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
