@@ -307,3 +307,9 @@ def test_a_cluster_without_workers_is_not_waited_for_forever(folder, capsys, mon
     assert "The Dask cluster was lost (it has no workers)" in said.err
     assert "Traceback" not in said.err
     assert not Path("out").exists()
+
+
+def test_the_report_says_that_a_sample_was_fitted(folder, capsys, monkeypatch):
+    assert run(capsys, monkeypatch, *REFINE, "--out", "out.parquet", "--report", "page.html")[0] == 0
+    page = " ".join(Path("page.html").read_text().split())
+    assert "The main table has 600 rows. This page describes the 300 that were fitted" in page

@@ -79,7 +79,7 @@ def run_refine(
     if options.save is not None:
         beside[options.save] = model_writer(result)
     if options.report is not None:
-        page = page_of(result, references=references, seconds=time.perf_counter() - start)
+        page = page_of(result, references=references, seconds=time.perf_counter() - start, whole=len(whole))
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())

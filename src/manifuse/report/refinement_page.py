@@ -70,8 +70,14 @@ def check_report(path: Path) -> None:
     check_writable(path)
 
 
-def page_of(result: Refinement, *, references: Sequence[Observations] = (), seconds: float | None = None) -> str:
-    """Return the page as text; see `write_report`."""
+def page_of(
+    result: Refinement,
+    *,
+    references: Sequence[Observations] = (),
+    seconds: float | None = None,
+    whole: int | None = None,
+) -> str:
+    """Return the page as text; see `write_report`. ``whole`` are the rows of the table, if some were not read."""
     shift = Shift.of(result)
     return render(
         "refinement.html",
@@ -102,6 +108,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         intervals=INTERVALS,
         most_drawn=MOST_DRAWN,
         rows=len(result.main),
+        whole=whole,
         seed=result.seed,
         seconds=seconds,
     )
