@@ -47,7 +47,7 @@ def test_further_columns_are_ignored_with_a_warning(case, result, expected):
 def test_rows_that_were_fitted_with_other_scores_are_noticed(case, result):
     frame = frame_of(case, prefix="")
     frame.loc[[3, 5], "risk"] += 0.1 * frame["risk"].std()
-    with pytest.warns(mf.ManifuseWarning, match="2 rows of the frame were fitted with other scores"):
+    with pytest.warns(mf.ManifuseWarning, match=r"Rows of the frame were fitted with other scores \(2 of them\)"):
         refined = result.apply(frame, id="name", score="risk")
     np.testing.assert_array_equal(refined["score"], result.predictions)
 

@@ -169,6 +169,7 @@ def not_a_number(frame):
     ],
 )
 @pytest.mark.parametrize("command", ["refine", "apply"])
+@pytest.mark.filterwarnings("ignore:Rows of parts were fitted")
 def test_a_folder_of_parts_is_refused_in_one_sentence(folder, capsys, monkeypatch, change, says, command):
     assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
     Path("out.parquet").write_bytes(b"as before")
@@ -313,3 +314,17 @@ def test_the_report_says_that_a_sample_was_fitted(folder, capsys, monkeypatch):
     assert run(capsys, monkeypatch, *REFINE, "--out", "out.parquet", "--report", "page.html")[0] == 0
     page = " ".join(Path("page.html").read_text().split())
     assert "The main table has 600 rows. This page describes the 300 that were fitted" in page
+
+
+def test_a_sample_that_is_larger_than_was_asked_for_is_not_sampled_again(folder, capsys, monkeypatch):
+    """All labelled rows are fitted, so a sample may be larger. Files of either kind have the same one."""
+    everything = {"id": folder.main.keys[:400], "label": folder.truth[:400]}
+    pl.DataFrame(everything).write_parquet("known.parquet")
+    written = []
+    for ending in ("parquet", "csv"):
+        files = [name.replace(".parquet", f".{ending}") if "known" not in name else name for name in REFINE]
+        done, said = run(capsys, monkeypatch, *files, "--out", f"out-{ending}.parquet", "--json")
+        assert done == 0, said.err
+        written.append(pl.read_parquet(f"out-{ending}.parquet"))
+        assert json.loads(said.out)["fitted"] > 400
+    np.testing.assert_allclose(written[0]["score"], written[1]["score"], rtol=1e-12)

@@ -74,7 +74,9 @@ def run_refine(
     announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
     whole, labels = tables.main, tables.labels
     del tables  # Ids of references take much memory.
-    result = refine(main, references, labels, method, options.seed, backend=backend)
+    # The rows that were read are the sample; of these, all are fitted.
+    whole_sample = method if fitted is None else replace(method, fitted_rows=None)
+    result = refine(main, references, labels, whole_sample, options.seed, backend=backend)
     beside: dict[Path, Writer] = {}
     if options.save is not None:
         beside[options.save] = model_writer(result)

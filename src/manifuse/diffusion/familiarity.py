@@ -152,8 +152,8 @@ def warn_of_scores(new: Observations, main: Observations, rows: IndexArray, know
     changed = np.count_nonzero(np.abs(scores[known] - fitted[rows[known]]) > CHANGED)
     if changed:
         warnings.warn(
-            f"{changed:,} rows of {new.name} were fitted with other scores; they keep their fitted predictions. To "
-            "refine them anew, give them other ids.",
+            f"Rows of {new.name} were fitted with other scores ({changed:,} of them); they keep their fitted "
+            "predictions. To refine them anew, give them other ids.",
             ManifuseWarning,
             stacklevel=5,
         )
