@@ -221,7 +221,8 @@ def test_torch_finds_neighbours_far_from_the_mean(standardised, apart, scale, rn
     features = scale * clusters(rng, apart)
     backends, query = (mf.Host(), mf.Torch("cpu")), Query(5, standardised)
     here, there = (backend.search(features, query, np.random.default_rng(0)) for backend in backends)
-    np.testing.assert_allclose(there.distances, here.distances, rtol=1e-6)
+    # The device gets distances from products, whose rounding grows with the distance from the mean.
+    np.testing.assert_allclose(there.distances, here.distances, rtol=max(1e-6, 4e-15 * apart**2))
     assert there.recall == 1.0
 
 

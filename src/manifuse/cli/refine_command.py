@@ -74,9 +74,7 @@ def run_refine(
     announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
     whole, labels = tables.main, tables.labels
     del tables  # Ids of references take much memory.
-    # The rows that were read are the sample; of these, all are fitted.
-    whole_sample = method if fitted is None else replace(method, fitted_rows=None)
-    result = refine(main, references, labels, whole_sample, options.seed, backend=backend)
+    result = refine(main, references, labels, _of_sample(method, fitted), options.seed, backend=backend)
     beside: dict[Path, Writer] = {}
     if options.save is not None:
         beside[options.save] = model_writer(result)
@@ -114,6 +112,11 @@ def refined_parts(
     for first in range(0, len(table), WINDOW):
         rows = range(first, min(first + WINDOW, len(table)))
         yield refined_rows(result, observe_part(table, rows, scale=options.scale), table.ids[rows])
+
+
+def _of_sample(method: JointDiffusion, rows: Sequence[NDArray[Any]] | None) -> JointDiffusion:
+    """Return the method for the ``rows`` that were read as a sample: of these, all are fitted."""
+    return method if rows is None else replace(method, fitted_rows=None)
 
 
 def _in_unit_range(scores: NDArray[Any]) -> bool:

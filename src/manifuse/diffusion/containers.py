@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import locate, repeated
+from manifuse.kernels.keys import is_missing, locate, repeated
 
 
 @dataclass(frozen=True)
@@ -268,14 +268,6 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
     if not known.all():
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}; give ids of its rows.")
     return rows
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA."""
-    try:
-        return value is None or not bool(value == value)
-    except TypeError:  # pandas' NA has no truth value
-        return True
 
 
 def name_rows(rows: list[int], *, most: int = 5) -> str:

@@ -1,5 +1,7 @@
 """Keys: ids as text, found among others in time that is linear but for a sort of numbers."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,3 +64,11 @@ def hashes_of(keys: NDArray[np.str_]) -> NDArray[np.uint64]:
     for column, multiplier in zip(characters.T, multipliers | np.uint64(1), strict=True):
         hashes += column * multiplier
     return hashes
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    try:
+        return value is None or not bool(value == value)
+    except TypeError:  # pandas' NA has no truth value
+        return True

@@ -12,7 +12,7 @@ import numpy as np
 from manifuse.diffusion.containers import rows_of
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
-from manifuse.evidence.neighbourhood import neighbourhood, places_of
+from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
@@ -103,11 +103,7 @@ def explain(
 
     sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
-    if len(near.near):
-        sentences.append(
-            f"The {len(near.near)} rows most like it are at {before[near.near].mean():.0f} of 100 on average before, "
-            f"and at {after[near.near].mean():.0f} after."
-        )
+    sentences += _alike(near, before, after)
     for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
         if not np.isin(reference.keys, main.keys).any():
             raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
@@ -118,8 +114,8 @@ def explain(
             continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
         sentences.append(
-            f"“{reference.name}” puts the {len(pairs)} nearest "
-            f"rows that both know at {theirs.mean():.0f}, where your scores put them at {before[pairs].mean():.0f}."
+            f"“{reference.name}” puts the {len(pairs)} nearest rows that both know at {theirs.mean():.0f}, where your "
+            f"scores put them at {before[pairs].mean():.0f}."
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
@@ -165,6 +161,16 @@ def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArr
     return [
         f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teaching.teacher} puts it at "
         f"{learned:.0f}, and after the diffusion it is at {after[place]:.0f}."
+    ]
+
+
+def _alike(near: Neighbourhood, before: FloatArray, after: FloatArray) -> list[str]:
+    """Say where the rows are that are most like it; nothing without features."""
+    if not len(near.near):
+        return []
+    return [
+        f"The {len(near.near)} rows most like it are at {before[near.near].mean():.0f} of 100 on average before, "
+        f"and at {after[near.near].mean():.0f} after."
     ]
 
 
