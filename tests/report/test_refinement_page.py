@@ -269,10 +269,10 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     for index, entry in enumerate(result.relevance):
         line = said[entry.name]
         assert float(line["weight"]) == pytest.approx(result.weights[index], abs=6e-4)
-        assert float(line["held-out alignment"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
-        assert float(line["chance level"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
+        assert float(line["agrees"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
+        assert float(line["chance"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
         assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
-        assert line["rows reached"] == f"{entry.reached:.1%}"
+        assert line["reached"] == f"{entry.reached:.1%}"
         assert int(line["pairs"]) == entry.pairs
     facts = {line: cells["value"] for line, cells in read.table("result").items()}
     assert facts["rows"] == "160"
