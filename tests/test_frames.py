@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import manifuse as mf
@@ -35,6 +36,13 @@ def result(case):
 def expected(case, result):
     frame = frame_of(case)
     return result.apply_in_full(mf.Observations(frame["risk"], frame.filter(like="x"), ids=frame["name"]))
+
+
+def test_an_arrow_table_gives_an_arrow_table(case, result, expected):
+    refined = result.apply(pa.Table.from_pandas(frame_of(case)), id="name", score="risk")
+    assert type(refined) is pa.Table
+    assert refined.column_names == COLUMNS
+    np.testing.assert_array_equal(refined["score"].to_numpy(), expected.scores)
 
 
 def test_further_columns_are_ignored_with_a_warning(case, result, expected):

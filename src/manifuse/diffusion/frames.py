@@ -71,7 +71,7 @@ def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[
         _warn_of_columns(tuple(map(str, frame.columns)), fitted, names)
         return frame.map_partitions(refine, meta=refine(frame._meta))
     refined = refine(frame)
-    _warn_of_columns(tuple(map(str, frame.columns)), fitted, names)
+    _warn_of_columns(tuple(nw.from_native(frame, eager_only=True).columns), fitted, names)
     return refined
 
 
