@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import kendalltau
 
 import manifuse as mf
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.ranking.accuracy import ranking_accuracy
 
 OUT = Path(__file__).parent / "results" / "simulated.csv"
 MAIN, PAIRS, OWN, REFERENCES = 600, 100, 200, 6
@@ -94,7 +94,7 @@ def measure(title: str, seed: int, labelled: int) -> dict[str, object]:
     labels = mf.RankLabels(ours.keys[-labelled:], truth[-labelled:]) if labelled else None
     result = mf.refine(ours, references, labels, rng=seed)
     test = slice(0, len(ours) - labelled)
-    alone, accuracy = (accuracy_of(truth[test], scores[test]) for scores in (ours.scores, result.scores))
+    alone, accuracy = (ranking_accuracy(truth[test], scores[test]) for scores in (ours.scores, result.scores))
     return {
         "family": title,
         "seed": seed,
@@ -142,11 +142,6 @@ def function(hidden: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw a smooth function of the hidden variables, standardised."""
     values = np.tanh(hidden @ rng.standard_normal((HIDDEN, UNITS)) / 2.0) @ rng.standard_normal(UNITS)
     return standardise(values)
-
-
-def accuracy_of(truth: FloatArray, scores: FloatArray) -> float:
-    """Ranking accuracy: the share of pairs in the right order."""
-    return float((1.0 + kendalltau(truth, scores).statistic) / 2.0)
 
 
 if __name__ == "__main__":

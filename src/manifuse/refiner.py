@@ -24,6 +24,7 @@ from manifuse.diffusion.transport import Transport
 from manifuse.errors import InputError
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import LARGEST_ERROR, Mixture
+from manifuse.evidence.neighbourhood import places_of
 from manifuse.evidence.teaching import Teaching
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
@@ -187,6 +188,11 @@ class Refiner(Saved):
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
         return self._fitted_keys.locate(keys)
+
+    def places_before(self, keys: NDArray[np.str_]) -> FloatArray:
+        """Places of rows (q,) before the diffusion: 0 for the lowest, 100 for the highest; NaN if not fitted."""
+        rows, fitted = self.locate(keys)
+        return np.where(fitted, places_of(self.fit.start)[rows], np.nan)
 
     @cached_property
     def _fitted_keys(self) -> KeyIndex:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manifuse.evidence.one_factor import OneFactor, correlations, find_differing
+from manifuse.evidence.one_factor import OneFactor, correlations
 
 ROWS = 3000
 
@@ -70,6 +70,13 @@ def test_weights_predict_the_truth_best(rng):
     weights = OneFactor.of(main, np.column_stack(references)).weights
     best = np.linalg.lstsq(np.column_stack(references), truth, rcond=None)[0]
     np.testing.assert_allclose(weights / weights.sum(), best / best.sum(), atol=0.02)
+
+
+def find_differing(main, references):
+    """Whether each reference is left out; the model of the others is the one that is fitted to them alone."""
+    kept, model = OneFactor.of(main, references).of_most()
+    np.testing.assert_array_equal(model.loadings, OneFactor.of(main, references[:, kept]).loadings)
+    return ~kept
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.one_factor import FEWEST_REFERENCES, OneFactor, correlation, find_differing
+from manifuse.evidence.one_factor import FEWEST_REFERENCES, OneFactor, correlation
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saved
 
@@ -120,15 +120,19 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
     same_target : bool
         Whether the user says that all predict the same thing.
     """
-    kept = np.full(known.shape[1], True) if same_target else ~find_differing(main, known)
-    found = _ask(main, known[:, kept], held_out[:, kept], same_target=same_target)
+    model = OneFactor.of(main, known)
+    if same_target:
+        return _ask(model, main, known, held_out, same_target=True)
+    kept, model = model.of_most()
+    found = _ask(model, main, known[:, kept], held_out[:, kept], same_target=False)
     return found if kept.all() else found.scattered(kept)
 
 
-def _ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool) -> Agreement:
-    """Ask references of which none is to be left out; parameters as in `ask`."""
+def _ask(
+    model: OneFactor, main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool
+) -> Agreement:
+    """Ask references, of which the ``model`` is, and none of which is to be left out; others as in `ask`."""
     count = known.shape[1]
-    model = OneFactor.of(main, known)
     predicted = _predict_left_out(main, known, held_out, model.weights)
     gains = predicted.gains
     worths = np.array([gains - _predict_left_out(main, known, held_out, model.weights, k).gains for k in range(count)])

@@ -108,37 +108,31 @@ class OneFactor:
             return int(self.loadings.argmin())
         return int((self.left**2).sum(axis=0).argmax())
 
+    def of_most(self) -> tuple[BoolArray, OneFactor]:
+        """Leave out the few references that predict something else than the main predictor and the others do.
 
-def find_differing(main: FloatArray, known: FloatArray) -> BoolArray:
-    """Find references that predict something else, where the main predictor and most references predict the same.
+        While the model fails, the predictor that fits it worst is left out. None is left out if that is the main
+        predictor, if it predicts a related thing in reverse, or if fewer than `FEWEST_REFERENCES` or not more than
+        half of the references would be left.
 
-    While one factor fails, the predictor that fits it worst is left out. Nothing is found if that is the main
-    predictor, if it predicts a related thing in reverse, or if fewer than `FEWEST_REFERENCES` or not more than half of
-    the references would be left.
-
-    Parameters
-    ----------
-    main : (n,) array
-        The main predictor's scores.
-    known : (n, m) array
-        The references' scores at their pairs, NaN elsewhere.
-
-    Returns
-    -------
-    (m,) array of bool
-    """
-    correlated, count = correlations(np.column_stack([main, known])), known.shape[1]
-    kept = np.arange(count + 1)
-    model = OneFactor.of_correlations(correlated)
-    while model.fails and np.isfinite(model.loadings).all():
-        worst = model.worst
-        kept = np.delete(kept, worst)
-        references = len(kept) - 1
-        few = references < FEWEST_REFERENCES or 2 * references <= count
-        if few or worst == 0 or model.loadings[worst] < MOST_OPPOSED:
-            return np.zeros(count, dtype=bool)
-        model = OneFactor.of_correlations(correlated[np.ix_(kept, kept)])
-    return ~np.isin(np.arange(1, count + 1), kept)
+        Returns
+        -------
+        kept : (m,) array of bool
+            The references that are left.
+        model : OneFactor
+            Of the main predictor and of these.
+        """
+        count, model = len(self.loadings) - 1, self
+        left = np.arange(count + 1)
+        while model.fails and np.isfinite(model.loadings).all():
+            worst = model.worst
+            left = np.delete(left, worst)
+            references = len(left) - 1
+            few = references < FEWEST_REFERENCES or 2 * references <= count
+            if few or worst == 0 or model.loadings[worst] < MOST_OPPOSED:
+                return np.full(count, True), self
+            model = OneFactor.of_correlations(self.correlated[np.ix_(left, left)])
+        return np.isin(np.arange(1, count + 1), left), model
 
 
 def correlations(columns: FloatArray) -> FloatArray:

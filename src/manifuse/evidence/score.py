@@ -228,7 +228,7 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     most = np.sqrt(np.finfo(np.float64).max / 8.0 / len(main))
     for what, values in (("The labels leave", grades), (f"The scores of {main.name} leave", main.scores)):
         if not np.abs(values).max() < most:
-            raise InputError(f"{what} the range of numbers when squared; give other units.")
+            raise InputError(f"{what} the range of numbers when squared; give them in other units.")
     return SquaredError(rows, grades)
 
 

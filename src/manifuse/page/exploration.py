@@ -17,7 +17,6 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.scales import MARGIN
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.neighbourhood import places_of
 from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score, score_of
 from manifuse.page.packing import pack
@@ -146,10 +145,8 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
     arrays |= {"support": shown.support} | ({} if shown.errors is None else {"errors": shown.errors})
     teaching = result.refiner.teaching
     if result.accepted and teaching is not None:
-        # Where rows were before the diffusion; those that were not fitted have none.
-        rows, fitted = result.refiner.locate(exploration.main.keys)
         facts["teacher"] = teaching.teacher
-        arrays["learned"] = np.where(fitted, places_of(result.refiner.fit.start)[rows], np.nan)
+        arrays["learned"] = result.refiner.places_before(exploration.main.keys)
     return pack(facts, arrays)
 
 

@@ -153,11 +153,10 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
 def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
     """Say how much of the way is what was learned, and how much the diffusion, if the row was fitted."""
     teaching = result.refiner.teaching
-    rows, known = result.refiner.locate(result.main.keys[[place]])
-    if teaching is None or not result.accepted or not known[0]:
-        return []
     # Of a labelled row this is without its own label.
-    learned = places_of(result.refiner.fit.start)[rows[0]]
+    learned = float(result.refiner.places_before(result.main.keys[[place]])[0])
+    if teaching is None or not result.accepted or np.isnan(learned):
+        return []
     return [
         f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teaching.teacher} puts it at "
         f"{learned:.0f}, and after the diffusion it is at {after[place]:.0f}."
