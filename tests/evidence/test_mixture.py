@@ -9,8 +9,8 @@ from manifuse.diffusion.units import Units
 from manifuse.evidence.mixture import (
     LARGEST_ERROR,
     MOST_SHARE,
-    SHARES,
     Mixture,
+    Shares,
     error_scale_of,
     mixed,
     ordered_rightly,
@@ -27,12 +27,10 @@ def truth(rng):
     return standardise(rng.standard_normal(ROWS))
 
 
-def mix(learned, diffused, *, held_out=None, variances=None, score=None, usual=MOST_SHARE, shares=SHARES):
-    held_out = learned if held_out is None else held_out
+def mix(learned, diffused, *, variances=None, score=None, usual=MOST_SHARE):
+    shares = Shares.choose(learned, diffused, usual, score)
     units = Units.of(np.linspace(3.0, 5.0, ROWS))
-    return Mixture.of(
-        learned, held_out, diffused, variances, usual_share=usual, shares=shares, score=score, units=units
-    )
+    return Mixture.of(learned, learned, diffused, variances, shares=shares, score=score, units=units)
 
 
 def near(truth, size, rng):
@@ -58,16 +56,70 @@ def test_labels_move_the_share_only_if_they_are_certain(truth, regression, rng):
     score = SquaredError(rows, truth[rows]) if regression else GradedRanking(rows, truth[rows])
     good, bad = near(truth, 0.2, rng), rng.standard_normal(ROWS)
     assert mix(good, bad, score=score)[0].share == 0.0
-    assert mix(bad, good, score=score, usual=0.0)[0].share == MOST_SHARE
-    # Both are the same, so no share is better than the default.
+    assert mix(bad, good, score=score, usual=0.3)[0].share == MOST_SHARE
+    # Both are the same, so no share is better than the usual one.
     assert mix(good, good, score=score, usual=0.3)[0].share == 0.3
-    assert mix(good, bad, score=score, usual=0.25, shares=())[0].share == 0.25
+    # Nothing was diffused.
+    assert mix(bad, good, score=score, usual=0.0)[0].share == 0.0
+
+
+@pytest.mark.parametrize("kind", ["graded", "paired", "regression"])
+def test_the_held_out_share_of_a_row_does_not_depend_on_its_label(truth, kind, rng):
+    rows, changes = np.arange(40), 0
+    learned, diffused = near(truth, 0.6, rng), near(truth, 0.8, rng)
+    better, worse = np.nonzero(truth[rows, None] > truth[rows])
+
+    def choose(grades, turned=None):
+        if kind == "graded":
+            score = GradedRanking(rows, grades)
+        elif kind == "regression":
+            score = SquaredError(rows, grades)
+        else:
+            mine = (better == turned) | (worse == turned)
+            score = PairedRanking(rows, np.where(mine, worse, better), np.where(mine, better, worse))
+        return Shares.choose(learned, diffused, MOST_SHARE, score)
+
+    before = choose(truth[rows])
+    for row in rows:
+        grades = truth[rows].copy()
+        grades[row] = -grades[row]
+        after = choose(grades, row)
+        assert after.held_out[row] == before.held_out[row]
+        changes += np.any(after.held_out != before.held_out)
+    # Labels do decide for others.
+    assert changes > 0
+
+
+def test_labels_that_chose_the_share_do_not_measure_its_gain(rng):
+    """Over many draws, the gain at held-out labels is that on other rows; at labels that chose it is larger."""
+    leans = []
+    for _ in range(200):
+        truth = rng.standard_normal(400)
+        learned, diffused = near(truth, 1.0, rng), near(truth, 1.0, rng)
+        score, rest = GradedRanking(np.arange(30), truth[:30]), GradedRanking(np.arange(30, 400), truth[30:])
+        shares, usual = Shares.choose(learned, diffused, MOST_SHARE, score), mixed(MOST_SHARE, learned, diffused)
+        chosen = mixed(shares.chosen, learned, diffused)
+        honest = mixed(shares.held_out, learned[:30], diffused[:30])
+        true = rest.gain(usual[30:], chosen[30:]).value
+        leans.append([score.gain(usual[:30], after).value - true for after in (honest, chosen[:30])])
+    mean, error = np.mean(leans, axis=0), np.std(leans, axis=0) / np.sqrt(len(leans))
+    assert abs(mean[0]) < 3.0 * error[0]
+    assert mean[1] > 3.0 * error[1]
+
+
+def test_where_other_labels_order_nothing_the_share_is_the_usual_one(rng):
+    learned, diffused = rng.standard_normal((2, ROWS))
+    one_higher = GradedRanking(np.arange(20), (np.arange(20) == 7).astype(float))
+    around_one = PairedRanking(np.arange(20), np.arange(1, 20), np.zeros(19, dtype=int))
+    for score, alone in ((one_higher, 7), (around_one, 0)):
+        assert score.only(np.delete(np.arange(20), alone)) is None
+        assert Shares.choose(learned, diffused, 0.7, score).held_out[alone] == 0.7
 
 
 def test_a_regression_is_a_line_and_held_out_labels_are_predicted_without_themselves(truth, rng):
     rows = rng.choice(ROWS, 30, replace=False)
     learned, targets = near(truth, 0.5, rng), 7.0 + 3.0 * truth[rows] + rng.standard_normal(30)
-    mixture, honest = mix(learned, learned, score=SquaredError(rows, targets), usual=0.0, shares=())
+    mixture, honest = mix(learned, learned, score=SquaredError(rows, targets), usual=0.0)
     slope, offset = np.polyfit(learned[rows], targets, 1)
     assert mixture.line == pytest.approx((offset, slope))
     expected = offset + slope * learned
@@ -82,7 +134,7 @@ def test_a_regression_is_a_line_and_held_out_labels_are_predicted_without_themse
 
 def test_a_line_never_turns_scores_around(truth, rng):
     rows = np.arange(40)
-    mixture, _ = mix(truth, truth, score=SquaredError(rows, -truth[rows]), usual=0.0, shares=())
+    mixture, _ = mix(truth, truth, score=SquaredError(rows, -truth[rows]), usual=0.0)
     assert mixture.line[1] == 0.0
 
 
@@ -90,9 +142,7 @@ def test_nine_of_ten_targets_lie_within_their_interval(truth, rng):
     rows, learned = np.arange(200), near(truth, 0.5, rng)
     variances = rng.uniform(0.5, 2.0, ROWS)
     targets = 4.0 * truth[rows]
-    mixture, honest = mix(
-        learned, learned, variances=variances, score=SquaredError(rows, targets), usual=0.0, shares=()
-    )
+    mixture, honest = mix(learned, learned, variances=variances, score=SquaredError(rows, targets), usual=0.0)
     errors = mixture.errors(variances)
     assert errors / np.sqrt(variances) == pytest.approx(mixture.error_scale)
     inside = np.abs(honest[rows] - targets) <= 1.6449 * errors[rows] * (1 + 1e-12)
@@ -108,7 +158,7 @@ def test_errors_of_a_ranking_are_those_with_which_orders_come_true(size, paired,
     better, worse = np.nonzero(truth[:, None] > truth)
     chosen = rng.choice(len(better), 20_000, replace=False)
     score = PairedRanking(rows, better[chosen], worse[chosen]) if paired else GradedRanking(rows, truth)
-    mixture, _ = mix(scores, scores, variances=np.full(ROWS, 4.0), score=score, usual=0.0, shares=())
+    mixture, _ = mix(scores, scores, variances=np.full(ROWS, 4.0), score=score, usual=0.0)
     deviation = np.linspace(3.0, 5.0, ROWS).std()
     assert mixture.errors(np.full(1, 4.0))[0] == pytest.approx(size * deviation, rel=0.12)
 

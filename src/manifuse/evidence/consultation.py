@@ -25,7 +25,7 @@ from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.imputed import Imputed
 from manifuse.evidence.likeness import MEASURED, Likeness, Rows
-from manifuse.evidence.mixture import MOST_SHARE, SHARES, Mixture
+from manifuse.evidence.mixture import MOST_SHARE, Mixture, Shares
 from manifuse.evidence.one_factor import OneFactor
 from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
@@ -91,6 +91,7 @@ class Consultation:
     taught : Taught
     path : Path
         The diffusion, from what was learned.
+    shares : Shares
     mixture : Mixture
     scores : (n,) array
         The refined scores.
@@ -106,6 +107,7 @@ class Consultation:
     agreement: Agreement
     taught: Taught
     path: Path
+    shares: Shares
     mixture: Mixture
     scores: FloatArray
     honest: FloatArray
@@ -162,20 +164,19 @@ def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:
     )
     taught = Taught.of(complete, likeness, imputed, agreement.weights, agreement.trust, labels)
     path, diffused = _diffused(subject, taught, agreement.followed(numbers) if agreement.trust > 0 else ())
-    usual = _usual_share(subject, agreement.trust)
+    shares = Shares.choose(taught.held_out, diffused, _usual_share(subject, agreement.trust), subject.score)
     mixture, honest = Mixture.of(
         taught.learned,
         taught.held_out,
         diffused,
         taught.held_out_variances,
-        usual_share=usual,
-        shares=SHARES if usual > 0 else (),
+        shares=shares,
         score=subject.score,
         units=problem.units,
     )
     scores = mixture.in_units(mixture.mix(taught.learned, diffused), problem.units)
     errors = mixture.errors(taught.variances)
-    return Consultation(imputed, likeness, labels, agreement, taught, path, mixture, scores, honest, errors)
+    return Consultation(imputed, likeness, labels, agreement, taught, path, shares, mixture, scores, honest, errors)
 
 
 def known_scores(problem: Problem, numbers: Sequence[int]) -> FloatArray:
@@ -220,10 +221,11 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     ).weights
     trust = found.agreement.trust if followed else 0.0
     anew = (trust > 0) is not (found.agreement.trust > 0)
-    share = _usual_share(subject, trust) if anew else found.mixture.share
+    usual = _usual_share(subject, trust)
+    diffuses = usual > 0 if anew else found.shares.any_diffused
     rows, measured = subject.rows.with_references(imputed.values), score.rows
     likeness = found.likeness.with_references(rows, subject.measured)
-    if share == 0 and len(labels.rows) == len(score.rows):
+    if not diffuses and len(labels.rows) == len(score.rows):
         # Without diffusion the other rows say nothing of the labelled ones.
         rows, imputed, labels = rows.take(labels.rows), imputed.take(labels.rows), labels.alone()
         measured = np.arange(len(labels.rows))
@@ -231,17 +233,12 @@ def _honest_without(subject: Subject, found: Consultation, numbers: Sequence[int
     variances = lesson.variances if lesson and kept else None
     taught = Taught.of(rows, likeness, imputed, weights, trust, labels, variances)
     diffused = taught.held_out
-    if share > 0:
+    if diffuses:
         diffused = (_diffused(subject, taught, followed) if trust > 0 else _diffused(subject.alone(), taught, ()))[1]
+    here = score.at(measured)
+    shares = Shares.choose(taught.held_out, diffused, usual, here) if anew else found.shares
     honest = Mixture.of(
-        taught.learned,
-        taught.held_out,
-        diffused,
-        None,
-        usual_share=share,
-        shares=SHARES if anew and share > 0 else (),
-        score=score.at(measured),
-        units=subject.problem.units,
+        taught.learned, taught.held_out, diffused, None, shares=shares, score=here, units=subject.problem.units
     )[1]
     return np.asarray(honest[measured])
 

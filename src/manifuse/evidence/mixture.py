@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -21,6 +20,9 @@ from manifuse.records import Saved
 MOST_SHARE = 0.8
 SHARES = (0.0, 0.4, MOST_SHARE)
 
+#: Folds of the labelled rows, for each of which the others choose a share.
+FOLDS = 5
+
 #: Standard deviations within which 90 of 100 normal values lie.
 NINETY = 1.6449
 
@@ -29,6 +31,49 @@ LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
 
 #: Ordered pairs of labelled rows that calibrate standard errors.
 MOST_ORDERED = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of the diffused predictions, each in [0, 1).
+
+    Attributes
+    ----------
+    chosen : float
+    held_out : (l,) array
+        For every labelled row, the one that is chosen without its label. Labels that chose a share would measure too
+        large a gain of it.
+    """
+
+    chosen: float
+    held_out: FloatArray
+
+    @property
+    def any_diffused(self) -> bool:
+        """Whether one of them is above 0."""
+        return self.chosen > 0 or bool(self.held_out.any())
+
+    @classmethod
+    def choose(cls, held_out: FloatArray, diffused: FloatArray, usual: float, score: Score | None) -> Self:
+        """Let labels choose: the ``usual`` share, unless another one is certainly better.
+
+        Parameters
+        ----------
+        held_out, diffused : (n,) array
+            Standardised; see `Mixture.of`.
+        usual : float
+            If it is 0 there is nothing to choose, because nothing was diffused.
+        score : Score or None
+        """
+        if score is None or usual == 0:
+            return cls(usual, np.full(0 if score is None else len(score.rows), usual))
+        folds = np.arange(len(score.rows)) % FOLDS
+        np.random.default_rng(0).shuffle(folds)
+        each = np.empty(len(folds))
+        for fold in range(FOLDS):
+            others = score.only(np.flatnonzero(folds != fold))
+            each[folds == fold] = usual if others is None else _share(held_out, diffused, usual, others)
+        return cls(_share(held_out, diffused, usual, score), each)
 
 
 @dataclass(frozen=True)
@@ -89,8 +134,7 @@ class Mixture(Saved):
         diffused: FloatArray,
         variances: FloatArray | None,
         *,
-        usual_share: float,
-        shares: Sequence[float] = SHARES,
+        shares: Shares,
         score: Score | None,
         units: Units,
     ) -> tuple[Self, FloatArray]:
@@ -102,10 +146,7 @@ class Mixture(Saved):
             Standardised; ``held_out`` is what was learned, without the own label of each labelled row.
         variances : (n,) array or None
             Of the lesson, held out likewise.
-        usual_share : float
-            Of the diffused predictions, unless labels choose another; in [0, 1).
-        shares : sequence of float
-            What labels choose from.
+        shares : Shares
         score : Score or None
         units : Units
             Of the main predictor.
@@ -116,9 +157,12 @@ class Mixture(Saved):
         honest : (n,) array
             What the refined scores would be, each labelled row without its own label, in their units.
         """
-        share = _share(held_out, diffused, usual_share, shares, score)
+        share = shares.chosen
         level = Standard.of(mixed(share, learned, diffused))
-        unseen = level.apply(mixed(share, held_out, diffused))
+        unseen = mixed(share, held_out, diffused)
+        if score is not None:
+            unseen[score.rows] = mixed(shares.held_out, held_out[score.rows], diffused[score.rows])
+        unseen = level.apply(unseen)
         if score is None:
             return cls(share, level, None, None), units.from_standardised(unseen)
         line, honest = None, units.from_standardised(unseen)
@@ -138,17 +182,13 @@ def ordered_rightly(
     return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
 
 
-def _share(
-    held_out: FloatArray, diffused: FloatArray, default: float, shares: Sequence[float], score: Score | None
-) -> float:
-    """The default, unless another share is better on the labels by more than the standard error of the gain."""
-    if score is None:
-        return default
+def _share(held_out: FloatArray, diffused: FloatArray, usual: float, score: Score) -> float:
+    """The usual share, unless another one is better on the labels by more than the standard error of the gain."""
     rows = score.rows
-    usual = mixed(default, held_out, diffused)[rows]
-    chosen, highest = default, 0.0
-    for share in shares:
-        gain = _gain(score, usual, mixed(share, held_out, diffused)[rows])
+    before = mixed(usual, held_out, diffused)[rows]
+    chosen, highest = usual, 0.0
+    for share in SHARES:
+        gain = _gain(score, before, mixed(share, held_out, diffused)[rows])
         if gain.is_certain and gain.value > highest:
             chosen, highest = share, gain.value
     return chosen

@@ -48,6 +48,10 @@ class Score(ABC):
         return cast(Score, replace(cast(Any, self), rows=rows))
 
     @abstractmethod
+    def only(self, kept: IndexArray) -> Score | None:
+        """Return the same measure by some of the labelled rows, by position; None if these order nothing."""
+
+    @abstractmethod
     def observations(self) -> FloatArray:
         """What the labels tell, shape (p,), of about variance 1: a value of each row, or of each contrast of rows."""
 
@@ -105,6 +109,11 @@ class GradedRanking(Score):
         deviations = counts[:, 1] - counts[:, 0] - value * partners
         return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows), self.measure)
 
+    def only(self, kept: IndexArray) -> Score | None:
+        """Take some of the labelled rows; see `Score.only`."""
+        grades = self.grades[kept]
+        return GradedRanking(self.rows[kept], grades) if np.ptp(grades) > 0 else None
+
     def observations(self) -> FloatArray:
         """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
         return np.asarray(standardise(rankdata(self.grades)))
@@ -145,6 +154,14 @@ class PairedRanking(Score):
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
         return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows), self.measure)
+
+    def only(self, kept: IndexArray) -> Score | None:
+        """Take the pairs of which both rows are taken; see `Score.only`."""
+        places = np.full(len(self.rows), -1)
+        places[kept] = np.arange(len(kept))
+        better, worse = places[self.better], places[self.worse]
+        both = (better >= 0) & (worse >= 0)
+        return PairedRanking(self.rows[kept], better[both], worse[both]) if both.any() else None
 
     def observations(self) -> FloatArray:
         """One for every pair: the better row is above the worse; see `Score.observations`."""
@@ -194,6 +211,10 @@ class SquaredError(Score):
         influence = scaled[:, 0] - scaled[:, 1]
         error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
+
+    def only(self, kept: IndexArray) -> Score | None:
+        """Take some of the labelled rows; see `Score.only`."""
+        return SquaredError(self.rows[kept], self.targets[kept])
 
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""

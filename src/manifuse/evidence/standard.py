@@ -45,6 +45,6 @@ class Standard(Saved):
             raise ValueError("a mean or a standard deviation is out of range")
 
 
-def mixed(share: float, one: FloatArray, other: FloatArray) -> FloatArray:
+def mixed(share: float | FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
     """Add standardised values, the ``other`` by its share and the ``one`` by the rest."""
     return np.asarray((1.0 - share) * one + share * other)
