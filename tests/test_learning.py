@@ -442,39 +442,6 @@ def test_where_nothing_diffuses_nothing_is_mixed():
         assert mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"), rng=0).choice.share == 0.0
 
 
-def coupled_regression(rng, known, *, features):
-    """A regression with four coupled references, of which later rows are known to the first ``known``."""
-    points = rng.standard_normal((700, 4))
-    truth = np.tanh(points @ rng.standard_normal((4, 3))) @ rng.standard_normal(3)
-    truth = (truth - truth.mean()) / truth.std()
-    ids = np.array([f"r{row}" for row in range(700)])
-
-    def table(scores, rows, name):
-        return mf.Observations(scores[rows], points[rows] if features else None, ids=ids[rows], name=name)
-
-    main = truth + rng.standard_normal(700)
-    references = [
-        table(truth + 0.7 * rng.standard_normal(700), slice(700 if number < known else 400), f"reference {number}")
-        for number in range(4)
-    ]
-    labels = mf.RankLabels(ids[:60], truth[:60])
-    result = mf.refine(
-        table(main, slice(400), "main"), references, labels, mf.JointDiffusion(task="regression"), rng=0
-    )
-    return result, table(main, slice(400, 700), "later"), truth[400:]
-
-
-@pytest.mark.parametrize("features", [False, True])
-@pytest.mark.parametrize("known", [0, 1])
-def test_intervals_of_later_rows_that_references_lack_are_wide_enough(known, features):
-    covered = []
-    for seed in range(4):
-        result, later, truth = coupled_regression(np.random.default_rng(seed), known, features=features)
-        found = result.apply_in_full(later)
-        covered.append(np.mean(np.abs(found.scores - truth) < 1.645 * found.errors))
-    assert np.mean(covered) > 0.8
-
-
 def test_a_reference_that_takes_no_part_says_nothing_of_later_rows():
     """Without features, a row that only such a reference knows has the place of its own score."""
     noise = mf.Observations(

@@ -9,14 +9,16 @@ import numpy as np
 
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.support import support_of_rows, typical_row_sums
 from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.consultation import Consultation, Subject, consult, own_rows, worths
+from manifuse.evidence.consultation import Consultation, Subject, consult, worths
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.likeness import Rows
 from manifuse.evidence.relevance import final_weights
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
-from manifuse.refiner import Refined, Refiner, support_of_rows, typical_row_sums
+from manifuse.refiner import Refined, Refiner
 
 #: What references are worth is measured by fitting again without each of them; in larger tables it is not.
 MOST_ROWS = 50_000
@@ -81,7 +83,7 @@ def _learn(prepared: Prepared) -> Conclusion:
     """Let labels teach, and ask the references."""
     setup, score = prepared.setup, prepared.score
     problem, method = setup.problem, setup.method
-    rows = own_rows(problem, prepared.smoothing)
+    rows = Rows.of_fitted(problem.main, prepared.smoothing)
     subject = Subject(problem, prepared.bridges, score, setup.seed, method.same_target, rows)
     numbers = tuple(np.flatnonzero(prepared.active).tolist())
     found = consult(subject, numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Self
@@ -18,10 +18,10 @@ from manifuse.diffusion.familiarity import Familiarity, warn_of_scores
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.ranks import Ranks
-from manifuse.diffusion.transport import Transport
+from manifuse.diffusion.support import support_of_rows
 from manifuse.errors import InputError
+from manifuse.evidence.lacking import Lacking
 from manifuse.evidence.likeness import Rows
 from manifuse.evidence.mixture import LARGEST_ERROR, Mixture
 from manifuse.evidence.neighbourhood import places_of
@@ -138,6 +138,9 @@ class Refiner(Saved):
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
         rows = LaterRows.of(new, self.fit.bridges.lookups)
+        if rows.are_lacked:
+            with ONE_AT_A_TIME, threadpool_limits(1):
+                _ = self._lacking
 
         def work(first: int) -> None:
             here = later[first : first + BLOCK]
@@ -168,20 +171,21 @@ class Refiner(Saved):
         """Refine later rows, of which there are `BLOCK`."""
         units = self.fit.units
         edges = Edges.of(new, self.fit.index, self.fit.graph)
+        rows, familiar = self._rows(new, edges), self._familiar(new, edges)
+        if new.are_lacked:
+            new = self._lacking.fill(new, rows)
         if self.teaching is None or self.mixture is None:
             diffused, row_sums = self.fit.extend(new, edges, units.to_sphere(new.scores))
             scores, errors = units.from_sphere(diffused), None
         else:
-            rows, expected = self.teaching.at(self._rows(new, edges), new.looked_up)
-            learned, variances = self.teaching.learn(rows, expected)
+            complete, expected = self.teaching.at(rows, new.looked_up)
+            learned, variances = self.teaching.learn(complete, expected)
             diffused, row_sums = self.fit.extend(new, edges, units.sphere_from_standardised(learned))
             values = self.mixture.mix(learned, units.standardised_from_sphere(diffused))
             scores, errors = self.mixture.in_units(values, units), self.mixture.errors(variances)
-        known = self._known(new)
-        familiar = self._familiar(new, edges, known)
         scores = familiar * scores + (1.0 - familiar) * self._ranks.at(new.scores)
         if errors is not None:
-            sure = familiar * known
+            sure = familiar * self._known(new)
             errors = np.asarray(np.hypot(np.sqrt(sure) * errors, np.sqrt(1.0 - sure) * self._error_of_ranks))
         return Refined(scores, familiar * support_of_rows(row_sums, self.typical, self.weights), errors)
 
@@ -197,6 +201,16 @@ class Refiner(Saved):
     @cached_property
     def _fitted_keys(self) -> KeyIndex:
         return KeyIndex(self.fit.main.keys)
+
+    @cached_property
+    def _lacking(self) -> Lacking:
+        """What is known of coupled references at rows that these lack."""
+        main, lookups = self.fit.main, self.fit.bridges.lookups
+        coupled = {number: lookup.scores[lookup.main_rows] for number, lookup in lookups.items()}
+        rows = Rows.of_fitted(main, self.fit.smoothing)
+        if not self._learned_from_features:
+            rows = replace(rows, features=np.empty((len(rows), 0)))
+        return Lacking.learn(main, rows, coupled, self.teaching)
 
     @cached_property
     def _ranks(self) -> Ranks:
@@ -216,15 +230,15 @@ class Refiner(Saved):
         """Where the fitted rows are, if their features are read."""
         return Familiarity.of(self.fit.main, self.fit.index) if self._reads_features else None
 
-    def _familiar(self, new: LaterRows, edges: Edges, known: FloatArray) -> FloatArray:
+    def _familiar(self, new: LaterRows, edges: Edges) -> FloatArray:
         """How near later rows are to the fitted ones; without features, whether a reference in use knows them."""
         if self._familiarity is not None:
             return self._familiarity.at(new, edges, self.fit.index)
-        return (known > 0).astype(np.float64)
+        return (self._known(new) > 0).astype(np.float64)
 
     def _known(self, new: LaterRows) -> FloatArray:
-        """Share of the references in use that know later rows; those with a bridge know all rows that are near."""
-        known = [new.looked_up[n][1] > 0 if n in new.looked_up else np.ones(len(new), bool) for n in self._in_use]
+        """How well the references in use know later rows; those with a bridge know all rows that are near."""
+        known = [new.looked_up[n][1] if n in new.looked_up else np.ones(len(new)) for n in self._in_use]
         return np.asarray(np.mean(known, axis=0)) if known else np.ones(len(new))
 
     @property
@@ -276,23 +290,6 @@ class Refiner(Saved):
                 rows = lesson.rows
                 if (rows.scores.shape[1], rows.features.shape[1], rows.references.shape[1]) != (*known, references):
                     raise ValueError("a lesson was learned of other columns than rows have")
-
-
-def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:
-    """Average over references, by weight, of row sums divided by those at a typical pair; shape (n,), in [0, 1]."""
-    if not len(weights):
-        return np.zeros(len(row_sums))
-    # If no reference took part, all count alike.
-    weights = weights if weights.sum() > 0 else np.ones(len(weights))
-    shares = row_sums / typical
-    np.clip(shares, 0.0, 1.0, out=shares)
-    return np.asarray(shares @ (weights / weights.sum()))
-
-
-def typical_row_sums(problem: Problem, transport: Transport) -> FloatArray:
-    """Row sum of every reference's bridge at a typical pair, shape (m,)."""
-    pairs = [reference.main_rows for reference in problem.references]
-    return np.array([np.median(transport.row_sums[rows, number]) for number, rows in enumerate(pairs)])
 
 
 def _use_one_thread() -> None:

@@ -169,7 +169,10 @@ class Fit(Saved):
         for each, degrees in rounds:
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, new, edges))
             current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
-        return current, self._arrive(*end, current, new, edges).references.row_sums
+        row_sums = self._arrive(*end, current, new, edges).references.row_sums
+        for number, (_, known) in new.looked_up.items():
+            row_sums[:, number] = known
+        return current, row_sums
 
     def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, new: LaterRows, edges: Edges) -> Arrival:
         """What arrives at the later rows, which have the predictions ``current`` (q,)."""
@@ -179,8 +182,8 @@ class Fit(Saved):
         averages = edges.carry(affinity, fitted.averaged)
         count = self.bridges.count
         carried, row_sums = averages[:, :count], averages[:, count : 2 * count]
-        for number, looked_up in new.looked_up.items():
-            carried[:, number], row_sums[:, number] = looked_up
+        for number, (values, _) in new.looked_up.items():
+            carried[:, number], row_sums[:, number] = values, 1.0
         smoothed = None
         if fitted.smoothed is not None:
             block, constant = averages[:, -2:-1], averages[:, -1:]

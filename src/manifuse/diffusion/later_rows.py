@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -23,8 +23,8 @@ class LaterRows:
     features : (q, d) array or None
         In the order of the fitted table.
     looked_up : mapping of int to two (q,) arrays
-        Scores of the rows in every coupled reference, by its number, and 1 where the reference has the row; else both
-        are 0.
+        Scores of the rows in every coupled reference, by its number, and how well each is known: 1 where the reference
+        has the row. Where it lacks the row both are 0, until `with_predicted`.
     """
 
     scores: FloatArray
@@ -39,6 +39,19 @@ class LaterRows:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @property
+    def are_lacked(self) -> bool:
+        """Whether a coupled reference lacks some of the rows."""
+        return not all(known.all() for _, known in self.looked_up.values())
+
+    def with_predicted(self, predicted: FloatArray, known_by: float) -> LaterRows:
+        """Return the same rows; what coupled references lack is ``predicted`` (q, c), and known so well."""
+        filled = {
+            number: (np.where(known > 0, values, column), np.where(known > 0, known, known_by))
+            for (number, (values, known)), column in zip(self.looked_up.items(), predicted.T, strict=True)
+        }
+        return replace(self, looked_up=filled)
 
     def block(self, rows: IndexArray, size: int) -> LaterRows:
         """Return a block of ``size`` rows: the ``rows`` and, if they are fewer, the last of them repeated.

@@ -31,7 +31,6 @@ from manifuse.evidence.score import Score
 from manifuse.evidence.teaching import Labels, Taught
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.columns import means_and_deviations
-from manifuse.kernels.sphere import standardise
 
 #: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
 MOST_WORK = 5e10
@@ -131,14 +130,6 @@ def smooth_own(main: Observations, bridges: Bridges) -> Smoothing | None:
     if graph.neighbours == 0:
         return None
     return Smoothing(main, graph, SmoothingSetting(graph.neighbours, graph.standardised, STEP, SCALE, 1))
-
-
-def own_rows(problem: Problem, smoothing: Smoothing | None) -> Rows:
-    """What is known of the fitted rows without references."""
-    main = problem.main
-    columns = [standardise(main.scores)] + ([] if smoothing is None else [smoothing.smoothed()])
-    table = np.empty((len(main), 0)) if main.table is None else main.table
-    return Rows(np.column_stack(columns), np.empty((len(main), 0)), table)
 
 
 def consult(subject: Subject, numbers: Sequence[int]) -> Consultation:

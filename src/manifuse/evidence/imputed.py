@@ -64,9 +64,7 @@ class Imputation(Saved):
             columns[:, list(pairs.columns)] = pairs.lesson.predict(rows, expected)
         for column, number in enumerate(self.numbers):
             if number in looked_up:
-                found, known = looked_up[number]
-                # A row that the reference lacks says nothing: it is at the mean.
-                columns[:, column] = np.where(known > 0, found, self.levels[column].mean)
+                columns[:, column] = looked_up[number][0]
         return _standardised(self.levels, columns)
 
     def check(self) -> None:

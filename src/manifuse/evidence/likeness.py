@@ -9,8 +9,11 @@ from typing import Self
 import numpy as np
 
 from manifuse.backends.neighbours import Scaling
+from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.own_smoothing import Smoothing
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
+from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved
 
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
@@ -46,6 +49,13 @@ class Rows(Saved):
         arrays = (self.scores, self.references, self.features)
         if any(array.ndim != 2 or len(array) != len(self) or not np.isfinite(array).all() for array in arrays):
             raise ValueError("what is known of rows does not fit together, or is not finite")
+
+    @classmethod
+    def of_fitted(cls, main: Observations, smoothing: Smoothing | None) -> Self:
+        """What is known of the fitted rows without references; with ``smoothing``, also the smoothed scores."""
+        columns = [standardise(main.scores)] + ([] if smoothing is None else [smoothing.smoothed()])
+        nothing = np.empty((len(main), 0))
+        return cls(np.column_stack(columns), nothing, nothing if main.table is None else main.table)
 
     def take(self, rows: IndexArray | slice) -> Rows:
         """Return some of the rows."""
