@@ -101,7 +101,7 @@ def test_a_coupled_reference_is_looked_up_for_rows_that_were_not_fitted():
         mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=size), rng=0) for size in (300, None)
     )
     assert len(sampled.refiner.fit.main) == 300
-    np.testing.assert_array_equal(sampled.support, 1.0)
+    np.testing.assert_allclose(sampled.support, 1.0)
     assert np.corrcoef(sampled.scores, whole.scores)[0, 1] > 0.995
 
 
@@ -132,6 +132,36 @@ def test_a_reference_with_all_rows_stays_whole():
     rows, (theirs,) = sample_rows(main, [reference], 100, np.random.default_rng(0))
     assert len(rows) == 100
     np.testing.assert_array_equal(theirs, np.arange(501))
+
+
+def test_rows_and_references_in_another_order_give_the_same_sample(monkeypatch, rng):
+    monkeypatch.setattr(sampling, "FEW_PAIRS", 100)
+    main = np.array([f"m{row}" for row in range(1000)])
+    # Two references have the same ids, and one has all main rows.
+    ids = [np.append(main[100:900], [f"r{row}" for row in range(500)])] * 2 + [
+        main[:400],
+        np.append(main, ["another"]),
+    ]
+
+    def sampled(order, numbers):
+        tables = [ids[number][rng.permutation(len(ids[number]))] for number in numbers]
+        labelled = np.argsort(order)[[5, 950]]
+        rows, theirs = sample_rows(main[order], tables, 200, np.random.default_rng(0), labelled)
+        chosen = {number: set(table[there]) for number, table, there in zip(numbers, tables, theirs, strict=True)}
+        return set(main[order][rows]), chosen
+
+    expected = sampled(np.arange(1000), [0, 1, 2, 3])
+    assert len(expected[0]) == 200
+    for numbers in ([3, 2, 1, 0], [1, 3, 0, 2]):
+        assert sampled(rng.permutation(1000), numbers) == expected
+
+
+def test_a_refinement_of_a_sample_does_not_depend_on_the_order_of_rows(case, result, rng):
+    order = rng.permutation(len(case.main))
+    moved = mf.Observations(case.main.scores[order], case.main.table[order], ids=case.main.keys[order], name="main")
+    labels = None if result.gain is None else case.labels()
+    other = mf.refine(moved, case.references, labels, SAMPLED, rng=0)
+    np.testing.assert_allclose(other.scores, result.scores[order], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [50, 0, 2.5, True, "all"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import IndexArray
-from manifuse.kernels.keys import locate
+from manifuse.kernels.keys import hashes_of, locate
 
 #: So many pairs are all in the sample.
 FEW_PAIRS = 2000
@@ -26,7 +27,7 @@ def sample_rows(
     In the sample of the main table are all labelled rows; then pairs, up to `FEW_PAIRS` or half of ``size``, whichever
     is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample of a
     reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because its
-    scores are looked up.
+    scores are looked up. Rows or references that come in another order give the same sample.
 
     Parameters
     ----------
@@ -46,31 +47,62 @@ def sample_rows(
     reference_rows : list of arrays of int
         Likewise, of every reference.
     """
+    seed = int(rng.integers(2**63))
+    drawing, tables = _Drawing.of(main, seed), [_Drawing.of(reference, seed) for reference in references]
     found = [locate(main, reference) for reference in references]
-    bridged = [known for _, known in found if not known.all()]
+    bridged = sorted(
+        ((int(known.sum()), table.digest, known) for (_, known), table in zip(found, tables, strict=True)),
+        key=lambda each: each[:2],
+    )
+    bridged = [each for each in bridged if each[0] < len(main)]
     # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
-    unpaired = [rng.choice(np.flatnonzero(~known), 1) for known in bridged]
+    unpaired = [drawing.draw(np.flatnonzero(~known), 1, digest) for _, digest, known in bridged]
     rows: IndexArray = np.unique(np.concatenate([*unpaired, [] if labelled is None else labelled]).astype(np.intp))
     room = max(size // 2, FEW_PAIRS)
-    for left, known in zip(range(len(bridged), 0, -1), sorted(bridged, key=np.count_nonzero), strict=True):
-        more = np.setdiff1d(np.flatnonzero(known), rows)
-        if len(more) > room // left:
-            more = rng.choice(more, room // left, replace=False)
+    for left, (_, digest, known) in zip(range(len(bridged), 0, -1), bridged, strict=True):
+        more = drawing.draw(np.setdiff1d(np.flatnonzero(known), rows), room // left, digest)
         room -= len(more)
         rows = np.union1d(rows, more)
-    rows = _filled_up(rows, len(main), size, rng)
+    rows = drawing.fill_up(rows, size)
     chosen: list[IndexArray] = []
-    for reference, (partners, known) in zip(references, found, strict=True):
-        if known.all():
-            chosen.append(np.arange(len(reference)))
-        else:
-            paired = np.sort(partners[rows][known[rows]])
-            chosen.append(_filled_up(paired, len(reference), size, rng))
+    for table, (partners, known) in zip(tables, found, strict=True):
+        whole = bool(known.all())
+        chosen.append(np.arange(len(table.hashes)) if whole else table.fill_up(partners[rows][known[rows]], size))
     return rows, chosen
 
 
-def _filled_up(kept: IndexArray, rows: int, size: int, rng: np.random.Generator) -> IndexArray:
-    """Draw from ``rows`` until there are ``size`` of them with those that are kept; in their order."""
-    others = np.setdiff1d(np.arange(rows), kept, assume_unique=True)
-    more = max(0, min(size - len(kept), len(others)))
-    return np.sort(np.concatenate([kept, rng.choice(others, more, replace=False)]))
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """What draws rows of a table by their ids, so that their order does not count.
+
+    Attributes
+    ----------
+    hashes : (n,) array of int
+        Of the ids.
+    digest : int
+        Of all ids together.
+    seed : int
+    """
+
+    hashes: NDArray[np.uint64]
+    digest: int
+    seed: int
+
+    @classmethod
+    def of(cls, keys: NDArray[np.str_], seed: int) -> _Drawing:
+        hashes = hashes_of(keys)
+        return cls(hashes, int(hashes.sum()), seed)
+
+    def draw(self, rows: IndexArray, count: int, purpose: int) -> IndexArray:
+        """Draw ``count`` of some rows, or take all if there are fewer; each ``purpose`` has its own random numbers."""
+        if len(rows) <= count:
+            return rows
+        by_hash = rows[np.argsort(self.hashes[rows])]
+        return np.asarray(
+            np.random.default_rng([self.seed, self.digest, purpose]).choice(by_hash, count, replace=False)
+        )
+
+    def fill_up(self, kept: IndexArray, size: int) -> IndexArray:
+        """Draw from all rows until there are ``size`` of them with those that are kept; rising."""
+        others = np.setdiff1d(np.arange(len(self.hashes)), kept, assume_unique=True)
+        return np.sort(np.concatenate([kept, self.draw(others, max(0, size - len(kept)), 0)]))
