@@ -153,6 +153,8 @@ def test_ids_of_any_kind_become_text(ids, keys):
         (([1, 2],), {"ids": pd.Series(["a", pd.NA], dtype="string")}, "no value in row 1"),
         (([1, 2], [[1], [2, 3]]), {"ids": [1, 2]}, "cannot be read as an array"),
         (([1, 10**400],), {"ids": [1, 2]}, "not numbers"),
+        ((pd.Series(["1", "1_000"]),), {"ids": [1, 2]}, "came as '1', but numbers were expected"),
+        ((np.array([1.0, "1_000"], dtype=object),), {"ids": [1, 2]}, "came as '1_000', but numbers were expected"),
         (([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])), {"ids": [1, 2]}, "cannot be read as an array"),
         (([1, 2],), {"ids": np.array([b"a", b"\xff"])}, "broken text"),
     ],

@@ -190,11 +190,14 @@ def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
     if array.ndim != dimensions:
         shape = "one number per row" if dimensions == 1 else "a table of rows by columns"
         raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; reshape it.")
-    if array.dtype.kind not in "biufO":
-        raise InputError(f"{what} came as {array.dtype}, but numbers were expected; convert or drop that column.")
+    entries = array.ravel().tolist() if array.dtype.kind == "O" else []
+    # Text is no number, even if it looks like one: Python would read "1_000" as 1000.
+    came = next((repr(entry) for entry in entries if isinstance(entry, str | bytes)), array.dtype)
+    if array.dtype.kind not in "biufO" or isinstance(came, str):
+        raise InputError(f"{what} came as {came}, but numbers were expected; convert or drop that column.")
     try:
-        if array.dtype.kind == "O":
-            numbers = [np.nan if is_missing(value) else float(value) for value in array.ravel().tolist()]
+        if entries:
+            numbers = [np.nan if is_missing(entry) else float(entry) for entry in entries]
             return np.array(numbers, dtype=np.float64).reshape(array.shape)
         return array if dimensions == 2 and array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
