@@ -404,6 +404,8 @@ def test_what_was_found_can_be_written_as_json():
     for labels, references in ((None, case.references), (case.labels(), case.references), (case.labels(), [])):
         text = json.dumps(mf.refine(case.main, references, labels, rng=0).to_dict(), allow_nan=False)
         assert {"worth", "agreement", "references"} <= json.loads(text).keys()
+        # What was not measured is null.
+        assert '"nan"' not in text
 
 
 def test_labels_in_a_regular_order_teach_as_in_any_other():

@@ -57,7 +57,7 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "new.csv", "--out", "out.csv", "--json")
     assert done == 0, said.err
     summary = json.loads(said.out)
-    assert (summary["rows"], summary["fitted"]) == (10, 2)
+    assert (summary["rows"], summary["already_fitted"]) == (10, 2)
     out, refined = pl.read_csv("out.csv"), pl.read_csv("refined.csv")
     assert out.columns == ["id", "score", "original", "support", "error"]
     np.testing.assert_allclose(out["score"][:2], refined["score"][:2], rtol=1e-12)

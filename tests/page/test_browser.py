@@ -160,7 +160,7 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     assert next(sentence for sentence in why.sentences if "most like it" in sentence) in page.inner_text("#found")
     assert why.sentences[1].startswith("Its own score is at")
     assert why.sentences[1] in page.inner_text("#found")
-    puts = [sentence.partition("puts")[2] for sentence in why.sentences if "nearest rows" in sentence]
+    puts = [sentence.partition("puts")[2] for sentence in why.sentences if "that both know" in sentence]
     assert puts
     assert all(sentence in page.inner_text("#found") for sentence in puts)
     # The beginning of an id is none.

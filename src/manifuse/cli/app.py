@@ -116,7 +116,7 @@ def apply_command(
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
     say(
-        f"{summary['rows']} rows written to {out}; {summary['fitted']} of them were in the fit, and "
+        f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit, and "
         f"{summary['little_support']} have little evidence behind them."
         + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['reason']}")
     )

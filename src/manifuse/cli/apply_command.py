@@ -64,7 +64,7 @@ def run_apply(
         "accepted": result.accepted,
         "reason": str(result.reason),
         "rows": rows,
-        "fitted": fitted,
+        "already_fitted": fitted,
         "little_support": little,
         "version": __version__,
         "seed": result.seed,

@@ -73,9 +73,13 @@ class Agreement(Saved):
     weights: FloatArray
 
     def summary(self) -> dict[str, object]:
-        """What was answered, as plain values."""
-        numbers = {name: getattr(self, name) for name in ("trust", "residual", "gain", "standard_error")}
-        return {"answer": self.answer.name, **numbers, "loadings": tuple(self.loadings.tolist())}
+        """What was answered, as plain values; None where nothing could be measured."""
+
+        def known(value: float) -> float | None:
+            return None if np.isnan(value) else float(value)
+
+        numbers = {name: known(getattr(self, name)) for name in ("trust", "residual", "gain", "standard_error")}
+        return {"answer": self.answer.name, **numbers, "loadings": [known(each) for each in self.loadings]}
 
     def followed(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Those of the references ``numbers`` that were asked, in this order, that do not differ."""

@@ -113,9 +113,10 @@ def explain(
             sentences.append(f"Without features, no row that “{reference.name}” knows is near.")
             continue
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
+        rows, them = ("row", "it") if len(pairs) == 1 else (f"{len(pairs)} rows", "them")
         sentences.append(
-            f"“{reference.name}” puts the {len(pairs)} nearest rows that both know at {theirs.mean():.0f}, where your "
-            f"scores put them at {before[pairs].mean():.0f}."
+            f"“{reference.name}” puts the nearest {rows} that both know at {theirs.mean():.0f}, where your scores put "
+            f"{them} at {before[pairs].mean():.0f}."
         )
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))

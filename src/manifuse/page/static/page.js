@@ -405,8 +405,9 @@ async function explainRow(row, start) {
   }
   pairs.forEach(({ rows, theirs }, k) => {
     if (rows.length > 0 && shown.weights[k] > 0) {
-      said.push(`${problem.references[k]} puts the ${rows.length} nearest rows that both know at ${mean(theirs)}, ` +
-        `where your scores put them at ${mean(rows.map(before))}.`);
+      const [nearest, them] = rows.length === 1 ? ["row", "it"] : [`${rows.length} rows`, "them"];
+      said.push(`${problem.references[k]} puts the nearest ${nearest} that both know at ${mean(theirs)}, ` +
+        `where your scores put ${them} at ${mean(rows.map(before))}.`);
     }
   });
   // Another row may have been asked for in the meantime.
