@@ -195,3 +195,27 @@ def test_for_many_pairs_the_chance_level_is_the_limit_of_permutations(rng):
     drawn = [abs(ours @ rng.permutation(theirs)) for _ in range(2000)]
     assert limit == pytest.approx(np.quantile(drawn, 0.95), rel=0.06)
     assert chance_level(ours[1:], theirs[1:], 0) == pytest.approx(limit, rel=0.1)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_reference_that_is_ignored_has_no_say(named):
+    """Whether it is named or no better than chance, the refinement is the one without it."""
+    changed = 0
+    for seed in range(6):
+        case = draw(seed, noise=1.5)
+        rng = np.random.default_rng(seed)
+        odd = remade(case.references[0], predictions=rng.standard_normal(160), name="odd")
+        # Its features tell its scores, unless they are standardised.
+        features = rng.standard_normal((160, 30))
+        features[:, 0] = 40.0 * odd.scores
+        odd = remade(odd, features=features)
+        method = mf.JointDiffusion(same_target=True, ignored=("odd",) if named else ())
+        tables = [*case.references, odd]
+        found = mf.refine(case.main, tables, method=method, rng=0)
+        if not named and found.weights[2] > 0:
+            continue
+        plain = mf.refine(case.main, case.references, method=replace(method, ignored=()), rng=0)
+        np.testing.assert_allclose(found.scores, plain.scores, rtol=1e-9, atol=1e-12)
+        assert found.choice.standardised[:3] == plain.choice.standardised
+        changed += 1
+    assert changed >= 3

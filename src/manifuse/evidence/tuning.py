@@ -11,8 +11,8 @@ from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.method import Setting, choices
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.relevance import fidelities
-from manifuse.kernels.arrays import IndexArray
+from manifuse.evidence.relevance import align_pairs, fidelities
+from manifuse.kernels.arrays import BoolArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.records import Saved
 
@@ -90,7 +90,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
     Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of
-    such references have the largest total fidelity.
+    such references have the largest total fidelity. References that cannot take part have no say in it.
     """
     problem, folds = setup.problem, setup.folds()
     searched, built = [], []
@@ -103,7 +103,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     reached = np.array(
         [[fidelities(problem, replace(main, anchors=side.anchors), folds) for side in built] for main in built]
     )
-    best = int(np.argmax(reached.max(axis=1).sum(axis=1)))
+    best = int(np.argmax(reached.max(axis=1)[:, _judging(setup)].sum(axis=1)))
     sides = reached[best].argmax(axis=0)
     anchors = {number: built[sides[number]].anchors[number] for number in problem.bridged}
     references = tuple(searched[side].references[number] for number, side in enumerate(sides))
@@ -111,10 +111,20 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     return Tuned(replace(built[best], anchors=anchors), tables, folds)
 
 
+def _judging(setup: Setup) -> BoolArray:
+    """Which references have a say in how bridges are built, (m,): those that may take part, or all if none may."""
+    problem, method, may = setup.problem, setup.method, []
+    for reference in problem.references:
+        aligned, chance = align_pairs(problem.start, reference, setup.seed)
+        at_chance = method.ignore_chance and abs(aligned) <= chance
+        may.append(not (reference.is_idle or reference.name in method.ignored or at_chance))
+    return np.array(may) if any(may) else np.full(len(may), True)
+
+
 def _judge(setup: Setup, bridges: Bridges, folds: Sequence[IndexArray]) -> float:
     """How good a setting is: mean held-out fidelity, or the largest alignment (section 2.2.4)."""
     if setup.method.selection == "held-out":
-        return float(fidelities(setup.problem, bridges, folds).mean())
+        return float(fidelities(setup.problem, bridges, folds)[_judging(setup)].mean())
     # Coupled references align alike under every setting; the largest of their alignments would hide the others.
     start = setup.problem.start
     arrived = bridges.arrive(start).references.values[:, list(bridges.anchors)]
