@@ -92,6 +92,7 @@ def test_the_report_shows_probabilities(case, certain):
         np.testing.assert_array_equal(shown, shift.errors)
 
 
+@pytest.mark.filterwarnings("ignore:.* has values that are not finite")
 def test_what_is_no_probability_is_refused(case, certain):
     with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3; correct them"):
         as_probabilities(case, np.where(np.arange(160) == 3, 1.2, certain))

@@ -156,6 +156,7 @@ def test_neighbours_that_do_not_fit_the_table_are_refused(given, says, rng):
         mf.Observations(rng.random(4), ids=range(4), neighbours=given, name="ours")
 
 
+@pytest.mark.filterwarnings("ignore:.* has values that are not finite")
 def test_neighbours_beside_features_or_dropped_rows_are_refused(rng):
     neighbours = (np.ones((4, 1)), np.array([[1], [0], [0], [0]]))
     with pytest.raises(mf.InputError, match="with features and with neighbours"):

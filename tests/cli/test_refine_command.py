@@ -98,7 +98,7 @@ def test_without_references_labels_are_enough(case, folder, run):
     assert summary["references"] == []
     assert summary["worth"] is None
     # Without references there is nothing to compare, and JSON has no NaN.
-    assert summary["agreement"]["gain"] == "nan"
+    assert summary["agreement"]["gain"] is None
     np.testing.assert_allclose(mf.load("model.npz").apply(case.main), result.predictions, atol=1e-9)
 
 
@@ -223,9 +223,11 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
     refused = run(*FILES, "--out", "out.csv")
     assert refused.returncode == 2
     assert "row 3" in refused.stderr
-    done = run(*FILES, "--drop-invalid", "--out", "out.csv")
+    done = run(*FILES, "--drop-invalid", "--out", "out.csv", "--report", "report.html")
     assert done.returncode == 0
-    assert "1 of 160 rows of main hold values that are not finite and are left out." in " ".join(done.stderr.split())
+    # What was left out was not refined.
+    assert "were fitted" not in (folder / "report.html").read_text()
+    assert "main has values that are not finite in 1 of 160 rows, which are left out." in " ".join(done.stderr.split())
     assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
 
 

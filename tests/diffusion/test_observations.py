@@ -57,7 +57,8 @@ def test_ids_are_compared_as_text(ids):
 def test_kept_rows_keep_their_index_after_a_drop():
     features = [[1.0], [np.nan], [3.0], [4.0]]
     given = pd.Series([1.0, 2.0, np.inf, 4.0], index=list("wxyz"))
-    table = mf.Observations(given, features, ids=[1, 2, 3, 4], invalid="drop")
+    with pytest.warns(mf.ManifuseWarning, match="not finite in 2 of 4 rows, which are left out"):
+        table = mf.Observations(given, features, ids=[1, 2, 3, 4], invalid="drop")
     assert table.keys.tolist() == ["1", "4"]
     assert list(table.like_predictions(table.scores).index) == ["w", "z"]
 
@@ -131,7 +132,8 @@ def test_results_have_the_precision_of_the_input_but_at_least_32_bits(prediction
 )
 def test_missing_values_are_named_or_dropped_in_every_library(scores):
     assert "score in row 1" in refusal(scores, ids=[1, 2, 3])
-    assert mf.Observations(scores, ids=[1, 2, 3], invalid="drop").keys.tolist() == ["1", "3"]
+    with pytest.warns(mf.ManifuseWarning, match="1 of 3 rows"):
+        assert mf.Observations(scores, ids=[1, 2, 3], invalid="drop").keys.tolist() == ["1", "3"]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_it_says_what_the_labels_taught_and_is_silent_of_references_that_took_no
         place = percentileofscore(taught.refiner.fit.start, taught.refiner.fit.start[7], "strict")
         assert f"{words} puts it at {place * 160 / 159:.0f}, and after the diffusion it is at" in why.sentences[1]
         assert not any("noise" in text for text in (*why.sentences, *(line[0] for line in why.rows.body)))
-        assert sum("puts the 3 nearest rows" in sentence for sentence in why.sentences) == 2
+        assert sum("puts the nearest 3 rows" in sentence for sentence in why.sentences) == 2
 
 
 def test_it_says_where_the_row_was_and_is(case, result):

@@ -449,7 +449,8 @@ def test_predictions_may_be_a_series_with_rows_dropped():
     case = draw(0)
     scores = pd.Series(case.main.scores, dtype="float32").copy()
     scores.iloc[3] = np.nan
-    main = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main", invalid="drop")
+    with pytest.warns(mf.ManifuseWarning, match="left out"):
+        main = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main", invalid="drop")
     read = Reader(page_of(mf.refine(main, case.references, rng=0)))
     assert read.table("table")["main"]["rows"] == "159"
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from manifuse.cli.feature_source import Loaded
 from manifuse.cli.output import refined_columns
-from manifuse.cli.score_tables import Table, demand_finite, observe
+from manifuse.cli.score_tables import Table, observe
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.validity import demand_finite
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE
 

@@ -79,8 +79,8 @@ def run_refine(
     if options.save is not None:
         beside[options.save] = model_writer(result)
     if options.report is not None:
-        page = page_of(result, references=references, seconds=time.perf_counter() - start, whole=len(whole))
-        beside[options.report] = page_writer(page)
+        seconds, sampled_of = time.perf_counter() - start, None if fitted is None else len(whole)
+        beside[options.report] = page_writer(page_of(result, references=references, seconds=seconds, whole=sampled_of))
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
     lowest, highest, came_in_range = np.inf, -np.inf, True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,9 +25,10 @@ from manifuse.cli.column_file import ColumnFile
 from manifuse.cli.feature_source import InFile, Loaded, Source
 from manifuse.cli.formats import open_columns
 from manifuse.cli.paths import demand_file
-from manifuse.diffusion.containers import columns_of, name_rows, to_text
+from manifuse.diffusion.containers import columns_of, to_text
 from manifuse.diffusion.feature_names import warn_of_names
 from manifuse.diffusion.observations import Observations
+from manifuse.diffusion.validity import demand_finite
 from manifuse.errors import InputError, ManifuseWarning, require
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
 
@@ -228,14 +229,8 @@ def read_features(path: Path) -> NDArray[Any]:
 
 
 def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
-    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``.
-
-    Warns
-    -----
-    ManifuseWarning
-        If rows are dropped.
-    """
-    made = Observations(
+    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
+    return Observations(
         table.scores,
         table.features,
         ids=table.ids,
@@ -244,10 +239,6 @@ def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
         scale=scale,
         invalid="drop" if drop else "refuse",
     )
-    if len(made) < len(table):
-        left_out = f"{len(table) - len(made):,} of {len(table):,} rows of {table.name}"
-        warnings.warn(f"{left_out} hold values that are not finite and are left out.", ManifuseWarning, stacklevel=2)
-    return made
 
 
 def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "score") -> Observations:
@@ -272,21 +263,3 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "scor
         feature_names=table.feature_names,
         scale=scale,
     )
-
-
-def demand_finite(name: str, parts: Mapping[str, NDArray[Any]], rows: NDArray[Any]) -> None:
-    """Refuse numbers that are not finite in a part of a table, with the ``rows`` that it has in the whole.
-
-    Raises
-    ------
-    InputError
-        If there are any.
-    """
-    for what, values in parts.items():
-        finite = np.isfinite(values) if values.ndim == 1 else np.isfinite(values).all(axis=1)
-        bad = rows[~finite].tolist()
-        if bad:
-            raise InputError(
-                f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or drop such rows with "
-                "invalid='drop' (--drop-invalid)."
-            )

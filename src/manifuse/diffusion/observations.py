@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from manifuse.diffusion.containers import (
     Origin,
     device_of,
-    name_rows,
     parts_of_frame,
     to_floats,
     to_keys,
@@ -19,10 +18,10 @@ from manifuse.diffusion.containers import (
 from manifuse.diffusion.feature_names import names_of, places_of, warn_of_names
 from manifuse.diffusion.given import given_neighbours
 from manifuse.diffusion.scales import Scale, log_odds, probabilities
+from manifuse.diffusion.validity import valid_rows
 from manifuse.errors import InputError
 from manifuse.grid import SHOWN, Grid, as_html
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.kernels.columns import all_finite
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
 
 
@@ -110,7 +109,7 @@ class Observations(Saved):
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
         self.feature_names = names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
-        kept = _valid_rows(scores, table, name=name, drop=invalid == "drop")
+        kept = valid_rows(scores, table, name=name, drop=invalid == "drop")
         whole = len(kept) == len(scores)
         if neighbours is not None and not whole:
             raise InputError(
@@ -279,22 +278,3 @@ class Observations(Saved):
         if numbers is self.scores:
             return self._came
         return probabilities(numbers)
-
-
-def _valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
-    """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
-    finite: dict[str, BoolArray] = {"score": np.isfinite(scores)}
-    if table is not None:
-        finite["features"] = all_finite(table)
-    if not drop:
-        for what, good in finite.items():
-            bad = np.flatnonzero(~good).tolist()
-            if bad:
-                raise InputError(
-                    f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or drop such rows "
-                    "with invalid='drop' (--drop-invalid)."
-                )
-    kept = np.flatnonzero(np.logical_and.reduce(list(finite.values())))
-    if len(kept) == 0:
-        raise InputError(f"{name} has no row whose score and features are all finite; give at least three such rows.")
-    return kept

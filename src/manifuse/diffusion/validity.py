@@ -1,0 +1,48 @@
+"""Validity: rows whose numbers are not finite are refused, or dropped with a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.diffusion.containers import name_rows
+from manifuse.errors import InputError, ManifuseWarning
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.columns import all_finite
+
+
+def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
+    """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
+    parts = {"score": scores} if table is None else {"score": scores, "features": table}
+    if not drop:
+        demand_finite(name, parts, np.arange(len(scores)))
+    finite = [all_finite(each.reshape(len(scores), -1)) for each in parts.values()]
+    kept = np.flatnonzero(np.logical_and.reduce(finite))
+    if len(kept) == 0:
+        raise InputError(f"{name} has no row whose score and features are all finite; give at least three such rows.")
+    if len(kept) < len(scores):
+        left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
+        warnings.warn(
+            f"{name} has values that are not finite in {left_out}, which are left out.", ManifuseWarning, stacklevel=3
+        )
+    return kept
+
+
+def demand_finite(name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.integer]) -> None:
+    """Refuse numbers that are not finite in a part of a table, with the ``rows`` (n,) that it has in the whole.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    for what, values in parts.items():
+        bad = rows[~all_finite(values.reshape(len(rows), -1))].tolist()
+        if bad:
+            raise InputError(
+                f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
+                "(--drop-invalid, or invalid='drop' of Observations)."
+            )
