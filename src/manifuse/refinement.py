@@ -40,8 +40,8 @@ class Refinement(Saved):
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
     support : array, series or tensor (n,)
-        How much pair evidence there is for each row, in [0, 1]: 0 if no bridge reaches it, 1 if there is as much as
-        at a typical pair. If the main predictor came back unchanged, 0.
+        How much pair evidence there is for each row, in [0, 1]: 0 if the references say nothing of it, 1 if there is
+        as much as at a typical pair. If the main predictor came back unchanged, 0.
     errors : array, series or tensor (n,), or None
         Standard errors of the predictions, in their units; None if no label taught.
     scores : (n,) array

@@ -133,14 +133,11 @@ class Refiner(Saved):
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         # Sums that threads share are rounded by the number of threads. The limit is one of the whole process.
+        rows = LaterRows.of(new, self.fit.bridges.lookups)
         with ONE_AT_A_TIME, threadpool_limits(1):
-            self._prepare()
+            self._prepare(rows)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
-        rows = LaterRows.of(new, self.fit.bridges.lookups)
-        if rows.are_lacked:
-            with ONE_AT_A_TIME, threadpool_limits(1):
-                _ = self._lacking
 
         def work(first: int) -> None:
             here = later[first : first + BLOCK]
@@ -162,17 +159,18 @@ class Refiner(Saved):
                 "refinement, hold numbers that are too large."
             )
 
-    def _prepare(self) -> None:
-        """Compute what all blocks need, before threads share it."""
+    def _prepare(self, new: LaterRows) -> None:
+        """Compute what all blocks of later rows need, before threads share it."""
         self.fit.prepare()
         _ = self._familiarity, self._ranks, None if self.fitted.errors is None else self._error_of_ranks
+        _ = self._lacking if new.are_lacked_by(self._coupled) else None
 
     def _refine_block(self, new: LaterRows) -> Refined:
         """Refine later rows, of which there are `BLOCK`."""
         units = self.fit.units
         edges = Edges.of(new, self.fit.index, self.fit.graph)
         rows, familiar = self._rows(new, edges), self._familiar(new, edges)
-        if new.are_lacked:
+        if new.are_lacked_by(self._coupled):
             new = self._lacking.fill(new, rows)
         if self.teaching is None or self.mixture is None:
             diffused, row_sums = self.fit.extend(new, edges, units.to_sphere(new.scores))
@@ -206,7 +204,7 @@ class Refiner(Saved):
     def _lacking(self) -> Lacking:
         """What is known of coupled references at rows that these lack."""
         main, lookups = self.fit.main, self.fit.bridges.lookups
-        coupled = {number: lookup.scores[lookup.main_rows] for number, lookup in lookups.items()}
+        coupled = {number: lookups[number].scores[lookups[number].main_rows] for number in self._coupled}
         rows = Rows.of_fitted(main, self.fit.smoothing)
         if not self._learned_from_features:
             rows = replace(rows, features=np.empty((len(rows), 0)))
@@ -249,6 +247,11 @@ class Refiner(Saved):
             return [int(number) for number in np.flatnonzero(self.weights > 0)]
         asked = zip(teaching.imputation.numbers, teaching.weights.tolist(), strict=True)
         return [number for number, weight in asked if teaching.lesson is not None or weight != 0]
+
+    @property
+    def _coupled(self) -> list[int]:
+        """Those of them that are looked up."""
+        return [number for number in self._in_use if number in self.fit.bridges.lookups]
 
     @property
     def _reads_features(self) -> bool:

@@ -1,5 +1,6 @@
 """Tables as their owners have them: other column names, further columns, tabs, labels of other rows."""
 
+import json
 import sys
 
 import numpy as np
@@ -85,12 +86,12 @@ def test_tables_may_call_the_same_column_by_different_names(folder, monkeypatch,
     # Two names of one table: the one that is left out is not meant. And one name of two columns.
     twice = (*own, *names, "--id", "x0", "--out", "out.csv")
     assert run(monkeypatch, *twice) == 2
-    assert "both would be the id; leave one of them out with --drop" in said(capsys)
+    assert "both would be the id; leave one of them out with --drop patient or --drop x0" in said(capsys)
     assert run(monkeypatch, *twice, "--drop", "x0") == 0
     pl.read_csv("ours.csv").with_columns(pl.lit("m0").alias("id")).write_csv("two.csv")
     two = ("refine", "two.csv", *own[2:], *names, "--id", "id", "--out", "out.csv")
     assert run(monkeypatch, *two) == 2
-    assert "both would be the id; leave one of them out with --drop id" in said(capsys)
+    assert "both would be the id; leave one of them out with --drop id or --drop patient" in said(capsys)
     assert run(monkeypatch, *two, "--drop", "id") == 0
     capsys.readouterr()
     assert run(monkeypatch, *own, *names, "--id", "risk", "--out", "out.csv") == 2
@@ -196,8 +197,8 @@ def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
     assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
     said = capsys.readouterr().err.splitlines()
     assert said[:3] == [
-        "main: 160 rows, 6 features (x0, x1, x2, ...)",
-        "theirs: 160 rows, 6 features (x0, x1, x2, ...)",
+        "main: 160 rows, 6 features (x0, x1, x2, x3, x4, x5)",
+        "theirs: 160 rows, 6 features (x0, x1, x2, x3, x4, x5)",
         "labels: 60 labelled rows",
     ]
     assert said[4].startswith("The scores of “main” were refined")
@@ -229,3 +230,23 @@ def test_a_separator_without_a_column_that_is_known_is_named(folder, monkeypatch
     pl.read_csv("main.csv").rename({"id": "who", "score": "risk"}).write_csv("main.csv", separator=";")
     assert run(monkeypatch, *USUAL, "--out", "out.csv") == 2
     assert "seems to be separated by ';'" in capsys.readouterr().err
+
+
+def test_ids_that_a_program_wrote_with_a_fraction_of_zero_are_whole_numbers(folder, monkeypatch, capsys):
+    """Data frames write a column of whole numbers that has gaps as 1447.0."""
+    table = pl.read_csv("main.csv").with_columns(pl.Series("id", [f"{1000 + row}" for row in range(160)]))
+    theirs = table.select("id", pl.col("score") + pl.col("x0"), "x1", "x2").head(100)
+    plain, fraction = theirs, theirs.with_columns(pl.col("id") + ".0")
+    mixed = theirs.with_columns(pl.when(pl.int_range(100) < 50).then(pl.col("id") + ".0").otherwise("id").alias("id"))
+    table.write_csv("numbers.csv")
+    written = []
+    for name, reference in (("plain", plain), ("fraction", fraction)):
+        reference.write_csv("theirs.csv")
+        assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", f"{name}.csv") == 0
+        written.append(pl.read_csv(f"{name}.csv"))
+    assert written[0].equals(written[1])
+    capsys.readouterr()
+    # Not all have a fraction: they are text, and 50 of them are other texts.
+    mixed.write_csv("theirs.csv")
+    assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", "mixed.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["references"][0]["pairs"] == 50

@@ -82,6 +82,69 @@ def test_a_reference_in_reverse_of_another_tells_what_that_one_lacks():
     later, there = rng.standard_normal((2, 50)), np.arange(50) % 2
     new = LaterRows(later[0], None, {4: (later[1], np.ones(50)), 7: (np.where(there, -later[1], 0.0), there)})
     filled = lacking.fill(new, Rows(later[0][:, None], np.empty((50, 0)), np.empty((50, 0))))
-    np.testing.assert_allclose(filled.looked_up[7][0], -later[1], atol=1e-3)
+    np.testing.assert_allclose(filled.looked_up[7][0], -later[1], atol=0.05)
     np.testing.assert_array_equal(filled.looked_up[7][1], np.where(there, 1.0, lacking.kept))
     np.testing.assert_array_equal(filled.looked_up[4][0], later[1])
+
+
+def followed(rng, odd):
+    """Correlation with the truth of later rows that one of three coupled references lacks, and ``odd`` knows."""
+    points = rng.standard_normal((400, 3))
+    truth = np.tanh(points @ rng.standard_normal(3))
+    ids = np.array([f"r{row}" for row in range(400)])
+
+    def table(scores, rows, name):
+        return mf.Observations(scores[rows], points[rows], ids=ids[rows], name=name)
+
+    references = [mf.Observations((truth + 0.3 * rng.standard_normal(400))[:200], ids=ids[:200], name="lacks")]
+    references += [mf.Observations(each, ids=ids, name=f"odd {number}") for number, each in enumerate(odd(truth, rng))]
+    main = truth + 0.7 * rng.standard_normal(400)
+    result = mf.refine(table(main, slice(200), "main"), references, mf.RankLabels(ids[:40], truth[:40]), rng=0)
+    found = result.apply_in_full(table(main, slice(200, 400), "later"))
+    return np.corrcoef(found.scores, truth[200:])[0, 1]
+
+
+def nothing(truth, rng):
+    del truth, rng
+    return ()
+
+
+def hardly_varies_where_fitted(truth, rng):
+    scores = rng.standard_normal(len(truth))
+    scores[1:200] = 0.0
+    return (scores,)
+
+
+def revised_later(truth, rng):
+    one, another = (truth + 0.5 * rng.standard_normal(len(truth)) for _ in range(2))
+    copy = one + 1e-3 * rng.standard_normal(len(truth))
+    copy[200:] = another[200:]
+    return one, copy
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("odd", [hardly_varies_where_fitted, revised_later])
+def test_references_that_say_nothing_of_the_fitted_rows_do_not_lead_later_rows_astray(odd):
+    for seed in range(3):
+        assert followed(np.random.default_rng(seed), odd) > followed(np.random.default_rng(seed), nothing) - 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_references_at_few_fitted_rows_say_no_less_than_those_that_know_later_rows(seed):
+    """28 references know the later rows, 28 do not, and the errors of all are measured at 30 rows."""
+    rng = np.random.default_rng(seed)
+    truth, ids = rng.standard_normal(330), np.array([f"r{row}" for row in range(330)])
+    scores = truth + 1.5 * rng.standard_normal((56, 330))
+    references = [
+        mf.Observations(each[:rows], ids=ids[:rows], name=f"reference {number}")
+        for number, (each, rows) in enumerate(zip(scores, [330] * 28 + [30] * 28, strict=True))
+    ]
+    main = truth + rng.standard_normal(330)
+    ours = mf.Observations(main[:30], ids=ids[:30], name="main")
+    later = mf.Observations(main[30:], ids=ids[30:], name="later")
+    method = mf.JointDiffusion(same_target=True)
+    found, expected = (
+        np.corrcoef(mf.refine(ours, given, method=method, rng=0).apply(later), truth[30:])[0, 1]
+        for given in (references, references[:28])
+    )
+    assert found > expected - 0.03

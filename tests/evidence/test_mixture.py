@@ -186,3 +186,8 @@ def test_standard_errors_stay_in_the_range_of_floats_and_so_do_probabilities():
     most = np.array([1.5e308])
     assert ordered_rightly(most, -most, errors[:1], errors[:1]) == 1.0
     assert ordered_rightly(most, most, errors[1:], errors[1:]) == 0.5
+
+
+def test_two_labels_choose_no_share(truth):
+    for score in (SquaredError(np.arange(2), truth[:2]), GradedRanking(np.arange(2), truth[:2])):
+        assert Shares.choose(truth, -truth, 0.4, score).held_out.tolist() == [0.4, 0.4]

@@ -190,7 +190,7 @@ def test_a_reference_that_is_switched_off_is_left_out_of_the_result(exploration,
     result = refined(exploration, ignored=("reference 2",), ignore_chance=False)
     np.testing.assert_array_equal(page.evaluate("[...explored.shown.refined]"), result.predictions)
     assert page.inner_text("#sentence").startswith("Without reference 2: ")
-    assert "with all" in page.inner_text("#sentence")
+    assert "when the page was opened" in page.inner_text("#sentence")
     page.click("#reset")
     until(page, "explored.result.ignored === null && explored.shown.weights[1] > 0")
     assert page.evaluate("[...explored.shown.refined]") == before

@@ -8,7 +8,7 @@ from manifuse.cli.score_tables import Table
 from manifuse.diffusion.labels import RankLabels
 
 #: Names of features that are shown.
-SHOWN = 3
+SHOWN = 8
 
 
 def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | None) -> list[str]:

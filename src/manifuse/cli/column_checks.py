@@ -103,7 +103,7 @@ class ColumnNames:
         for name in sorted(names, key=lambda name: name != names[name]):
             ours = names[name]
             if first.setdefault(ours, name) != name:
-                remedy = f"leave one of them out with --drop {first[ours]}"
+                remedy = f"leave one of them out with --drop {first[ours]} or --drop {name}"
                 raise InputError(
                     f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
                 )

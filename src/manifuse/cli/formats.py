@@ -74,12 +74,19 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types = {name: each.dtype for name, each in found.items()}
+    if form == "csv":
+        found |= {name: _without_fraction(found[name]) for name in TEXT_COLUMNS if name in found}
     dropped = frozenset(frame.columns) - ours.keys()
 
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
         return [found.pop(name).slice(first, count) for name in names]
 
     return ColumnFile(path, types, frame.height, take, True, {ours[name]: name for name in ours}, dropped)
+
+
+def _without_fraction(column: Any) -> Any:
+    """Write ids as whole numbers if all are, with a fraction of 0: programs that know gaps write 1447 as 1447.0."""
+    return column.str.replace(r"\.0+$", "") if column.str.contains(r"^-?\d+\.0+$").all() else column
 
 
 def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:

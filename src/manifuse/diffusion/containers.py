@@ -192,7 +192,7 @@ def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
         raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; reshape it.")
     entries = array.ravel().tolist() if array.dtype.kind == "O" else []
     # Text is no number, even if it looks like one: Python would read "1_000" as 1000.
-    came = next((repr(entry) for entry in entries if isinstance(entry, str | bytes)), array.dtype)
+    came = next((repr(str(entry)) for entry in entries if isinstance(entry, str | bytes | bytearray)), array.dtype)
     if array.dtype.kind not in "biufO" or isinstance(came, str):
         raise InputError(f"{what} came as {came}, but numbers were expected; convert or drop that column.")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -40,17 +40,16 @@ class LaterRows:
     def __len__(self) -> int:
         return len(self.scores)
 
-    @property
-    def are_lacked(self) -> bool:
-        """Whether a coupled reference lacks some of the rows."""
-        return not all(known.all() for _, known in self.looked_up.values())
+    def are_lacked_by(self, numbers: Sequence[int]) -> bool:
+        """Whether one of these coupled references lacks some of the rows."""
+        return not all(self.looked_up[number][1].all() for number in numbers)
 
-    def with_predicted(self, predicted: FloatArray, known_by: float) -> LaterRows:
-        """Return the same rows; what coupled references lack is ``predicted`` (q, c), and known so well."""
-        filled = {
-            number: (np.where(known > 0, values, column), np.where(known > 0, known, known_by))
-            for (number, (values, known)), column in zip(self.looked_up.items(), predicted.T, strict=True)
-        }
+    def with_predicted(self, numbers: Sequence[int], predicted: FloatArray, known_by: float) -> LaterRows:
+        """Return the same rows; what these c references lack is ``predicted`` (q, c), and known so well."""
+        filled = dict(self.looked_up)
+        for number, column in zip(numbers, predicted.T, strict=True):
+            values, known = self.looked_up[number]
+            filled[number] = np.where(known > 0, values, column), np.where(known > 0, known, known_by)
         return replace(self, looked_up=filled)
 
     def block(self, rows: IndexArray, size: int) -> LaterRows:

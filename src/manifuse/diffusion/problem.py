@@ -271,5 +271,6 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     if pairs < len(main) and missing:
         raise InputError(
             f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, so a bridge is needed, but "
-            f"{' and '.join(missing)} came without features; give them."
+            f"{' and '.join(missing)} came without features; give them, or give {table.name} scores of the "
+            f"{len(main) - pairs} ids that it lacks."
         )

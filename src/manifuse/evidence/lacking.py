@@ -13,13 +13,14 @@ from manifuse.diffusion.observations import Observations
 from manifuse.evidence.lesson import Lesson, learn
 from manifuse.evidence.likeness import MEASURED, Likeness, Rows
 from manifuse.evidence.teaching import Teaching
-from manifuse.kernels.arrays import FloatArray, drawn_by_id
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 
 #: At most so many fitted rows teach.
 MOST_ROWS = 500
 
-#: Share of an error's variance that is noise at least, so that two references which are alike can be told apart.
-LEAST_NOISE = 1e-6
+#: Variance that every error has at least, where scores have about 1: a reference that hardly errs at the fitted rows
+#: would say too much of the others.
+LEAST_VARIANCE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +32,22 @@ class Lacking:
 
     Attributes
     ----------
+    numbers : tuple of int
+        The references.
     lesson : Lesson
     errors : (c, c) array
         Covariance of its errors at held-out rows.
+    count : int
+        Number of held-out rows.
     kept : float
-        How much of what is learned of a row remains if all of them lack it, in [0, 1]: 0 if it is as far from what
-        their scores would tell as the row's own score is.
+        How well a row is known that all of them lack, in [0, 1]. 1: what is learned of it is what it would be with
+        their scores; 0: it is not nearer to that than the row's own score, or nothing was learned.
     """
 
+    numbers: tuple[int, ...]
     lesson: Lesson
     errors: FloatArray
+    count: int
     kept: float
 
     @classmethod
@@ -55,7 +62,7 @@ class Lacking:
         rows : Rows
             What is known of the fitted rows without references.
         coupled : mapping of int to (n,) array
-            Scores of the coupled references.
+            Scores of the coupled references that are in use, by their numbers.
         teaching : Teaching or None
         """
         rng, everything = np.random.default_rng(0), np.arange(len(rows))
@@ -73,21 +80,30 @@ class Lacking:
             )
             whole = float(np.mean((rows.scores[:, 0] - told) ** 2))
             kept = max(0.0, 1.0 - float(np.mean((guessed - told) ** 2)) / whole) if whole > 0 else 1.0
-        return cls(learned.lesson, wrong.T @ wrong / len(few), kept)
+        return cls(tuple(coupled), learned.lesson, wrong.T @ wrong / len(few), len(few), kept)
 
     def fill(self, new: LaterRows, rows: Rows) -> LaterRows:
-        """Fill in later rows, of which ``rows`` is what is known without references."""
+        """Fill in later rows (q), of which ``rows`` is what is known without references."""
         predicted = self.lesson.predict(rows, rows.scores[:, 0])
-        values = np.column_stack([found for found, _ in new.looked_up.values()])
-        known = np.column_stack([there > 0 for _, there in new.looked_up.values()])
-        for pattern in np.unique(known, axis=0):
+        values = np.column_stack([new.looked_up[number][0] for number in self.numbers])
+        known = np.column_stack([new.looked_up[number][1] > 0 for number in self.numbers])
+        patterns, which = np.unique(known, axis=0, return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        starts = np.searchsorted(which[order], np.arange(1, len(patterns)))
+        for pattern, here in zip(patterns, np.split(order, starts), strict=True):
             if pattern.any() and not pattern.all():
-                here = np.all(known == pattern, axis=1)
-                among = self.errors[np.ix_(pattern, pattern)]
-                among[np.diag_indices(len(among))] *= 1.0 + LEAST_NOISE
-                slopes = np.linalg.pinv(among, hermitian=True) @ self.errors[np.ix_(pattern, ~pattern)]
-                wrong = values[np.ix_(here, pattern)] - predicted[np.ix_(here, pattern)]
+                there, lacked = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+                correction = np.zeros((len(here), len(lacked)))
                 # One after another: products of matrices are rounded by the number of their rows.
-                for column, slope in zip(wrong.T, slopes, strict=True):
-                    predicted[np.ix_(here, ~pattern)] += column[:, None] * slope
-        return new.with_predicted(predicted, self.kept)
+                for column, slope in zip(there, self._slopes(there, lacked), strict=True):
+                    correction += (values[here, column] - predicted[here, column])[:, None] * slope
+                predicted[here[:, None], lacked] += correction
+        return new.with_predicted(self.numbers, predicted, self.kept)
+
+    def _slopes(self, there: IndexArray, lacked: IndexArray) -> FloatArray:
+        """What an error in each of k references says of the errors in others that lack the row (r), shape (k, r)."""
+        among = self.errors[np.ix_(there, there)]
+        # The more references there are for the rows that measured them, the less is their covariance known.
+        among[np.diag_indices(len(there))] *= 1.0 + len(there) / self.count
+        among[np.diag_indices(len(there))] += LEAST_VARIANCE
+        return np.asarray(np.linalg.solve(among, self.errors[np.ix_(there, lacked)]))

@@ -184,11 +184,13 @@ def ordered_rightly(
 
 def _share(held_out: FloatArray, diffused: FloatArray, usual: float, score: Score) -> float:
     """The usual share, unless another one is better on the labels by more than the standard error of the gain."""
-    rows = score.rows
-    before = mixed(usual, held_out, diffused)[rows]
+    held_out, diffused = held_out[score.rows], diffused[score.rows]
+    before = mixed(usual, held_out, diffused)
     chosen, highest = usual, 0.0
     for share in SHARES:
-        gain = _gain(score, before, mixed(share, held_out, diffused)[rows])
+        if share == usual:
+            continue
+        gain = _gain(score, before, mixed(share, held_out, diffused))
         if gain.is_certain and gain.value > highest:
             chosen, highest = share, gain.value
     return chosen

@@ -49,7 +49,7 @@ class Score(ABC):
 
     @abstractmethod
     def only(self, kept: IndexArray) -> Score | None:
-        """Return the same measure by some of the labelled rows, by position; None if these order nothing."""
+        """Return the same measure by some labelled rows (k,), given by position; None if these measure nothing."""
 
     @abstractmethod
     def observations(self) -> FloatArray:
@@ -112,7 +112,7 @@ class GradedRanking(Score):
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         grades = self.grades[kept]
-        return GradedRanking(self.rows[kept], grades) if np.ptp(grades) > 0 else None
+        return GradedRanking(self.rows[kept], grades) if len(set(grades.tolist())) > 1 else None
 
     def observations(self) -> FloatArray:
         """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
@@ -214,7 +214,8 @@ class SquaredError(Score):
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
-        return SquaredError(self.rows[kept], self.targets[kept])
+        # A line and its standard error need three.
+        return SquaredError(self.rows[kept], self.targets[kept]) if len(kept) >= 3 else None
 
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""

@@ -112,12 +112,15 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
 
 
 def _judging(setup: Setup) -> BoolArray:
-    """Which references have a say in how bridges are built, (m,): those that may take part, or all if none may."""
+    """Which references have a say in how bridges are built, (m,): those that may take part, or all if none may.
+
+    Those that are ignored by name have one, so that one preparation serves whatever is ignored.
+    """
     problem, method, may = setup.problem, setup.method, []
     for reference in problem.references:
         aligned, chance = align_pairs(problem.start, reference, setup.seed)
         at_chance = method.ignore_chance and abs(aligned) <= chance
-        may.append(not (reference.is_idle or reference.name in method.ignored or at_chance))
+        may.append(not (reference.is_idle or at_chance))
     return np.array(may) if any(may) else np.full(len(may), True)
 
 

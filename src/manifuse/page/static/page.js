@@ -281,7 +281,7 @@ function verdictOfResult() {
   const { reason, ignored, all } = result, lost = [], name = problem.measure;
   const compare = (here, there, title) => {
     if (here === null) return;
-    lost.push(`${name} ${title} ${measured(name, here)}, and ${measured(name, there)} with all`);
+    lost.push(`${name} ${title} ${measured(name, here)}, and ${measured(name, there)} when the page was opened`);
   };
   if (ignored !== null && all !== result) {
     if (result.accuracy !== null) compare(result.accuracy.after, all.accuracy.after, "on the labels");
