@@ -93,7 +93,7 @@ def test_the_held_out_share_of_a_row_does_not_depend_on_its_label(truth, kind, r
 def test_labels_that_chose_the_share_do_not_measure_its_gain(rng):
     """Over many draws, the gain at held-out labels is that on other rows; at labels that chose it is larger."""
     leans = []
-    for _ in range(200):
+    for _ in range(120):
         truth = rng.standard_normal(400)
         learned, diffused = near(truth, 1.0, rng), near(truth, 1.0, rng)
         score, rest = GradedRanking(np.arange(30), truth[:30]), GradedRanking(np.arange(30, 400), truth[30:])
