@@ -149,3 +149,11 @@ def test_a_refinement_that_was_applied_travels_without_what_was_computed(result,
 def test_what_is_no_frame_or_lacks_columns_is_refused(case, result, frame, says):
     with pytest.raises(mf.InputError, match=says):
         result.apply(frame(case), id="name", score="risk")
+
+
+def test_a_frame_with_numbers_as_names_that_lacks_a_column_is_refused(case, result):
+    frame = frame_of(case).rename(columns={"x5": 5})
+    with pytest.raises(mf.InputError, match="The frame has no 'x5'"):
+        result.apply(frame, id="name", score="risk")
+    with pytest.raises(mf.InputError, match="has no column 'points'"):
+        mf.Observations.from_frame(frame, id="name", score="points")

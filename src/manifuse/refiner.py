@@ -132,8 +132,8 @@ class Refiner(Saved):
 
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
-        # Sums that threads share are rounded by the number of threads. The limit is one of the whole process.
         rows = LaterRows.of(new, self.fit.bridges.lookups)
+        # Sums that threads share are rounded by the number of threads. The limit is one of the whole process.
         with ONE_AT_A_TIME, threadpool_limits(1):
             self._prepare(rows)
         if self._familiarity is not None:
@@ -202,7 +202,7 @@ class Refiner(Saved):
 
     @cached_property
     def _lacking(self) -> Lacking:
-        """What is known of coupled references at rows that these lack."""
+        """What predicts the scores of coupled references at rows that these lack."""
         main, lookups = self.fit.main, self.fit.bridges.lookups
         coupled = {number: lookups[number].scores[lookups[number].main_rows] for number in self._coupled}
         rows = Rows.of_fitted(main, self.fit.smoothing)
@@ -250,7 +250,7 @@ class Refiner(Saved):
 
     @property
     def _coupled(self) -> list[int]:
-        """Those of them that are looked up."""
+        """The coupled ones among the references that the scores come from."""
         return [number for number in self._in_use if number in self.fit.bridges.lookups]
 
     @property

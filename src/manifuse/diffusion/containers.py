@@ -140,8 +140,8 @@ def parts_of_frame(frame: Any, *, id: str, score: str, drop: Sequence[str], name
     missing = [each for each in (id, score, *drop) if each not in columns]
     if missing:
         raise InputError(
-            f"{name} has no column {missing[0]!r} (it has: {', '.join(columns)}); rename the column that holds it, or "
-            "give its name."
+            f"{name} has no column {missing[0]!r} (it has: {', '.join(map(str, columns))}); rename the column that "
+            "holds it, or give its name."
         )
     features = [each for each in columns if each not in (id, score, *drop)]
     wrong = [each for each in features if not (columns[each].is_numeric() or columns[each] == nw.Boolean)]

@@ -121,7 +121,7 @@ def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[s
     missing = [name for name in (*names, *features) if name not in there]
     if missing:
         raise InputError(
-            f"The frame has no {missing[0]!r} (it has: {', '.join(there[:10])}); "
+            f"The frame has no {missing[0]!r} (it has: {', '.join(map(str, there[:10]))}); "
             + ("name the columns of ids and scores with id= and score=." if missing[0] in names else "give it.")
         )
     return features

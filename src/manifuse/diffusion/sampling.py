@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.arrays import IndexArray, drawn_by_id
 from manifuse.kernels.keys import hashes_of, locate
 
 #: So many pairs are all in the sample.
@@ -51,10 +51,13 @@ def sample_rows(
     drawing, tables = _Drawing.of(main, seed), [_Drawing.of(reference, seed) for reference in references]
     found = [locate(main, reference) for reference in references]
     bridged = sorted(
-        ((int(known.sum()), table.digest, known) for (_, known), table in zip(found, tables, strict=True)),
+        (
+            (int(known.sum()), table.digest, known)
+            for (_, known), table in zip(found, tables, strict=True)
+            if not known.all()
+        ),
         key=lambda each: each[:2],
     )
-    bridged = [each for each in bridged if each[0] < len(main)]
     # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
     unpaired = [drawing.draw(np.flatnonzero(~known), 1, digest) for _, digest, known in bridged]
     rows: IndexArray = np.unique(np.concatenate([*unpaired, [] if labelled is None else labelled]).astype(np.intp))
@@ -97,10 +100,7 @@ class _Drawing:
         """Draw ``count`` of some rows, or take all if there are fewer; each ``purpose`` has its own random numbers."""
         if len(rows) <= count:
             return rows
-        by_hash = rows[np.argsort(self.hashes[rows])]
-        return np.asarray(
-            np.random.default_rng([self.seed, self.digest, purpose]).choice(by_hash, count, replace=False)
-        )
+        return drawn_by_id(self.hashes, rows, count, np.random.default_rng([self.seed, self.digest, purpose]))
 
     def fill_up(self, kept: IndexArray, size: int) -> IndexArray:
         """Draw from all rows until there are ``size`` of them with those that are kept; rising."""

@@ -17,8 +17,10 @@ from manifuse.kernels.columns import all_finite
 def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
     """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
     parts = {"score": scores} if table is None else {"score": scores, "features": table}
+    rows = np.arange(len(scores))
     if not drop:
-        demand_finite(name, parts, np.arange(len(scores)))
+        demand_finite(name, parts, rows)
+        return rows
     finite = [all_finite(each.reshape(len(scores), -1)) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
     if len(kept) == 0:

@@ -135,7 +135,7 @@ def ask(main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_targe
 def _ask(
     model: OneFactor, main: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool
 ) -> Agreement:
-    """Ask references, of which the ``model`` is, and none of which is to be left out; others as in `ask`."""
+    """Ask references that all stay; ``model`` is of them and the main predictor, other parameters as in `ask`."""
     count = known.shape[1]
     predicted = _predict_left_out(main, known, held_out, model.weights)
     gains = predicted.gains

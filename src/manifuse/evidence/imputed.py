@@ -57,7 +57,7 @@ class Imputation(Saved):
     ) -> FloatArray:
         """Scores (q, m) at later rows, whose own scores are ``expected`` (q,), standardised by the fitted rows.
 
-        See `LaterRows` for what is ``looked_up``.
+        See `LaterRows` for what is ``looked_up``; what the references lack must be filled in already.
         """
         columns = np.zeros((len(rows), len(self.numbers)))
         for pairs in self.lessons:

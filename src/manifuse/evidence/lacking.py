@@ -88,6 +88,7 @@ class Lacking:
         values = np.column_stack([new.looked_up[number][0] for number in self.numbers])
         known = np.column_stack([new.looked_up[number][1] > 0 for number in self.numbers])
         patterns, which = np.unique(known, axis=0, return_inverse=True)
+        which = which.ravel()  # NumPy 2.0 gives it as a column.
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(1, len(patterns)))
         for pattern, here in zip(patterns, np.split(order, starts), strict=True):

@@ -67,8 +67,7 @@ class Shares:
         """
         if score is None or usual == 0:
             return cls(usual, np.full(0 if score is None else len(score.rows), usual))
-        folds = np.arange(len(score.rows)) % FOLDS
-        np.random.default_rng(0).shuffle(folds)
+        folds = np.random.default_rng(0).permutation(np.arange(len(score.rows)) % FOLDS)
         each = np.empty(len(folds))
         for fold in range(FOLDS):
             others = score.only(np.flatnonzero(folds != fold))

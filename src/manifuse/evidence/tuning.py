@@ -81,7 +81,8 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     if len(settings) == 1 or not first.bridges.anchors:
         return first
     candidates = Bridges.build(setup, settings, first.tables)
-    criteria = [_judge(setup, bridges, first.folds) for bridges in candidates]
+    judging = _judging(setup)
+    criteria = [_judge(setup, bridges, first.folds, judging) for bridges in candidates]
     trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     return replace(first, bridges=candidates[int(np.argmax(criteria))], trials=trials)
 
@@ -124,10 +125,10 @@ def _judging(setup: Setup) -> BoolArray:
     return np.array(may) if any(may) else np.full(len(may), True)
 
 
-def _judge(setup: Setup, bridges: Bridges, folds: Sequence[IndexArray]) -> float:
-    """How good a setting is: mean held-out fidelity, or the largest alignment (section 2.2.4)."""
+def _judge(setup: Setup, bridges: Bridges, folds: Sequence[IndexArray], judging: BoolArray) -> float:
+    """How good a setting is: mean held-out fidelity of those ``judging``, or the largest alignment (section 2.2.4)."""
     if setup.method.selection == "held-out":
-        return float(fidelities(setup.problem, bridges, folds)[_judging(setup)].mean())
+        return float(fidelities(setup.problem, bridges, folds)[judging].mean())
     # Coupled references align alike under every setting; the largest of their alignments would hide the others.
     start = setup.problem.start
     arrived = bridges.arrive(start).references.values[:, list(bridges.anchors)]

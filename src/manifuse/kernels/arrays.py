@@ -27,7 +27,12 @@ def drawn(count: int, most: int) -> IndexArray:
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
-def drawn_by_id(keys: NDArray[np.str_], rows: IndexArray, most: int, rng: np.random.Generator) -> IndexArray:
-    """``most`` of some ``rows`` of a table with ids ``keys`` (n,), rising; the same ones if rows come in any order."""
+def drawn_by_id(
+    keys: NDArray[np.str_] | NDArray[np.uint64], rows: IndexArray, most: int, rng: np.random.Generator
+) -> IndexArray:
+    """``most`` of some ``rows`` of a table, rising; the same ones if rows come in any order.
+
+    The table has the ids ``keys`` (n,), or hashes of them, which are sorted sooner.
+    """
     by_id = rows[np.argsort(keys[rows], kind="stable")]
     return np.sort(by_id[rng.choice(len(by_id), min(most, len(by_id)), replace=False)])
