@@ -178,6 +178,13 @@ def test_relevance_and_rows_become_data_frames(taught, library):
     assert list(references["worth"]) == [entry.worth.value for entry in taught.relevance]
 
 
+def test_rows_become_a_data_frame_of_the_library_that_the_scores_came_from(case):
+    for library, found in ((pd, pd), (pl, pl), (None, pl)):
+        scores = case.main.scores if library is None else library.Series(case.main.scores)
+        main = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main")
+        assert type(mf.refine(main, case.references, rng=0).to_frame()) is found.DataFrame
+
+
 def test_a_worth_that_was_not_measured_is_nan(case):
     result = mf.refine(case.main, case.references[:1], rng=0)
     assert np.isnan(result.relevance.to_frame()["worth"][0])

@@ -5,7 +5,7 @@ Clinics and digits come with scikit-learn, so nothing is downloaded. The truth i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
 
@@ -59,8 +59,8 @@ class Example:
     main: Observations
     references: tuple[Observations, ...]
     labels: RankLabels | None
-    truth: FloatArray
-    test: IndexArray
+    truth: FloatArray = field(repr=False)
+    test: IndexArray = field(repr=False)
 
     def accuracy(self, predictions: FloatArray) -> float:
         """Share of pairs of test rows with different truth that are in the right order, in [0, 1].

@@ -280,7 +280,7 @@ class Refinement(Saved):
         Parameters
         ----------
         library : module, optional
-            ``pandas`` or ``polars``, the default.
+            Such as ``pandas``. By default that of the main predictions, if they came as a series, else ``polars``.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class Refinement(Saved):
         main, shown = self.main, self.refined.in_scale_of(self.main)
         columns = {"id": main.keys, "score": shown.scores, "original": main.in_scale(main.scores)}
         columns |= {"support": shown.support} | ({} if shown.errors is None else {"error": shown.errors})
-        return frame_of({name: values.tolist() for name, values in columns.items()}, library)
+        return frame_of({name: each.tolist() for name, each in columns.items()}, library or main.library_of_series)
 
     def __repr__(self) -> str:
         verdict = "accepted" if self.accepted else "unchanged"

@@ -163,6 +163,11 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     puts = [sentence.partition("puts")[2] for sentence in why.sentences if "that both know" in sentence]
     assert puts
     assert all(sentence in page.inner_text("#found") for sentence in puts)
+    page.route("**/api/rows/*", lambda route: route.abort())
+    page.fill("#find", exploration.main.keys[8])
+    until(page, "document.querySelector('#found').textContent.includes('could not be found out. The server')")
+    assert f"{exploration.main.keys[8]}: rank " in page.inner_text("#found")
+    page.unroute("**/api/rows/*")
     # The beginning of an id is none.
     page.fill("#find", "m1")
     assert "rank" in page.inner_text("#found")

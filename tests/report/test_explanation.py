@@ -1,6 +1,8 @@
 """Why a row moved: nearest rows and pairs, computed a second time by scikit-learn."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.special import expit
 from scipy.stats import percentileofscore
@@ -32,6 +34,7 @@ def test_nearest_rows_and_pairs_are_the_nearest(case, result):
     reference = case.references[0]
     common = np.flatnonzero(np.isin(case.main.keys, reference.keys))
     for row in (0, 7, 159):
+        common = common[common != row]
         why = mf.explain(result, case.main.keys[row], case.references)
         found = NearestNeighbors(n_neighbors=6).fit(table).kneighbors(table[[row]], return_distance=False)[0]
         assert ids_of(why, "nearest") == case.main.keys[found[1:]].tolist()
@@ -41,6 +44,19 @@ def test_nearest_rows_and_pairs_are_the_nearest(case, result):
         for key, said in zip(case.main.keys[common[near]], theirs, strict=True):
             score = reference.scores[reference.keys.tolist().index(key)]
             assert float(said) == pytest.approx(percentileofscore(reference.scores, score, "strict"), abs=1.2)
+
+
+def test_it_says_where_a_reference_that_knows_the_row_puts_it(case, result):
+    reference = case.references[0]
+    known = np.isin(case.main.keys, reference.keys)
+    row = int(np.flatnonzero(known)[3])
+    (place,) = np.flatnonzero(reference.keys == case.main.keys[row])
+    expected = 100 * np.mean(reference.scores < reference.scores[place]) * len(reference) / (len(reference) - 1)
+    why = mf.explain(result, case.main.keys[row], case.references)
+    assert f"“{reference.name}” knows this row itself, and puts it at {expected:.0f}." in why.sentences
+    assert [line[-1] for line in why.rows.body if line[0] == f"this row, {reference.name}"] == [f"{expected:.0f}"]
+    stranger = case.main.keys[np.flatnonzero(~known)[0]]
+    assert "itself" not in str(mf.explain(result, stranger, case.references[:1]))
 
 
 def test_it_says_what_the_labels_taught_and_is_silent_of_references_that_took_no_part(case, result):
@@ -87,7 +103,8 @@ def test_without_features_only_the_row_itself_is_like_it():
     taught = mf.refine(coupled.main, coupled.references, coupled.labels(), rng=0)
     why = mf.explain(taught, "m3", coupled.references)
     assert ids_of(why, "nearest") == []
-    assert ids_of(why, "pair, reference 1") == ["m3"]
+    assert ids_of(why, "this row, reference 1") == ["m3"]
+    assert ids_of(why, "pair, reference 1") == []
     refused = mf.explain(mf.refine(coupled.main, coupled.references, rng=0), "m3", coupled.references)
     assert refused.sentences[-1] == "The refinement was not taken, so no row moved."
     assert [line[0] for line in refused.rows.body] == ["this row"]
@@ -117,6 +134,20 @@ def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(label
         features = StandardScaler().fit_transform(features)
     near = others[NearestNeighbors(n_neighbors=5).fit(features[others]).kneighbors(features[[row]])[1][0]]
     assert ids_of(why, "nearest") == whole.keys[near].tolist()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_later_row_may_come_in_a_data_frame(case, result, make):
+    ids = [f"new{row}" for row in range(160)]
+    names = [f"x{column}" for column in range(case.main.table.shape[1])]
+    frame = make({"who": ids, "risk": case.main.scores} | dict(zip(names, case.main.table.T, strict=True)))
+    later = mf.Observations(case.main.scores, case.main.table, ids=ids, name="later")
+    why = mf.explain(result, "new5", case.references, later=frame, id="who", score="risk")
+    assert str(why) == str(mf.explain(result, "new5", case.references, later=later))
+    with pytest.raises(mf.InputError, match="The frame has no 'id'"):
+        mf.explain(result, "new5", later=frame, score="risk")
+    with pytest.raises(mf.InputError, match="list came where Observations or a data frame was expected"):
+        mf.explain(result, "new5", later=[1.0])
 
 
 def test_a_row_that_was_fitted_and_comes_again_is_explained_as_it_was_fitted(case, result):

@@ -75,21 +75,23 @@ def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[
     return refined
 
 
-def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[str, str], errors: bool) -> Any:
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise InputError(
-            f"{type(frame).__name__} came where Observations or a data frame was expected; give one of these."
-        ) from None
+def later_rows(frame: Any, fitted: Observations, names: tuple[str, str]) -> Observations:
+    """Read the rows of a frame in memory, with the features of a fitted table; parameters as of `apply_to_frame`."""
+    table = _in_memory(frame)
     features = _demand_columns(tuple(table.columns), fitted, names)
+    matrix = table.select(list(features)).to_native() if features else None
+    ids, scores = (table[name].to_native() for name in names)
+    return Observations(scores, matrix, ids=ids, name="the frame", scale=fitted.scale)
+
+
+def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[str, str], errors: bool) -> Any:
+    table = _in_memory(frame)
+    _demand_columns(tuple(table.columns), fitted, names)
     ids, scores = (table[name] for name in names)
     columns: dict[str, Any] = {names[0]: ids, "score": np.empty(0), "original": np.empty(0), "support": np.empty(0)}
     columns |= {"error": np.empty(0)} if errors else {}
     if len(table):
-        matrix = table.select(list(features)).to_native() if features else None
-        given = Observations(scores.to_native(), matrix, ids=ids.to_native(), name="the frame", scale=fitted.scale)
-        applied = apply(given)
+        applied = apply(later_rows(frame, fitted, names))
         found = {"score": applied.scores, "original": scores.to_numpy(), "support": applied.support}
         columns |= {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
         columns |= {} if applied.errors is None else {"error": applied.errors}
@@ -102,6 +104,15 @@ def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[st
     if hasattr(frame, "index"):
         native.index = frame.index
     return native
+
+
+def _in_memory(frame: Any) -> nw.DataFrame[Any]:
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"{type(frame).__name__} came where Observations or a data frame was expected; give one of these."
+        ) from None
 
 
 def _warn_of_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> None:

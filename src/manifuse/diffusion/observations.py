@@ -271,6 +271,11 @@ class Observations(Saved):
         """Return ``numbers`` (n,) in any scale, one per kept row, in library and dtype of what came; name a series."""
         return self._origin.restore(numbers, self.rows, name)
 
+    @property
+    def library_of_series(self) -> Any:
+        """The library of data frames that the predictions came from; None if they came as an array or tensor."""
+        return self._origin.implementation if self._origin.library == "series" else None
+
     def in_scale(self, numbers: FloatArray) -> FloatArray:
         """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""
         if self.scale == "score":

@@ -28,15 +28,18 @@ class Neighbourhood:
     near : (5,) array of int
         The nearest other main rows; fewer if there are fewer.
     pairs : tuple of (3,) arrays of int
-        Of every reference, the nearest main rows that it has too.
+        Of every reference, the nearest other main rows that it has too.
     theirs : tuple of (3,) arrays
         The places of these rows in the reference: 0 for its lowest score, 100 for its highest.
+    own : (m,) array
+        The place of the row itself in every reference; NaN if that does not have it.
     """
 
     distances: FloatArray
     near: IndexArray
     pairs: tuple[IndexArray, ...]
     theirs: tuple[FloatArray, ...]
+    own: FloatArray
 
 
 def neighbourhood(
@@ -44,14 +47,17 @@ def neighbourhood(
 ) -> Neighbourhood:
     """Find what is near a row; ``standardised`` says whether distances are of standardised features."""
     distances = _distances(main, row, standardised=standardised)
-    pairs, theirs = [], []
+    other = np.arange(len(main)) != row
+    pairs, theirs, own = [], [], []
     for reference in references:
-        places, known = locate(main.keys, reference.keys)
-        nearest = _nearest(distances, np.flatnonzero(known), PAIRS)
+        rows, known = locate(main.keys, reference.keys)
+        places = places_of(reference.scores)
+        nearest = _nearest(distances, np.flatnonzero(known & other), PAIRS)
         pairs.append(nearest)
-        theirs.append(places_of(reference.scores)[places[nearest]])
-    others = np.flatnonzero(np.arange(len(main)) != row)
-    return Neighbourhood(distances, _nearest(distances, others, NEAREST), tuple(pairs), tuple(theirs))
+        theirs.append(places[rows[nearest]])
+        own.append(places[rows[row]] if known[row] else np.nan)
+    near = _nearest(distances, np.flatnonzero(other), NEAREST)
+    return Neighbourhood(distances, near, tuple(pairs), tuple(theirs), np.array(own))
 
 
 def places_of(scores: FloatArray) -> FloatArray:

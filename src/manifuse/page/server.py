@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,8 +141,8 @@ class Page:
         standardised = self._exploration.method.standardised is not False
         near = await run_in_threadpool(neighbourhood, main, references, row, standardised=standardised)
         pairs = [
-            {"rows": rows.tolist(), "theirs": theirs.tolist()}
-            for rows, theirs in zip(near.pairs, near.theirs, strict=True)
+            {"rows": rows.tolist(), "theirs": theirs.tolist(), "own": None if math.isnan(own) else own}
+            for rows, theirs, own in zip(near.pairs, near.theirs, near.own.tolist(), strict=True)
         ]
         return _json({"near": near.near.tolist(), "pairs": pairs})
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.diffusion.containers import rows_of
+from manifuse.diffusion.frames import later_rows
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
@@ -28,7 +29,8 @@ class Explanation:
     sentences : tuple of str
         How it moved, and what the rows that are most like it say.
     rows : Grid
-        The row, the main rows that are nearest to it, and of each reference the nearest common rows.
+        The row, the main rows that are nearest to it, and of each reference the row itself, if it knows it, and the
+        nearest other common rows.
     """
 
     sentences: tuple[str, ...]
@@ -44,7 +46,13 @@ class Explanation:
 
 
 def explain(
-    result: Refinement, row: Any, references: Sequence[Observations] = (), *, later: Observations | None = None
+    result: Refinement,
+    row: Any,
+    references: Sequence[Observations] = (),
+    *,
+    later: Any = None,
+    id: str = "id",  # noqa: A002
+    score: str = "score",
 ) -> Explanation:
     """Explain why one row moved, by the rows whose features are most like its own.
 
@@ -58,8 +66,10 @@ def explain(
         The id of a main row, or of a row of ``later``.
     references : sequence of Observations, optional
         The references as they came. A refinement does not keep their scores.
-    later : Observations, optional
+    later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
+    id, score : str
+        Columns of a data frame.
 
     Returns
     -------
@@ -83,8 +93,8 @@ def explain(
     demand(Refinement, result)
     demand(Observations, *references)
     if later is not None:
-        demand(Observations, later)
-        result = _with_later(result, row, later)
+        given = later if isinstance(later, Observations) else later_rows(later, result.refiner.fit.main, (id, score))
+        result = _with_later(result, row, given)
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
@@ -104,20 +114,15 @@ def explain(
     sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for reference, pairs, theirs in zip(references, near.pairs, near.theirs, strict=True):
+    for reference, pairs, theirs, own in zip(references, near.pairs, near.theirs, near.own, strict=True):
         if not np.isin(reference.keys, main.keys).any():
             raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
         if reference.name not in used:
             continue
-        if not len(pairs):
-            sentences.append(f"Without features, no row that “{reference.name}” knows is near.")
-            continue
+        if np.isfinite(own):
+            lines.append(line(f"this row, {reference.name}", place, own))
         lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
-        rows, them = ("row", "it") if len(pairs) == 1 else (f"{len(pairs)} rows", "them")
-        sentences.append(
-            f"“{reference.name}” puts the nearest {rows} that both know at {theirs.mean():.0f}, where your scores put "
-            f"{them} at {before[pairs].mean():.0f}."
-        )
+        sentences += _said_by(reference.name, float(own), theirs, before[pairs])
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
 
@@ -172,6 +177,18 @@ def _alike(near: Neighbourhood, before: FloatArray, after: FloatArray) -> list[s
         f"The {len(near.near)} rows most like it are at {before[near.near].mean():.0f} of 100 on average before, "
         f"and at {after[near.near].mean():.0f} after."
     ]
+
+
+def _said_by(name: str, own: float, theirs: FloatArray, ours: FloatArray) -> list[str]:
+    """Say where a reference puts the row itself and the nearest pairs, which the main scores put at ``ours``."""
+    said = [f"“{name}” knows this row itself, and puts it at {own:.0f}."] if np.isfinite(own) else []
+    if len(ours):
+        rows, them = ("row", "it") if len(ours) == 1 else (f"{len(ours)} rows", "them")
+        said.append(
+            f"“{name}” puts the nearest {rows} that both know at {theirs.mean():.0f}, where your scores put {them} at "
+            f"{ours.mean():.0f}."
+        )
+    return said or [f"Without features, no row that “{name}” knows is near."]
 
 
 def _moved(key: str, shift: Shift, place: int) -> str:

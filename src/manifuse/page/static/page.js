@@ -387,14 +387,13 @@ async function explainRow(row, start) {
   const after = shown.after, of = problem.ids.length;
   const place = (ranks) => (each) => 100 * (of - ranks[each]) / Math.max(of - 1, 1);
   const mean = (values) => (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(0);
-  let facts;
+  const said = [start], before = place(problem.before);
+  let near = [], pairs = [];
   try {
-    facts = await fetchFacts(`api/rows/${row}`);
-  } catch {
-    return; // The row is shown without its reasons.
+    ({ near, pairs } = await fetchFacts(`api/rows/${row}`));
+  } catch (error) {
+    said.push(`What is near it could not be found out. ${error.message}`);
   }
-  const { near, pairs } = facts, before = place(problem.before);
-  const said = [start];
   if (set.view === "result" && Number.isFinite(result.learned?.[row])) {
     said.push(`Its own score is at ${before(row).toFixed(0)} of 100 (0 is the lowest); ${result.teacher} puts it at ` +
       `${result.learned[row].toFixed(0)}, and after the diffusion it is at ${place(after)(row).toFixed(0)}.`);
@@ -403,8 +402,10 @@ async function explainRow(row, start) {
     said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
       `${mean(near.map(place(after)))} after.`);
   }
-  pairs.forEach(({ rows, theirs }, k) => {
-    if (rows.length > 0 && shown.weights[k] > 0) {
+  pairs.forEach(({ rows, theirs, own }, k) => {
+    if (shown.weights[k] === 0) return;
+    if (own !== null) said.push(`${problem.references[k]} knows this row itself, and puts it at ${own.toFixed(0)}.`);
+    if (rows.length > 0) {
       const [nearest, them] = rows.length === 1 ? ["row", "it"] : [`${rows.length} rows`, "them"];
       said.push(`${problem.references[k]} puts the nearest ${nearest} that both know at ${mean(theirs)}, ` +
         `where your scores put ${them} at ${mean(rows.map(before))}.`);
