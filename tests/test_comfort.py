@@ -35,6 +35,19 @@ def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught
     assert f"from {before} to {after} ({taught.gain.amount(signed=True)})" in first
 
 
+@pytest.mark.parametrize(
+    "value, rows, words",
+    [
+        (0.021, 60, "and are better:"),
+        (0.019, 60, "and are probably better:"),
+        (0.009, 60, "but are not certainly better:"),
+        (0.021, 9, "but are not certainly better:"),
+    ],
+)
+def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):
+    assert f"were refined, {words}" in verdict_of(replace(taught, gain=Gain(value, 0.01, rows, "accuracy")))
+
+
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(case):
     rng = np.random.default_rng(4)
     noise = mf.RankLabels(case.main.keys[case.labelled], rng.standard_normal(len(case.labelled)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from textwrap import fill
+from functools import partial
+from textwrap import fill as fill_lines
 from typing import Protocol
 
 import numpy as np
@@ -10,10 +11,13 @@ import numpy as np
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import LEAST_SHARE, Agreement
-from manifuse.evidence.gain import FEWEST_ROWS, Accuracy, Gain
+from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.one_factor import FEWEST_REFERENCES, LEAST_LOADING, MOST_RESIDUAL
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT, WIDTH, as_text
+
+#: Wraps a line, but not within an option such as --no-safeguard.
+fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
@@ -99,7 +103,7 @@ def summary_of(result: Told) -> str:
         ]
     if result.gain is not None and result.worth is not None:
         lines += ["", worth_of(result.worth)]
-    return "\n".join(line if "\n" in line else fill(line, WIDTH) for line in lines)
+    return "\n".join(line if "\n" in line else fill(line) for line in lines)
 
 
 def _advice(result: Told) -> list[str]:
@@ -135,7 +139,7 @@ def _advice(result: Told) -> list[str]:
 def rank_backwards(result: Told) -> str | None:
     """Say so if the main predictor ranks the labels backwards, by more than two standard errors of chance."""
     before = result.accuracy
-    if before is None or result.gain is None or before.measure != "accuracy" or result.gain.rows < FEWEST_ROWS:
+    if before is None or result.gain is None or before.measure != "accuracy" or result.gain.is_of_few:
         return None
     if before.before >= 0.5 - BACKWARDS / np.sqrt(result.gain.rows):
         return None
@@ -163,7 +167,8 @@ def verdict_of(result: Told) -> str:
     rows = f"{result.gain.rows:,} labelled rows"
     if not result.accepted:
         return f"{name} stay as they were: on {rows}, {change_of(result)}."
-    better = "and are better" if result.gain.is_certain else "but are not certainly better"
+    certain = "and are better" if result.gain.is_clear else "and are probably better"
+    better = certain if result.gain.is_certain else "but are not certainly better"
     return f"{name} were refined, {better}: on {rows}, {change_of(result)}."
 
 

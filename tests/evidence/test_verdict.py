@@ -35,7 +35,7 @@ def answering(reason):
         (Reason.NO_REFERENCE, CERTAIN, True, Reason.TAUGHT, True),
         (Reason.DIFFER, WITHIN, True, Reason.TAUGHT, True),
         (Reason.NO_REFERENCE, WITHIN, True, Reason.TAUGHT, True),
-        (Reason.DIFFER, FEW, True, Reason.NO_GAIN, False),
+        (Reason.DIFFER, FEW, True, Reason.FEW_LABELS, False),
         (Reason.AGREE, FEW, True, Reason.AGREE, True),
         (Reason.AGREE, SLIGHT, True, Reason.AGREE, True),
         (Reason.DIFFER, SLIGHT, True, Reason.NO_GAIN, False),

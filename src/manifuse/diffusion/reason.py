@@ -20,19 +20,24 @@ class Reason(StrEnum):
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
     )
     GAIN_UNCERTAIN = (
-        "The gain on the labels does not exceed its own standard error, or fewer than ten rows are labelled, so "
-        "the main predictor comes back unchanged; give more labels, or set the method's 'safeguarded' to false "
-        "(--no-safeguard) to take the refinement all the same."
+        "The gain on the labels does not exceed its own standard error, so the main predictor comes back unchanged; "
+        "give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the refinement all the "
+        "same."
     )
     NO_GAIN = (
-        "At labels that were held out the refinement is not better than the main predictor, or fewer than ten rows "
-        "are labelled, so the main predictor comes back unchanged; give more labels, or set the method's "
-        "'safeguarded' to false (--no-safeguard) to take the refinement all the same."
+        "At labels that were held out the refinement is not better than the main predictor, which comes back "
+        "unchanged; give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
+        "refinement all the same."
+    )
+    FEW_LABELS = (
+        "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor comes back "
+        "unchanged; give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
+        "refinement all the same."
     )
     TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
     UNGUARDED = (
-        "The labels taught the refinement. At labels that were held out it is not better than the main predictor, or "
-        "fewer than ten rows are labelled, but the method's 'safeguarded' is false, so it is taken."
+        "The labels taught the refinement. No gain was seen at labels that were held out, but the method's "
+        "'safeguarded' is false, so it is taken."
     )
     AGREE = (
         "The references that are followed predict the same thing as the main predictor, and at held-out pairs they "

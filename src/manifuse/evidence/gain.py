@@ -71,19 +71,29 @@ class Gain(Saved):
         return UNITS[self.measure]
 
     @property
+    def is_of_few(self) -> bool:
+        """Whether it was measured on fewer rows than `FEWEST_ROWS`."""
+        return self.rows < FEWEST_ROWS
+
+    @property
     def is_certain(self) -> bool:
-        """Whether the gain exceeds its standard error, on at least `FEWEST_ROWS` rows."""
-        return self.rows >= FEWEST_ROWS and self.value > self.standard_error
+        """Whether the gain exceeds its standard error, and is not of few rows."""
+        return not self.is_of_few and self.value > self.standard_error
 
     @property
     def is_seen(self) -> bool:
-        """Whether it is a gain at all, on as many rows."""
-        return self.rows >= FEWEST_ROWS and self.value > 0
+        """Whether it is a gain at all, and not of few rows."""
+        return not self.is_of_few and self.value > 0
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is a gain of more than two standard errors, and not of few rows."""
+        return not self.is_of_few and self.value > 2.0 * self.standard_error
 
     @property
     def is_clear_loss(self) -> bool:
-        """Whether it is a loss of more than two standard errors, on as many rows."""
-        return self.rows >= FEWEST_ROWS and self.value < -2.0 * self.standard_error
+        """Whether it is a loss of more than two standard errors, and not of few rows."""
+        return not self.is_of_few and self.value < -2.0 * self.standard_error
 
     def text(self, *, signed: bool) -> str:
         """Return it and its standard error as text, without the unit."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES, Agreement
-from manifuse.evidence.gain import FEWEST_ROWS, Gain
+from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray
 
 #: Reasons for which the main predictor comes back unchanged.
@@ -16,6 +16,7 @@ UNCHANGED = (
     Reason.NOTHING_BETTER,
     Reason.GAIN_UNCERTAIN,
     Reason.NO_GAIN,
+    Reason.FEW_LABELS,
     Reason.DIFFER,
     Reason.UNLIKE,
     Reason.WORSE,
@@ -58,15 +59,18 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     there is none, the references' answer counts, unless the labels show a clear loss. If the references could not be
     asked, only labels too few to say anything leave it to them.
     """
-    few = gain is not None and gain.rows < FEWEST_ROWS
     if gain is None:
         reason = agreement.answer
     elif gain.is_seen:
         reason = Reason.TAUGHT
-    elif agreement.answer in YES and not gain.is_clear_loss and (few or agreement.answer is not Reason.NOT_MEASURED):
+    elif (
+        agreement.answer in YES
+        and not gain.is_clear_loss
+        and (gain.is_of_few or agreement.answer is not Reason.NOT_MEASURED)
+    ):
         reason = agreement.answer
     else:
-        reason = Reason.NO_GAIN if safeguarded else Reason.UNGUARDED
+        reason = _refusal(gain, Reason.NO_GAIN) if safeguarded else Reason.UNGUARDED
     return Verdict(reason not in UNCHANGED, reason, gain)
 
 
@@ -87,5 +91,10 @@ def judge_tuned(path: Path, active: FloatArray, gain: Gain | None, *, safeguarde
     if not active.any():
         reason = Reason.NO_REFERENCE
     elif reason is not Reason.NOTHING_BETTER and safeguarded and gain is not None and not gain.is_certain:
-        reason = Reason.GAIN_UNCERTAIN
+        reason = _refusal(gain, Reason.GAIN_UNCERTAIN)
     return Verdict(reason not in UNCHANGED, reason, gain)
+
+
+def _refusal(gain: Gain, usual: Reason) -> Reason:
+    """Why a refinement with this gain is not taken: for the usual reason, unless the labels are too few."""
+    return Reason.FEW_LABELS if gain.is_of_few else usual

@@ -112,7 +112,7 @@ def answers_grid(result: Refinement) -> Grid:
     several = len(asked.weights) >= FEWEST_REFERENCES
     facts = {
         "correlation that one common factor leaves": _known(asked.residual, "{:.3f}") if several else ABSENT,
-        "of which is allowed": f"{MOST_RESIDUAL:g}",
+        "the most that may be left": f"{MOST_RESIDUAL:g}",
         "gain at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
         "its standard error": _known(asked.standard_error, "{:.3f}"),
         "how far the references are followed without labels": f"{asked.trust:.0%}",

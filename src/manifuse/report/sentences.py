@@ -96,7 +96,7 @@ def _of_worth(result: Refinement, found: Arguments) -> None:
     """What all references together are worth by the labels."""
     if result.worth is None or result.gain is None:
         return
-    if result.worth.rows < FEWEST_ROWS:
+    if result.worth.is_of_few:
         found.contra.append(f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth.")
         return
     (found.pro if result.worth.is_certain else found.contra).append(worth_of(result.worth))
