@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.score import score_of
+from manifuse.evidence.score import GradedRanking, score_of
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
@@ -165,18 +165,19 @@ def test_a_comparison_is_the_plain_loop_over_folds(case, monkeypatch):
     found = mf.rivals.compare(case.main, case.references, labels, rng=3, library=pd).set_index("method")
     assert found["accuracy"].is_monotonic_decreasing
     assert len(found) == 7
-    refined, alone = [], []
+    refined, alone, errors = [], [], []
     for train, test in KFold(5, shuffle=True, random_state=3).split(case.labelled):
         known = mf.RankLabels(case.main.keys[case.labelled[train]], case.truth[case.labelled[train]])
         rows = case.labelled[test]
         scores = mf.refine(case.main, case.references, known, rng=3).scores
         refined.append(ranking_accuracy(case.truth[rows], scores[rows]))
         alone.append(ranking_accuracy(case.truth[rows], case.main.scores[rows]))
-    for name, values in (("refine", refined), ("alone", alone)):
+        errors.append(GradedRanking(rows, case.truth[rows]).gain(scores[rows], case.main.scores[rows]).standard_error)
+    for name, values, error in (("refine", refined, 0.0), ("alone", alone, np.sqrt(np.square(errors).sum()) / 5)):
         less = np.subtract(values, refined)
         assert found.loc[name, "accuracy"] == pytest.approx(np.mean(values))
         assert found.loc[name, "minus_refine"] == pytest.approx(np.mean(less))
-        assert found.loc[name, "standard_error"] == pytest.approx(np.std(less, ddof=1) / np.sqrt(5))
+        assert found.loc[name, "standard_error"] == pytest.approx(error)
     assert "impute_and_stack" not in mf.rivals.compare(case.main, [], labels)["method"].to_list()
 
 

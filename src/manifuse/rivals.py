@@ -19,6 +19,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.score import GradedRanking, Score, score_of
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run import refine, seed_of
@@ -60,8 +61,9 @@ def compare(
     -------
     data frame
         A row for each method, the best first: ``method``; ``accuracy``, the mean ranking accuracy on held-out labels
-        in [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference, by
-        its spread over the folds. Methods whose difference is within two standard errors cannot be told apart.
+        in [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference,
+        paired over the held-out rows. It leaves out what other labels to learn from would change. Methods whose
+        difference is within two standard errors cannot be told apart.
 
     Raises
     ------
@@ -85,25 +87,31 @@ def compare(
         {"impute_and_average": impute_and_average, "impute_and_stack": impute_and_stack} if len(references) else {}
     )
     found: dict[str, list[float]] = {name: [] for name in methods}
+    less: dict[str, list[Gain]] = {name: [] for name in methods}
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(score.rows):
         if len(np.unique(score.grades[test])) < 2 or len(np.unique(score.grades[train])) < 2:
             raise InputError("All labels of a fold are equal; give more labels, or another rng.")
         known = RankLabels(main.keys[score.rows[train]], score.grades[train])
         judge = GradedRanking(score.rows[test], score.grades[test])
-        for name, method in methods.items():
-            predictions = np.asarray(method(main, references, known, seed), dtype=np.float64)
-            found[name].append(judge.measured(predictions[judge.rows]))
+        made = {name: np.asarray(call(main, references, known, seed))[judge.rows] for name, call in methods.items()}
+        for name, predictions in made.items():
+            found[name].append(judge.measured(predictions))
+            less[name].append(judge.gain(made["refine"], predictions))
     names = sorted(found, key=lambda name: -float(np.mean(found[name])))
-    less = {name: np.subtract(found[name], found["refine"]) for name in names}
     return frame_of(
         {
             "method": names,
             "accuracy": [float(np.mean(found[name])) for name in names],
-            "minus_refine": [float(np.mean(less[name])) for name in names],
-            "standard_error": [float(np.std(less[name], ddof=1) / np.sqrt(FOLDS)) for name in names],
+            "minus_refine": [float(np.mean([gain.value for gain in less[name]])) for name in names],
+            "standard_error": [_error_of_mean(less[name]) for name in names],
         },
-        library,
+        library or main.library_of_series,
     )
+
+
+def _error_of_mean(gains: Sequence[Gain]) -> float:
+    """Standard error of the mean of gains that were measured on different rows."""
+    return float(np.linalg.norm([gain.standard_error for gain in gains]) / len(gains))
 
 
 def _refine(main: Observations, references: Sequence[Observations], labels: RankLabels, seed: int) -> FloatArray:
