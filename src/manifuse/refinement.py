@@ -43,7 +43,7 @@ class Refinement(Saved):
         How much pair evidence there is for each row, in [0, 1]: 0 if the references say nothing of it, 1 if there is
         as much as at a typical pair. If the main predictor came back unchanged, 0.
     errors : array, series or tensor (n,), or None
-        Standard errors of the predictions, in their units; None if no label taught.
+        Standard errors of the predictions, in their units (90 % lie within 1.645 of them); None without labels.
     scores : (n,) array
         The predictions as a NumPy array; of probabilities, log-odds.
     accepted : bool
@@ -239,7 +239,7 @@ class Refinement(Saved):
         Returns
         -------
         (p,) array
-            In [0, 1]. Errors of two rows are taken as independent.
+            In [0, 1], by Student's t. Errors of two rows are taken as independent.
 
         Raises
         ------

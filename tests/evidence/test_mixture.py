@@ -9,6 +9,7 @@ from manifuse.diffusion.units import Units
 from manifuse.evidence.mixture import (
     LARGEST_ERROR,
     MOST_SHARE,
+    NINETY,
     Mixture,
     Shares,
     error_scale_of,
@@ -184,10 +185,31 @@ def test_standard_errors_stay_in_the_range_of_floats_and_so_do_probabilities():
     errors = mixture.errors(np.array([1.0, 1e4]))
     np.testing.assert_array_equal(errors, [1e307, LARGEST_ERROR])
     most = np.array([1.5e308])
-    assert ordered_rightly(most, -most, errors[:1], errors[:1]) == 1.0
+    one = np.ones(1)
+    assert ordered_rightly(most, -most, errors[:1], errors[:1]) == ordered_rightly(15 * one, -15 * one, one, one)
     assert ordered_rightly(most, most, errors[1:], errors[1:]) == 0.5
 
 
 def test_two_labels_choose_no_share(truth):
     for score in (SquaredError(np.arange(2), truth[:2]), GradedRanking(np.arange(2), truth[:2])):
         assert Shares.choose(truth, -truth, 0.4, score).held_out.tolist() == [0.4, 0.4]
+
+
+def test_probability_and_interval_say_the_same():
+    """A truth is outside an interval of 90 % on either side in one case of twenty."""
+    zeros, errors = np.zeros(3), np.array([0.5, 1.0, 2.0])
+    np.testing.assert_allclose(ordered_rightly(NINETY * errors, zeros, errors, zeros), 0.95)
+
+
+def test_a_few_rows_far_off_do_not_make_all_others_doubtful(rng):
+    """Errors are heavy-tailed: most rows are nearly right, and one of twenty has any score."""
+    truth = standardise(rng.standard_normal(ROWS))
+    scores = np.where(rng.random(ROWS) < 0.05, rng.permutation(truth), truth + 0.2 * rng.standard_normal(ROWS))
+    error = np.full(ROWS, error_scale_of(scores, np.ones(ROWS), GradedRanking(np.arange(ROWS), truth)))
+    first, second = np.triu_indices(ROWS, 1)
+    sure = ordered_rightly(scores[first], scores[second], error[first], error[second])
+    right = np.where((scores[first] > scores[second]) == (truth[first] > truth[second]), 1.0, 0.0)
+    sure = np.maximum(sure, 1.0 - sure)
+    bins = np.minimum((20 * (sure - 0.5)).astype(int), 9)
+    off = np.abs(np.bincount(bins, sure) - np.bincount(bins, right)).sum() / len(sure)
+    assert off < 0.035

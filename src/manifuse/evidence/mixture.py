@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr, ndtr
+from scipy.special import stdtr, stdtrit
 
 from manifuse.diffusion.units import Units
 from manifuse.evidence.gain import Gain
@@ -23,8 +23,13 @@ SHARES = (0.0, 0.4, MOST_SHARE)
 #: Folds of the labelled rows, for each of which the others choose a share.
 FOLDS = 5
 
-#: Standard deviations within which 90 of 100 normal values lie.
+#: Standard errors within which 90 of 100 truths lie.
 NINETY = 1.6449
+
+#: Errors of differences follow Student's t with so many degrees of freedom: its tails are heavy, as a few rows are far
+#: off. Times the other number, a difference in standard errors is one in scales of t.
+DEGREES = 3.0
+SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
 
 #: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
 LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
@@ -178,7 +183,13 @@ def ordered_rightly(
     # In halves, so that no sum leaves the range of floats.
     spread = np.hypot(errors / 2.0, other_errors / 2.0)
     differences = scores / 2.0 - others / 2.0
-    return np.asarray(ndtr(differences / np.where(spread > 0, spread, np.finfo(float).tiny)))
+    return _sure(differences / np.where(spread > 0, spread, np.finfo(float).tiny))
+
+
+def _sure(differences: FloatArray) -> FloatArray:
+    """Probability that differences (p,) of scores, in standard errors, have the sign of those of truths."""
+    with np.errstate(over="ignore"):
+        return np.asarray(stdtr(DEGREES, SCALES * differences))
 
 
 def _share(held_out: FloatArray, diffused: FloatArray, usual: float, score: Score) -> float:
@@ -243,7 +254,8 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score) -> f
     unit = float(np.abs(differences).mean() / spread.mean()) or 1.0
 
     def surprise(logarithm: float) -> float:
-        return -float(np.mean(log_ndtr(differences / (unit * np.exp(logarithm) * spread))))
+        sure = _sure(differences / (unit * np.exp(logarithm) * spread))
+        return -float(np.mean(np.log(np.maximum(sure, np.finfo(float).tiny))))
 
     found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
     return largest * unit * float(np.exp(found.x))
