@@ -1,6 +1,6 @@
 """Change one choice at a time, on the splits on which the defaults were chosen, and write a row for each variant.
 
-Usage: python experiments/ablation.py [--data DIR]
+Usage: python experiments/ablation.py [--data DIR] [--jobs 2]
 """
 
 from __future__ import annotations
@@ -64,12 +64,14 @@ UNLABELLED = {
 
 
 def main() -> None:
-    """Run every variant on every split, in two processes."""
+    """Run every variant on every split."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
-    folder = data_folder(parser.parse_args().data)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    folder = data_folder(options.data)
     jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
-    parts = Parallel(n_jobs=2)(delayed(run)(load, seed) for load, seed in jobs)
+    parts = Parallel(n_jobs=options.jobs)(delayed(run)(load, seed) for load, seed in jobs)
     (HERE / "results" / "ablation.csv").write_bytes(rows_csv([row for part in parts for row in part]))
 
 
