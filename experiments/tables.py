@@ -20,7 +20,7 @@ from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.claims import Evidence, judge_claims
 from manifuse.study.experiments.comparison import MEAN
 from manifuse.study.experiments.payoff import MAPS, payoff_grid, payoffs, title_of
-from manifuse.study.experiments.plan import deviations_of
+from manifuse.study.experiments.plan import EXPERIMENTS, deviations_of
 from manifuse.study.experiments.result_figures import draw_payoffs
 from manifuse.study.experiments.results_page import results_page
 from manifuse.study.experiments.statistics import Summary, summarise
@@ -80,6 +80,7 @@ def main() -> None:
         "",
         *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
         *simulated(read("simulated")),
+        *calibration(read("calibration")),
         *toy(read("toy")),
         *ablation(read("ablation")),
     ]
@@ -227,6 +228,38 @@ def simulated(rows: list[dict[str, str]]) -> list[str]:
         cells.append(f"{excess.mean():+.2f} ± {excess.std(ddof=1) / np.sqrt(len(excess)):.2f}")
         lines.append(line(family, cells))
     return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+
+
+def calibration(rows: list[dict[str, str]]) -> list[str]:
+    """Show how often pairs of test rows are ordered rightly, by the probability that was said."""
+    groups: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        groups[row["what"], EXPERIMENTS[row["dataset"]].title].append(row)
+    ends = ("50 to 60", "60 to 70", "70 to 80", "80 to 90", "90 to 100")
+    lines = [
+        "## Whether standard errors are right",
+        "",
+        "Pairs of test rows by the probability, in %, with which they are said to be ordered rightly, and how many of "
+        "100 are. The calibration error is how far the two are apart, in points, on average over pairs and ten bins. "
+        "Ten splits, all tasks whose refinement was accepted (`experiments/calibration.py`).",
+        "",
+        *header("said, %", (*ends, "calibration error")),
+    ]
+    held = []
+    for (what, title), members in groups.items():
+        number, said, right = (
+            np.array([float(row[name]) for row in members]) for name in ("number", "expected", "right")
+        )
+        if what == "intervals":
+            share = 100 * np.average(right, weights=number)
+            held += [f"{title}, as a regression: {share:.1f} of 100 intervals of 90 % hold the truth.", ""]
+            continue
+        places = np.minimum((20 * (said - 0.5)).astype(int), 9)
+        pairs, sure, true = (np.bincount(places, of, 10) for of in (number, number * said, number * right))
+        shares = true.reshape(5, 2).sum(axis=1) / pairs.reshape(5, 2).sum(axis=1)
+        cells = [f"{100 * share:.0f}" for share in shares]
+        lines.append(line(title, [*cells, f"{100 * np.abs(sure - true).sum() / pairs.sum():.1f}"]))
+    return [*lines, "", *held, f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
 
 
 def ablation(rows: list[dict[str, str]]) -> list[str]:

@@ -27,7 +27,7 @@ KNOWS = {
     "choice": {"preparation", "evidence", "diffusion", "kernels", "records"},
     "refiner": {"evidence", "diffusion", "kernels", "records", "machine", "errors"},
     "conclusion": {"refiner", "preparation", "evidence", "diffusion", "kernels"},
-    "wording": {"grid", "evidence", "diffusion"},
+    "wording": {"grid", "refiner", "evidence", "diffusion"},
     "refinement": {
         "wording",
         "conclusion",

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
@@ -157,28 +158,40 @@ def test_every_picture_of_the_report_can_be_had_alone(case):
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
-def test_a_comparison_is_the_plain_loop_over_folds(case, monkeypatch):
+def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
     for name in set(mf.rivals.__all__) - {"compare", "smooth_alone"}:
         # These take long, and are tested above.
         monkeypatch.setattr(mf.rivals, name, lambda main, *others: main.scores)
-    labels = case.labels()
-    found = mf.rivals.compare(case.main, case.references, labels, rng=3, library=pd).set_index("method")
+    labels, rows = case.labels(), case.labelled
+    # The order counts, not the unit, which differs from fold to fold.
+    others = {"mine": lambda main, references, known, rng: np.exp(main.scores) * len(references) * known.grades.sum()}
+    found = mf.rivals.compare(case.main, case.references, labels, rng=3, others=others, library=pd).set_index("method")
     assert found["accuracy"].is_monotonic_decreasing
-    assert len(found) == 7
-    refined, alone, errors = [], [], []
-    for train, test in KFold(5, shuffle=True, random_state=3).split(case.labelled):
-        known = mf.RankLabels(case.main.keys[case.labelled[train]], case.truth[case.labelled[train]])
-        rows = case.labelled[test]
-        scores = mf.refine(case.main, case.references, known, rng=3).scores
-        refined.append(ranking_accuracy(case.truth[rows], scores[rows]))
-        alone.append(ranking_accuracy(case.truth[rows], case.main.scores[rows]))
-        errors.append(GradedRanking(rows, case.truth[rows]).gain(scores[rows], case.main.scores[rows]).standard_error)
-    for name, values, error in (("refine", refined, 0.0), ("alone", alone, np.sqrt(np.square(errors).sum()) / 5)):
-        less = np.subtract(values, refined)
-        assert found.loc[name, "accuracy"] == pytest.approx(np.mean(values))
-        assert found.loc[name, "minus_refine"] == pytest.approx(np.mean(less))
-        assert found.loc[name, "standard_error"] == pytest.approx(error)
+    assert len(found) == 8
+    refined, alone = np.empty(len(rows)), rankdata(case.main.scores)[rows]
+    for train, test in KFold(5, shuffle=True, random_state=3).split(rows):
+        known = mf.RankLabels(case.main.keys[rows[train]], case.truth[rows[train]])
+        refined[test] = rankdata(mf.refine(case.main, case.references, known, rng=3).scores)[rows[test]]
+    truth = case.truth[rows]
+    assert found.loc["refine", "accuracy"] == pytest.approx(ranking_accuracy(truth, refined))
+    # What learns nothing is judged as `refine` judges the scores before.
+    before = mf.refine(case.main, case.references, labels, rng=3).accuracy.before
+    gain = GradedRanking(rows, truth).gain(refined, alone)
+    for name in ("alone", "mine"):
+        assert found.loc[name, "accuracy"] == pytest.approx(before)
+        assert found.loc[name, "minus_refine"] == pytest.approx(gain.value)
+        assert found.loc[name, "standard_error"] == pytest.approx(gain.standard_error)
     assert "impute_and_stack" not in mf.rivals.compare(case.main, [], labels)["method"].to_list()
+
+
+def test_methods_of_ones_own_are_checked(case, monkeypatch):
+    for name in {"_refine", *mf.rivals.__all__} - {"compare"}:
+        monkeypatch.setattr(mf.rivals, name, lambda main, *others: main.scores)
+    for method in (lambda main, *others: main.scores[1:], lambda main, *others: np.full(len(main), np.nan)):
+        with pytest.raises(mf.InputError, match="'mine' must return a finite prediction for each of 160 main rows"):
+            mf.rivals.compare(case.main, [], case.labels(), others={"mine": method})
+    with pytest.raises(mf.InputError, match="'alone' is the name of another method"):
+        mf.rivals.compare(case.main, [], case.labels(), others={"alone": method})
 
 
 def test_a_comparison_of_few_or_equal_labels_is_refused(case):

@@ -14,7 +14,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.familiarity import Familiarity, warn_of_scores
+from manifuse.diffusion.familiarity import Familiarity, warn_of_changes
 from manifuse.diffusion.fit import Fit
 from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
@@ -116,9 +116,9 @@ class Refiner(Saved):
             If they lack features of the fitted rows, or there is not enough memory.
         """
         rows, known = self.locate(new.keys)
-        warn_of_scores(new, self.fit.main, rows, known)
         if self._reads_features:
             new = new.arranged_like(self.fit.main)
+        warn_of_changes(new, self.fit.main, rows, known)
         fitted = self.fitted
         made = Refined(
             np.where(known, fitted.scores[rows], 0.0),

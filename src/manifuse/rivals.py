@@ -7,11 +7,13 @@ their order, as their units differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
 from manifuse.diffusion.containers import frame_of
@@ -19,7 +21,6 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand
-from manifuse.evidence.gain import Gain
 from manifuse.evidence.score import GradedRanking, Score, score_of
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run import refine, seed_of
@@ -34,15 +35,25 @@ LEAST_LABELS = 50
 
 Seed = np.random.Generator | int | None
 
+#: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
+Method = Callable[..., Any]
+
 __all__ = ["compare", "impute_and_average", "impute_and_stack", "learn_from_labels", "smooth_alone", "spread"]
 
 
 def compare(
-    main: Observations, references: Sequence[Observations], labels: RankLabels, rng: Seed = 0, *, library: Any = None
+    main: Observations,
+    references: Sequence[Observations],
+    labels: RankLabels,
+    rng: Seed = 0,
+    *,
+    others: Mapping[str, Method] = MappingProxyType({}),
+    library: Any = None,
 ) -> Any:
     """Compare `refine` with its rivals on your own labels, by cross-validation.
 
-    Every fifth of the labels in turn is held out, and judges what each method makes of the others.
+    Every fifth of the labels in turn is held out, and judges what each method makes of the others. Held-out rows of
+    all fifths are compared with each other, by their ranks among all rows.
 
     Parameters
     ----------
@@ -54,21 +65,26 @@ def compare(
         A label for each of at least 50 rows.
     rng : numpy.random.Generator or int, optional
         Draws the folds, and is the ``rng`` of every method.
+    others : mapping of str to callable, optional
+        Methods of your own by their names, such as your model trained again:
+        ``method(main, references, labels, rng)`` returns predictions (n,) for all main rows. It must not use other
+        labels than those that it is given.
     library : module, optional
         As of `Refinement.to_frame`.
 
     Returns
     -------
     data frame
-        A row for each method, the best first: ``method``; ``accuracy``, the mean ranking accuracy on held-out labels
-        in [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference,
+        A row for each method, the best first: ``method``; ``accuracy``, the ranking accuracy on held-out labels in
+        [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference,
         paired over the held-out rows. It leaves out what other labels to learn from would change. Methods whose
         difference is within two standard errors cannot be told apart.
 
     Raises
     ------
     InputError
-        If there are too few labels, or all labels of a fold are equal.
+        If there are fewer than 50 labels, they are ordered pairs, or all labels of a fold are equal; or if a method of
+        yours has the name of another, or does not return a finite prediction for each main row.
 
     Examples
     --------
@@ -81,37 +97,45 @@ def compare(
     score, seed = _grades(main, labels), _seed(rng)
     if len(score.rows) < LEAST_LABELS:
         raise InputError(f"{len(score.rows)} labels came, but comparing needs at least {LEAST_LABELS}; give more.")
-    methods: dict[str, Any] = {"alone": lambda main, *_: main.scores, "refine": _refine}
-    rivals = {"smooth_alone": smooth_alone, "learn_from_labels": learn_from_labels, "spread": spread}
-    methods |= rivals | (
-        {"impute_and_average": impute_and_average, "impute_and_stack": impute_and_stack} if len(references) else {}
-    )
-    found: dict[str, list[float]] = {name: [] for name in methods}
-    less: dict[str, list[Gain]] = {name: [] for name in methods}
+    methods = _methods(others, with_references=bool(len(references)))
+    places = {name: np.empty(len(score.rows)) for name in methods}
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(score.rows):
         if len(np.unique(score.grades[test])) < 2 or len(np.unique(score.grades[train])) < 2:
             raise InputError("All labels of a fold are equal; give more labels, or another rng.")
         known = RankLabels(main.keys[score.rows[train]], score.grades[train])
-        judge = GradedRanking(score.rows[test], score.grades[test])
-        made = {name: np.asarray(call(main, references, known, seed))[judge.rows] for name, call in methods.items()}
-        for name, predictions in made.items():
-            found[name].append(judge.measured(predictions))
-            less[name].append(judge.gain(made["refine"], predictions))
-    names = sorted(found, key=lambda name: -float(np.mean(found[name])))
+        for name, method in methods.items():
+            predictions = np.asarray(method(main, references, known, seed), dtype=np.float64)
+            if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
+                raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
+            places[name][test] = rankdata(predictions)[score.rows[test]]
+    gains = {name: score.gain(places["refine"], made) for name, made in places.items()}
+    names = sorted(gains, key=lambda name: -gains[name].value)
     return frame_of(
         {
             "method": names,
-            "accuracy": [float(np.mean(found[name])) for name in names],
-            "minus_refine": [float(np.mean([gain.value for gain in less[name]])) for name in names],
-            "standard_error": [_error_of_mean(less[name]) for name in names],
+            "accuracy": [score.measured(places[name]) for name in names],
+            "minus_refine": [gains[name].value for name in names],
+            "standard_error": [gains[name].standard_error for name in names],
         },
         library or main.library_of_series,
     )
 
 
-def _error_of_mean(gains: Sequence[Gain]) -> float:
-    """Standard error of the mean of gains that were measured on different rows."""
-    return float(np.linalg.norm([gain.standard_error for gain in gains]) / len(gains))
+def _methods(others: Mapping[str, Method], *, with_references: bool) -> dict[str, Method]:
+    """All methods by their names; those that need references only with references."""
+    methods: dict[str, Method] = {
+        "refine": _refine,
+        "alone": lambda main, *_: main.scores,
+        "smooth_alone": smooth_alone,
+        "spread": spread,
+        "learn_from_labels": learn_from_labels,
+    }
+    if with_references:
+        methods |= {"impute_and_average": impute_and_average, "impute_and_stack": impute_and_stack}
+    taken = [name for name in others if name in methods]
+    if taken:
+        raise InputError(f"{taken[0]!r} is the name of another method; give yours another name.")
+    return {**methods, **others}
 
 
 def _refine(main: Observations, references: Sequence[Observations], labels: RankLabels, seed: int) -> FloatArray:

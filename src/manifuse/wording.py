@@ -15,6 +15,7 @@ from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.one_factor import FEWEST_REFERENCES, LEAST_LOADING, MOST_RESIDUAL
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT, WIDTH, as_text
+from manifuse.refiner import Refiner
 
 #: Wraps a line, but not within an option such as --no-safeguard.
 fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
@@ -82,6 +83,10 @@ class Told(Protocol):
         """What the references answered."""
 
     @property
+    def refiner(self) -> Refiner:
+        """What was learned."""
+
+    @property
     def method(self) -> JointDiffusion:
         """Its hyperparameters."""
 
@@ -90,7 +95,7 @@ def summary_of(result: Told) -> str:
     """Say the verdict, why, what the references answered, and what each is worth."""
     lines = [verdict_of(result), f"Why: {result.reason}"]
     if result.gain is None and result.agreement is not None:
-        lines += _of_agreement(result.agreement)
+        lines += _of_agreement(result.agreement, names_of_asked(result))
     backwards = rank_backwards(result)
     lines += [] if backwards is None else [backwards]
     if result.relevance:
@@ -107,16 +112,16 @@ def summary_of(result: Told) -> str:
 
 
 def _advice(result: Told) -> list[str]:
-    """Name the references that are no better than chance, that predict something else, and that clearly harm."""
-    names = [
-        entry.name
+    """Name the references that are no better than chance, that predict something else, and that seem to harm."""
+    idle = [
+        entry
         for entry in result.relevance
-        if entry.weight == 0
-        and result.method.ignore_chance
-        and entry.name not in result.method.ignored
-        and min(abs(entry.held_out_alignment), entry.fidelity) <= entry.chance_alignment
+        if entry.weight == 0 and result.method.ignore_chance and entry.name not in result.method.ignored
     ]
-    lines = [f"Ignored, as no better than chance: {', '.join(names)}."] if names else []
+    chance = [entry.name for entry in idle if abs(entry.held_out_alignment) <= entry.chance_alignment]
+    lost = [entry.name for entry in idle if entry.name not in chance and entry.fidelity <= entry.chance_alignment]
+    lines = [f"Ignored, as they agree no better than chance: {', '.join(chance)}."] if chance else []
+    lines += [f"Ignored, as their bridges are no better than chance: {', '.join(lost)}."] if lost else []
     differing = [entry.name for entry in result.relevance if entry.differs]
     lines += [f"Not followed, as they predict something else: {', '.join(differing)}."] if differing else []
     harmful = [
@@ -124,7 +129,7 @@ def _advice(result: Told) -> list[str]:
         for entry in result.relevance
         if entry.worth is not None and entry.worth.is_clear_loss
     ]
-    lines += [f"Better left out: {', '.join(harmful)}."] if harmful else []
+    lines += [f"Perhaps better left out: {', '.join(harmful)}."] if harmful else []
     reverse = [entry.name for entry in result.relevance if entry.speaks_in_reverse]
     if reverse:
         lines += [
@@ -132,7 +137,8 @@ def _advice(result: Told) -> list[str]:
             "change their sign."
         ]
     if result.gain is not None and result.agreement is not None and result.agreement.answer in WEIGHTLESS:
-        lines += [f"The diffusion does not follow the references: {WEIGHTLESS[result.agreement.answer]}."]
+        why = WEIGHTLESS[result.agreement.answer]
+        lines += [f"The diffusion does not follow the references: {why}. The labels may learn from them all the same."]
     return ["", *lines] if lines else []
 
 
@@ -165,6 +171,8 @@ def verdict_of(result: Told) -> str:
             return f"{name} were refined. No labels came, so whether that is better was not measured."
         return f"{name} were refined. No labels came; the references say that it is better."
     rows = f"{result.gain.rows:,} labelled rows"
+    if result.accepted and result.gain.is_of_few:
+        return f"{name} were refined. {rows} are too few to measure whether that is better."
     if not result.accepted:
         return f"{name} stay as they were: on {rows}, {change_of(result)}."
     certain = "and are better" if result.gain.is_clear else "and are probably better"
@@ -188,23 +196,37 @@ def worth_of(worth: Gain) -> str:
     """Say what all references together are worth, with labels."""
     measured = worth.amount(signed=False)
     if worth.is_certain:
-        return f"Your references are worth {measured} beyond your own features and labels."
+        are = "are" if worth.is_clear else "are probably"
+        return f"Your references {are} worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:
-        return f"Your references are worth less than nothing ({measured}); leave them out."
+        return f"Your references are probably worth less than nothing ({measured}); try without them."
     return f"{worth.rows:,} labels cannot tell whether your references add anything ({measured})."
 
 
-def _of_agreement(asked: Agreement) -> list[str]:
+def names_of_asked(result: Told) -> list[str]:
+    """Names of the main predictor and of the references that were asked, in the order of their loadings."""
+    teaching = result.refiner.teaching
+    numbers = () if teaching is None else teaching.imputation.numbers
+    return [result.main.name, *(result.relevance[number].name for number in numbers)]
+
+
+def _of_agreement(asked: Agreement, names: list[str]) -> list[str]:
     """The two questions that are put to the references, and their answers."""
     if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
-    own, *others = (f"{loading:.2f}" if np.isfinite(loading) else ABSENT for loading in asked.loadings)
+    loadings = dict(zip(names, asked.loadings.tolist(), strict=True))
+    strangers = [name for name, loading in loadings.items() if loading < LEAST_LOADING]
     said = "most do" if asked.differing.any() else "yes"
-    if asked.residual > MOST_RESIDUAL or np.nanmin(asked.loadings) < LEAST_LOADING:
+    if strangers:
+        said = f"no: {', '.join(strangers)} hardly {'has' if len(strangers) == 1 else 'have'} the common factor"
+    elif asked.residual > MOST_RESIDUAL:
         said = "no"
+    listed = ", ".join(
+        f"{name} {loading:.2f}" if np.isfinite(loading) else f"{name} {ABSENT}" for name, loading in loadings.items()
+    )
     lines = [
-        f"Do all predict the same thing? {said}: one common factor leaves {asked.residual:.3f} of the correlations "
-        f"(at most {MOST_RESIDUAL}); loadings (at least {LEAST_LOADING}): {own} (main), {', '.join(others)}."
+        f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
+        f"(at most {MOST_RESIDUAL}). Loadings on it (at least {LEAST_LOADING}): {listed}."
     ]
     if asked.answer is Reason.UNLIKE:
         share = asked.loadings[0] / np.nanmean(asked.loadings[1:])

@@ -68,6 +68,28 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     np.testing.assert_allclose(out["error"][:2], refined["error"][:2], rtol=1e-12)
 
 
+@pytest.mark.parametrize("more", [(), ("--drop-invalid",)])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_without_rows_gives_one(folder, capsys, monkeypatch, ending, more):
+    fit(capsys, monkeypatch)
+    none = pl.read_csv("new.csv").head(0)
+    none.write_csv("none.csv") if ending == "csv" else none.write_parquet("none.parquet")
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", f"none.{ending}", "--out", f"out.{ending}", *more)
+    assert done == 0, said.err
+    out = pl.read_csv("out.csv") if ending == "csv" else pl.read_parquet("out.parquet")
+    assert out.columns == ["id", "score", "original", "support", "error"]
+    assert len(out) == 0
+
+
+def test_without_references_nothing_is_said_of_support(folder, capsys, monkeypatch):
+    alone = ("refine", "main.csv", "--labels", "known.csv", "--seed", "0", "--out", "refined.csv")
+    assert run(capsys, monkeypatch, *alone, "--save", "alone.npz")[0] == 0
+    done, said = run(capsys, monkeypatch, "apply", "alone.npz", "new.csv", "--out", "out.csv", "--json")
+    assert done == 0, said.err
+    assert json.loads(said.out)["little_support"] is None
+    assert "10 rows written to out.csv; 2 of them were in the fit.\n" in said.err
+
+
 @pytest.mark.parametrize(
     "arguments, says",
     [

@@ -225,7 +225,11 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
         (0.012, 0.004, 60): "Your references are worth 1.2 ± 0.4 points beyond your own features and labels.",
         (0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (0.2 ± 0.4 points).",
         (-0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (-0.2 ± 0.4 points).",
-        (-0.012, 0.004, 60): "Your references are worth less than nothing (-1.2 ± 0.4 points); leave them out.",
+        (
+            -0.012,
+            0.004,
+            60,
+        ): "Your references are probably worth less than nothing (-1.2 ± 0.4 points); try without them.",
         (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
     }
     for (value, error, rows), sentence in expected.items():

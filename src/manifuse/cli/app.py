@@ -115,11 +115,10 @@ def apply_command(
         )
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
-    say(
-        f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit, and "
-        f"{summary['little_support']} have little evidence behind them."
-        + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['reason']}")
-    )
+    said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
+    if summary["little_support"] is not None:
+        said += f", and the references say little of {summary['little_support']}"
+    say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['reason']}"))
 
 
 @app.command("demo")

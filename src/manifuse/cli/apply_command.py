@@ -65,7 +65,8 @@ def run_apply(
         "reason": str(result.reason),
         "rows": rows,
         "already_fitted": fitted,
-        "little_support": little,
+        # Without references there is no support to be little.
+        "little_support": little if result.weights.any() else None,
         "version": __version__,
         "seed": result.seed,
     }

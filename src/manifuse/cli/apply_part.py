@@ -38,6 +38,10 @@ def refine_part(
     result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
 ) -> tuple[dict[str, NDArray[Any]], Part]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
+    if not len(table):
+        none = np.empty(0)
+        errors = None if result.errors is None else none
+        return refined_columns(table.ids, none, none, none, errors), Part(np.empty(0, dtype=np.str_), 0, 0)
     if not drop_invalid:
         table = replace(table, source=None if table.source is None else Loaded(table.source.take()))
         parts = {"score": table.scores} | ({} if table.source is None else {"features": table.source.take()})

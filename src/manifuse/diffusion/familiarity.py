@@ -34,6 +34,9 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: A score of a fitted row has changed if it is further than this from the fitted one, in standard deviations.
 CHANGED = 1e-3
 
+#: Features are the same up to this share of themselves, which is more than single precision loses.
+SAME = 1e-5
+
 #: Strange columns that a warning names.
 NAMED = 5
 
@@ -130,13 +133,13 @@ def _limits(rows: int, widest: FloatArray) -> FloatArray:
     return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * widest)
 
 
-def warn_of_scores(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> None:
-    """Warn of scores that changed since the fit, and of later scores that are far from the fitted ones.
+def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> None:
+    """Warn of rows that changed since the fit, and of later scores that are far from the fitted ones.
 
     Parameters
     ----------
     new, main : Observations
-        Rows to refine (q), and the fitted rows.
+        Rows to refine (q), and the fitted rows. Features are compared if they are in the same order.
     rows : (q,) array of int
         The fitted row of each, where it is ``known``.
     known : (q,) array of bool
@@ -149,11 +152,14 @@ def warn_of_scores(new: Observations, main: Observations, rows: IndexArray, know
     units = Units.of(main.scores)
     scores = units.standardise(new.scores)
     fitted = units.standardise(main.scores)
-    changed = np.count_nonzero(np.abs(scores[known] - fitted[rows[known]]) > CHANGED)
-    if changed:
+    differ = np.abs(scores[known] - fitted[rows[known]]) > CHANGED
+    alike = new.feature_names == main.feature_names
+    if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
+        differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
+    if changed := np.count_nonzero(differ):
         warnings.warn(
-            f"Rows of {new.name} were fitted with other scores ({changed:,} of them); they keep their fitted "
-            "predictions. To refine them anew, give them other ids.",
+            f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they keep their "
+            "fitted predictions. To refine them anew, give them other ids.",
             ManifuseWarning,
             stacklevel=5,
         )

@@ -34,7 +34,7 @@ class Reason(StrEnum):
         "unchanged; give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
         "refinement all the same."
     )
-    TAUGHT = "The labels taught the refinement, and at labels that were held out it is better than the main predictor."
+    TAUGHT = "The labels taught the refinement, and at labels that were held out it gains, so it is taken."
     UNGUARDED = (
         "The labels taught the refinement. No gain was seen at labels that were held out, but the method's "
         "'safeguarded' is false, so it is taken."
@@ -46,13 +46,13 @@ class Reason(StrEnum):
     TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
     NOT_MEASURED = (
         "Not measured: too few references can be compared to tell whether they predict the same thing as the main "
-        "predictor, so the refinement goes at most half of the way; give labels, more references, or set the method's "
-        "'same_target' to true (--same-target)."
+        "predictor, so the refinement goes at most half of the way; give ten labels or more, more references, or set "
+        "the method's 'same_target' to true (--same-target)."
     )
     DIFFER = (
-        "The main predictor and most of the references do not predict the same thing, because one common factor does "
-        "not explain how their scores correlate, so the main predictor comes back unchanged; give labels or other "
-        "references, or set the method's 'same_target' to true (--same-target) if you know better."
+        "The main predictor and most of the references do not predict the same thing, because their scores do not "
+        "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
+        "the method's 'same_target' to true (--same-target) if you know better."
     )
     UNLIKE = (
         "The references agree with each other more than with the main predictor, which is either weak or predicts "

@@ -242,7 +242,8 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     rows, grades = locate(labels.keys[order], main.keys)[0], labels.grades[order]
     if regression and main.scale == "probability":
         raise InputError(
-            "Probabilities came for a regression, which compares scores with values; give scores in the labels' units."
+            "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
+            "scale='probability' out (--scale)."
         )
     if not regression:
         return GradedRanking(rows, grades)

@@ -24,6 +24,7 @@ from manifuse.report.refinement_statistics import (
     metric_of,
     standings,
 )
+from manifuse.wording import names_of_asked
 
 #: The name of each measure, and the format of its values.
 MEASURES = {
@@ -95,10 +96,10 @@ def relevance_grid(result: Refinement) -> Grid:
 
 def agreement_grid(result: Refinement) -> Grid:
     """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
-    asked, teaching = result.agreement, result.refiner.teaching
-    if asked is None or teaching is None or not len(asked.weights):
+    asked = result.agreement
+    if asked is None or not len(asked.weights):
         return Grid((), ())
-    names = [result.main.name, *(result.relevance[number].name for number in teaching.imputation.numbers)]
+    names = names_of_asked(result)
     weights = [ABSENT, *(_known(weight, "{:.2f}") for weight in asked.weights.tolist())]
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
     return Grid(("predictor", "loading", "weight in the consensus"), tuple(zip(names, loadings, weights, strict=True)))

@@ -74,7 +74,7 @@ def _of_labels(result: Refinement, found: Arguments) -> None:
 def _of_answers(result: Refinement, found: Arguments) -> None:
     """What the references answered, where it counts: without labels, or where labels cannot decide."""
     asked = result.agreement
-    if asked is None or result.reason is Reason.TAUGHT:
+    if asked is None or result.reason is Reason.TAUGHT or not result.relevance:
         return
     said = str(result.reason if result.gain is None else asked.answer)
     weak = asked.answer not in YES or asked.answer in (Reason.NOT_MEASURED, Reason.TOLD)
@@ -107,19 +107,25 @@ def _of_references(result: Refinement, found: Arguments) -> None:
     entries, name = result.relevance, result.main.name
     if not entries:
         return
-    sure = sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in entries)
+    sure = sum(entry.held_out_alignment > entry.chance_alignment for entry in entries)
     agree = f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance"
     where = "On the rows that both know,"
     if sure:
         found.pro.append(f"{where} {sure} of {many(len(entries), 'reference')} {agree}.")
     else:
         found.contra.append(f"{where} no reference agrees with “{name}” more than by chance.")
+    reverse = [entry.name for entry in entries if entry.speaks_in_reverse]
+    if reverse:
+        found.contra.append(f"High where “{name}” is low: {_first_of(reverse)}.")
     parts = list(zip((entry.name for entry in entries), standings(result), strict=True))
     left = [each for each, part in parts if part is Standing.LEFT_OUT]
-    ignored = [each for each, part in parts if part in (Standing.AT_CHANCE, Standing.UNFAITHFUL, Standing.REPEATS)]
+    ignored = [each for each, part in parts if part in (Standing.AT_CHANCE, Standing.UNFAITHFUL)]
+    repeated = [each for each, part in parts if part is Standing.REPEATS]
     # If no reference is better than chance, the reason says so of all of them.
     if ignored and result.reason is not Reason.NO_REFERENCE:
-        found.contra.append(f"Ignored, because they say no more than chance or nothing new: {_first_of(ignored)}.")
+        found.contra.append(f"Ignored, as they or their bridges are no better than chance: {_first_of(ignored)}.")
+    if repeated:
+        found.contra.append(f"Ignored, because they repeat “{name}”: {_first_of(repeated)}.")
     differing = [entry.name for entry in entries if entry.differs]
     if differing:
         found.contra.append(f"Not followed, because they predict something else: {_first_of(differing)}.")
