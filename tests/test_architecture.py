@@ -44,7 +44,7 @@ KNOWS = {
     "persistence": {"refinement", "records", "files", "errors"},
     "combiner": {"run", "persistence", "evidence", "diffusion", "kernels", "errors"},
     "report": {"grid", "refinement", "wording", "evidence", "diffusion", "kernels", "files", "errors"},
-    "page": {"run", "preparation", "evidence", "diffusion", "backends", "files", "errors"},
+    "page": {"report", "wording", "run", "preparation", "evidence", "diffusion", "backends", "files", "errors"},
     "study/datasets": {"diffusion", "kernels", "files", "errors"},
     "study/ranking": {"evidence", "kernels", "errors"},
     "study/baselines": {"study/ranking", "evidence", "diffusion", "backends", "kernels", "records", "errors"},

@@ -104,15 +104,13 @@ def summary_of(result: Told) -> str:
             as_text(result.relevance.grid),
             f"{result.relevance.said_of_worth()};",
             *COLUMNS,
-            *_advice(result),
         ]
-    if result.gain is not None and result.worth is not None:
-        lines += ["", worth_of(result.worth)]
+    lines += ["", *remarks] if (remarks := remarks_of(result)) else []
     return "\n".join(line if "\n" in line else fill(line) for line in lines)
 
 
-def _advice(result: Told) -> list[str]:
-    """Name the references that are no better than chance, that predict something else, and that seem to harm."""
+def remarks_of(result: Told) -> list[str]:
+    """Name references that are at chance, predict something else or seem to harm, and say what all are worth."""
     idle = [
         entry
         for entry in result.relevance
@@ -139,7 +137,9 @@ def _advice(result: Told) -> list[str]:
     if result.gain is not None and result.agreement is not None and result.agreement.answer in WEIGHTLESS:
         why = WEIGHTLESS[result.agreement.answer]
         lines += [f"The diffusion does not follow the references: {why}. The labels may learn from them all the same."]
-    return ["", *lines] if lines else []
+    if result.gain is not None and result.worth is not None:
+        lines.append(worth_of(result.worth))
+    return lines
 
 
 def rank_backwards(result: Told) -> str | None:

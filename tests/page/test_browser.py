@@ -23,6 +23,7 @@ from manifuse.cli.refine_options import RefineOptions
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
+from manifuse.wording import remarks_of, worth_of
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +148,15 @@ def test_it_opens_with_what_refine_gives_and_exports_that(exploration, served, b
     assert f"{100 * result.accuracy.after:.1f}" in page.inner_text("#tiles")
     assert page.inner_text("#sentence") == str(result.reason)
     assert "±" in page.inner_text("#references tbody tr:first-child td:nth-child(2)")
+    remarks = page.locator("#remarks li").all_inner_texts()
+    assert remarks == remarks_of(result)
+    assert worth_of(result.worth) in remarks
+    # The table of alignments has the refined scores first, and leaves out the last column.
+    cells = page.locator("#matrix td").all_inner_texts()
+    numbers = [float(cell) for cell in cells if cell]
+    order = [1, 0, 2, 3]
+    expected = [result.metric[order[i], order[j]] for i in range(1, 4) for j in range(i)]
+    np.testing.assert_allclose(numbers, expected, atol=0.005 + 1e-9)
     assert not page.is_visible("#sphere")
     assert not page.is_visible("#delta")
     key = exploration.main.keys[7]
@@ -288,6 +298,15 @@ def test_new_bridges_are_built_cancelled_and_checked(exploration, page):
     page.fill("#bridge-step", "-1")
     page.click("#build")
     assert page.evaluate("document.getElementById('bridge-step').matches(':invalid')")
+    # It starts again with the bridges that it opened with, and what was checked is no longer shown.
+    opened = page.evaluate("explored.opened")
+    assert opened != seen["bridges"]
+    page.click("#reset")
+    until(page, "explored.set.view === 'result' && explored.space.bridges.neighbours !== 9")
+    assert page.evaluate("explored.space.bridges") == opened
+    assert page.input_value("#neighbours") == str(opened["neighbours"])
+    assert page.get_attribute("#kept", "data-difference") is None
+    assert page.inner_text("#kept").startswith("Export saves the config")
 
 
 def test_the_export_repeats_the_picture(exploration, page, tmp_path, monkeypatch):
@@ -298,6 +317,9 @@ def test_the_export_repeats_the_picture(exploration, page, tmp_path, monkeypatch
     caught.value.save_as(tmp_path / "explored.zip")
     page.wait_for_selector("#command", state="visible")
     assert "manifuse refine --config run.toml" in page.inner_text("#command")
+    move(page, "delta", 74)
+    page.wait_for_selector("#command", state="hidden")
+    move(page, "delta", 75)
     zipfile.ZipFile(tmp_path / "explored.zip").extractall(tmp_path)
     monkeypatch.chdir(tmp_path / "explored")
     seen, result = assert_shown(exploration, page)

@@ -83,7 +83,7 @@ def relevance_grid(result: Refinement) -> Grid:
             "weight": strong_if(part is Standing.TOOK_PART, _weight(entry.weight)),
             "agrees": f"{entry.held_out_alignment:+.3f}",
             "chance": f"{entry.chance_alignment:.3f}",
-            "alignment, refined": f"{entry.alignment:+.3f}",
+            "alignment, refined": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
             "bridge": "needs none" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
             "reached": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",

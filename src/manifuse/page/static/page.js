@@ -13,6 +13,9 @@ const SHOWN_IDS = 3;
 
 const $ = (id) => document.getElementById(id);
 
+/** What is said of keeping, before anything is kept. */
+const atFirst = [...$("kept").childNodes];
+
 /** Sliders in logarithmic steps, their smallest value, and the number of steps for a factor of ten. */
 const SLIDERS = ["delta", "scale"], SMALLEST = 0.01, DECADE = 30;
 
@@ -25,6 +28,7 @@ const LISTED = 8;
 let problem = null; // what does not change
 let space = null; // what came with the bridges: columns, Gram matrix, references
 let result = null; // what refine gave
+let opened = null; // the bridges with which the page opened
 const set = { view: "result", delta: 1, scale: 0.3, steps: 20, active: [] }; // what the controls are set to
 let shown = null; // what follows from it
 let job = null; // what the server is doing
@@ -119,6 +123,7 @@ function useBridges(name, facts, sent) {
   space.locate = chart(space.gram, space.count);
   space.labelled = problem.score === null ? null : columns.map((column) => pick(column, problem.labels_rows));
   if (first) set.active = facts.references.map((reference) => reference.active);
+  if (first) opened = facts.bridges;
   const { neighbours, score_scale: scale, step } = facts.bridges;
   $("neighbours").value = neighbours;
   $("unweighed").checked = scale === null;
@@ -170,9 +175,9 @@ function chooseCell() {
 
 /** What follows from the result of refine. */
 function asGiven() {
-  const { predictions, after, weights, alignments, accuracy, gain } = result;
+  const { predictions, after, weights, metric, accuracy, gain } = result;
   return {
-    any: true, alignments, weights, refined: predictions, after,
+    any: true, alignments: metric[1].filter((_, k) => k !== 1), weights, refined: predictions, after,
     labels: gain === null ? null : { ...accuracy, gain, rows: gain.rows },
     heldBack: measure(problem.judge, problem.held_back_rows, predictions),
   };
@@ -228,7 +233,8 @@ function renewSurface() {
 
 function render() {
   shown = compute();
-  globalThis.explored = { problem, space, set, shown, job, result }; // the numbers behind the picture, for the browser's console
+  forgetKept();
+  globalThis.explored = { problem, space, set, shown, job, result, opened }; // the numbers behind the picture, for the browser's console
   showControls();
   showOutcome();
   showReferences();
@@ -271,6 +277,9 @@ function showOutcome() {
   if (set.view !== "result") tiles.push(tile(null, `${run.path.length - 1} of ${set.steps}`, "diffusion steps taken"));
   $("tiles").replaceChildren(...tiles);
   $("sentence").textContent = verdict();
+  const remarks = set.view === "result" ? result.remarks : [];
+  $("remarks").hidden = remarks.length === 0;
+  $("remarks").replaceChildren(...remarks.map((remark) => element("li", remark)));
   const best = labels ?? heldBack;
   $("brief").textContent = best === null ? ""
     : `${name} ${measured(name, best.before)} → ${measured(name, best.after)}`;
@@ -402,8 +411,9 @@ async function explainRow(row, start) {
     said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
       `${mean(near.map(place(after)))} after.`);
   }
+  const part = set.view === "result" ? result.part : shown.weights.map((weight) => weight > 0);
   pairs.forEach(({ rows, theirs, own }, k) => {
-    if (shown.weights[k] === 0) return;
+    if (!part[k]) return;
     if (own !== null) said.push(`${problem.references[k]} knows this row itself, and puts it at ${own.toFixed(0)}.`);
     if (rows.length > 0) {
       const [nearest, them] = rows.length === 1 ? ["row", "it"] : [`${rows.length} rows`, "them"];
@@ -422,8 +432,11 @@ function showMatrix() {
     return;
   }
   const { alignments } = shown, gram = space.gram;
+  // The metric of the result has the main predictor before the refined one.
+  const placed = (i) => (i < 2 ? 1 - i : i);
   const value = (i, j) => {
     if (i === j) return 1;
+    if (set.view === "result") return result.metric[placed(i)][placed(j)];
     if (i === 0 || j === 0) return alignments[Math.max(i, j) - 1];
     return gram[i - 1][j - 1];
   };
@@ -524,6 +537,13 @@ function request() {
   return { bridges: space.job, step_size: set.delta, weight_scale: set.scale, steps: set.steps, ignored };
 }
 
+/** What was exported or checked is no longer what is shown. */
+function forgetKept() {
+  $("command").hidden = true;
+  $("kept").replaceChildren(...atFirst);
+  delete $("kept").dataset.difference;
+}
+
 async function exportShown() {
   const answer = await (set.view === "result" ? post("api/result/export", asRefined()) : post("api/export", request()));
   const link = element("a");
@@ -533,7 +553,7 @@ async function exportShown() {
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
   $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
-  $("kept").textContent = `${link.download} is in your downloads. This command repeats these scores:`;
+  $("kept").textContent = `${link.download} is in your downloads. In the folder of your tables, this command repeats these scores:`;
 }
 
 /** Let the library compute what is set: all joint rounds if `whole`, else the one that the page shows. */
@@ -577,14 +597,14 @@ function wire() {
     showError(null);
     await work().catch(showError);
   });
+  const build = async (bridges) => awaitBridges(await (await post("api/bridges", bridges)).json());
   attempt("build", async () => {
     if (!$("controls").reportValidity()) return;
-    const body = {
+    await build({
       neighbours: Number($("neighbours").value), step: Number($("bridge-step").value),
       score_scale: $("unweighed").checked ? null : Number($("score-scale").value),
       candidate: space === null ? 0 : space.bridges.candidate,
-    };
-    await awaitBridges(await (await post("api/bridges", body)).json());
+    });
   });
   attempt("view-result", showResult);
   $("view-diffusion").addEventListener("change", () => { if (space !== null) show("diffusion"); });
@@ -593,7 +613,9 @@ function wire() {
     set.active = space.references.map((reference) => reference.active);
     set.steps = problem.labels === null ? 1 : problem.most_steps;
     chooseCell();
-    await showResult();
+    set.view = "result";
+    if (JSON.stringify(space.bridges) === JSON.stringify(opened)) await showResult();
+    else await build(opened);
   });
   $("find").addEventListener("input", () => { if (shown !== null) showRow(); });
   attempt("cancel", async () => { if (job !== null) await ask(`api/jobs/${job.job}`, { method: "DELETE" }); });
