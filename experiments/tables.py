@@ -256,8 +256,8 @@ def calibration(rows: list[dict[str, str]]) -> list[str]:
             continue
         places = np.minimum((20 * (said - 0.5)).astype(int), 9)
         pairs, sure, true = (np.bincount(places, of, 10) for of in (number, number * said, number * right))
-        shares = true.reshape(5, 2).sum(axis=1) / pairs.reshape(5, 2).sum(axis=1)
-        cells = [f"{100 * share:.0f}" for share in shares]
+        both = (each.reshape(5, 2).sum(axis=1).tolist() for each in (true, pairs))
+        cells = [f"{100 * rightly / of:.0f}" if of else "—" for rightly, of in zip(*both, strict=True)]
         lines.append(line(title, [*cells, f"{100 * np.abs(sure - true).sum() / pairs.sum():.1f}"]))
     return [*lines, "", *held, f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
 

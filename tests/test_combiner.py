@@ -294,6 +294,15 @@ def test_bad_tables_are_refused_with_a_sentence(case, change, message):
         mf.PredictorCombiner(case.references).fit(X, y)
 
 
+def test_a_truth_that_may_mean_unknown_is_noticed(case):
+    X, y = frame_of(case.main), np.where(case.truth > 0, 1.0, 0.0)
+    y[:80] = -1.0
+    with pytest.warns(mf.ManifuseWarning, match="-1 is taken as a truth below 0; if it means unknown, give NaN there"):
+        mf.PredictorCombiner(case.references, random_state=0).fit(X, y)
+    for clear in (np.where(y < 0, np.nan, y), np.where(y < 0.5, -1.0, 1.0)):
+        mf.PredictorCombiner(case.references, random_state=0).fit(X, clear)
+
+
 def test_a_truth_of_equal_values_gives_no_score(case):
     X = frame_of(case.main)
     with pytest.raises(mf.InputError, match="known values of y are all equal"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.scales import Scale
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.persistence import load, save
@@ -291,4 +292,7 @@ def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     if len(grades) != rows:
         raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one per row, NaN if unknown.")
     known = np.flatnonzero(~np.isnan(grades))
+    if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
+        unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
+        warnings.warn(unsure, ManifuseWarning, stacklevel=4)
     return known, grades[known]

@@ -231,6 +231,22 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
     assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
 
 
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_rows_without_a_label_can_be_left_out(folder, run):
+    labels = pl.read_csv("labels.csv")
+    blank = pl.when(pl.int_range(pl.len()) == 2).then(None).otherwise(pl.col("label")).alias("label")
+    labels.with_columns(blank).write_csv("blank.csv")
+    refused = run(*FILES, "--labels", "blank.csv", "--out", "out.csv")
+    assert refused.returncode == 2
+    assert "in row 2; leave out rows without a label (--drop-invalid)." in " ".join(refused.stderr.split())
+    done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv", "--seed", "0")
+    assert done.returncode == 0, done.stderr
+    assert "blank.csv has values that are not finite in 1 of" in " ".join(done.stderr.split())
+    labels.filter(pl.int_range(pl.len()) != 2).write_csv("fewer.csv")
+    assert run(*FILES, "--labels", "fewer.csv", "--out", "fewer-out.csv", "--seed", "0").returncode == 0
+    assert (folder / "out.csv").read_bytes() == (folder / "fewer-out.csv").read_bytes()
+
+
 def test_the_same_seed_writes_the_same_bytes(folder, run):
     arguments = (*FILES, "--labels", "labels.csv", "--seed", "5", "--out")
     assert run(*arguments, "one.csv").returncode == 0

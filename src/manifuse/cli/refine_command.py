@@ -19,10 +19,11 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
 from manifuse.cli.apply_part import refined_rows
-from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_columns, demand_numbers
+from manifuse.cli.column_checks import demand_columns
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
-from manifuse.cli.formats import open_columns, read_columns
+from manifuse.cli.formats import read_columns
+from manifuse.cli.label_table import read_labels
 from manifuse.cli.later_table import WINDOW
 from manifuse.cli.output import TableWriter, check_output, refined_columns
 from manifuse.cli.paths import check_paths, files_in
@@ -33,7 +34,7 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning
-from manifuse.files import Writer, bytes_writer, shorten
+from manifuse.files import Writer, bytes_writer
 from manifuse.persistence import check_model, model_writer
 from manifuse.refinement import Refinement
 from manifuse.report.markup import page_writer
@@ -221,7 +222,8 @@ def read_tables(options: RefineOptions) -> Tables:
         others = [replace(other, name=given) for other, given in zip(others, options.reference, strict=True)]
     if options.pairs is not None:
         others = rename_by_pairs(table, others, options.pairs)
-    return Tables(table, others, None if options.labels is None else read_labels(options.labels, columns))
+    labels = None if options.labels is None else read_labels(options.labels, columns, drop=options.drop_invalid)
+    return Tables(table, others, labels)
 
 
 def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:
@@ -232,22 +234,6 @@ def _demand_dropped(names: Sequence[str], tables: Sequence[Table]) -> None:
                 f"--drop {name} came, but no table has such a column to leave out; correct it, and repeat --drop for "
                 "each column."
             )
-
-
-def read_labels(path: Path, called: ColumnNames = AS_USUAL) -> RankLabels:
-    """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``."""
-    file = open_columns(path, called.of_labels)
-    columns = file.take(list(file.types))
-    if {"id", "label"} <= columns.keys():
-        demand_numbers(path, file.theirs["label"], columns["label"])
-        return RankLabels(columns["id"], columns["label"])
-    if {"better", "worse"} <= columns.keys():
-        return RankLabels.from_pairs(columns["better"], columns["worse"])
-    known = shorten(", ".join(file.theirs.values())) or "none"
-    raise InputError(
-        f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
-        "or name them with --id and --label."
-    )
 
 
 def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> list[Table]:

@@ -53,7 +53,9 @@ class RankLabels:
             raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one value per id.")
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
-            raise InputError(f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label.")
+            raise InputError(
+                f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label (--drop-invalid)."
+            )
         if len(np.unique(values)) < 2:
             raise InputError("The labels are all equal, so they order no rows; give at least two different values.")
 

@@ -1,0 +1,32 @@
+"""Labels, read from a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_numbers
+from manifuse.cli.formats import open_columns
+from manifuse.diffusion.labels import RankLabels
+from manifuse.diffusion.validity import valid_rows
+from manifuse.errors import InputError
+from manifuse.files import shorten
+
+
+def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False) -> RankLabels:
+    """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``.
+
+    Rows whose label is blank or infinite are left out, with a warning, if ``drop`` is true.
+    """
+    file = open_columns(path, called.of_labels)
+    columns = file.take(list(file.types))
+    if {"id", "label"} <= columns.keys():
+        demand_numbers(path, file.theirs["label"], columns["label"])
+        kept = valid_rows(columns["label"], None, name=path.name, drop=True) if drop else slice(None)
+        return RankLabels(columns["id"][kept], columns["label"][kept])
+    if {"better", "worse"} <= columns.keys():
+        return RankLabels.from_pairs(columns["better"], columns["worse"])
+    known = shorten(", ".join(file.theirs.values())) or "none"
+    raise InputError(
+        f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
+        "or name them with --id and --label."
+    )
