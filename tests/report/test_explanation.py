@@ -59,6 +59,27 @@ def test_it_says_where_a_reference_that_knows_the_row_puts_it(case, result):
     assert "itself" not in str(mf.explain(result, stranger, case.references[:1]))
 
 
+def test_it_says_what_the_labels_say_of_the_row_and_of_the_nearest_labelled_ones(case, result):
+    labels, rows = case.labels(), case.labelled
+    table = case.main.table
+    if result.choice.standardised[0] is not False:
+        table = StandardScaler().fit_transform(table)
+    for row in (int(rows[4]), int(np.setdiff1d(np.arange(160), rows)[4])):
+        why = mf.explain(result, case.main.keys[row], case.references, labels=labels)
+        own = [f"Its own label is {case.truth[row]:g}; what the labels taught leaves it out."] if row in rows else []
+        assert [sentence for sentence in why.sentences if sentence.startswith("Its own label")] == own
+        others = rows[rows != row]
+        near = NearestNeighbors(n_neighbors=3).fit(table[others]).kneighbors(table[[row]], return_distance=False)[0]
+        assert ids_of(why, "labelled") == case.main.keys[others[near]].tolist()
+        one, two, three = (f"{truth:g}" for truth in case.truth[others[near]])
+        assert [line[-1] for line in why.rows.body if line[0] == "labelled"] == [one, two, three]
+        assert f"The labels of the nearest labelled rows are {one}, {two} and {three}; your scores put" in str(why)
+    with pytest.raises(mf.InputError, match="The labels are ordered pairs"):
+        mf.explain(result, "m0", labels=mf.RankLabels.from_pairs(["m1"], ["m2"]))
+    with pytest.raises(mf.InputError, match="The labels and main have no rows in common"):
+        mf.explain(result, "m0", labels=mf.RankLabels(["x", "y", "z"], [0, 1, 2]))
+
+
 def test_it_says_what_the_labels_taught_and_is_silent_of_references_that_took_no_part(case, result):
     noise = mf.Observations(
         np.random.default_rng(0).standard_normal(160),
@@ -94,7 +115,7 @@ def test_what_cannot_be_explained_is_refused(case, result):
     with pytest.raises(mf.InputError, match="stranger is no reference of this result"):
         mf.explain(result, "m0", [stranger])
     namesake = mf.Observations([1.0, 2, 3], ids=["x", "y", "z"], name="reference 1")
-    with pytest.raises(mf.InputError, match="reference 1 and main have no rows in common"):
+    with pytest.raises(mf.InputError, match="reference 1 and main have no rows in common; give what was refined with"):
         mf.explain(result, "m0", [namesake])
 
 

@@ -8,9 +8,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.diffusion.containers import rows_of
 from manifuse.diffusion.frames import later_rows
+from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
@@ -29,8 +31,8 @@ class Explanation:
     sentences : tuple of str
         How it moved, and what the rows that are most like it say.
     rows : Grid
-        The row, the main rows that are nearest to it, and of each reference the row itself, if it knows it, and the
-        nearest other common rows.
+        The row, the main rows that are nearest to it, of each reference the row itself, if it knows it, and the
+        nearest other common rows, and the nearest labelled rows with their labels.
     """
 
     sentences: tuple[str, ...]
@@ -50,6 +52,7 @@ def explain(
     row: Any,
     references: Sequence[Observations] = (),
     *,
+    labels: RankLabels | None = None,
     later: Any = None,
     id: str = "id",  # noqa: A002
     score: str = "score",
@@ -57,7 +60,8 @@ def explain(
     """Explain why one row moved, by the rows whose features are most like its own.
 
     A refinement gives rows that are alike scores that are alike. So a row rises if the rows that are most like it have
-    higher scores than itself, or if a reference gives higher scores to the nearest rows that both know.
+    higher scores than itself, or if a reference gives higher scores to the nearest rows that both know. Labels teach
+    where the truth of rows like it is higher than their scores.
 
     Parameters
     ----------
@@ -66,6 +70,8 @@ def explain(
         The id of a main row, or of a row of ``later``.
     references : sequence of Observations, optional
         The references as they came. A refinement does not keep their scores.
+    labels : RankLabels, optional
+        The graded labels that taught; it does not keep them either.
     later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
     id, score : str
@@ -74,12 +80,14 @@ def explain(
     Returns
     -------
     Explanation
-        Places are percentiles: 0 for the lowest score of a table, 100 for its highest.
+        Places are percentiles: 0 for the lowest score of a table, 100 for its highest. Labels are as they came.
+        Distances are in units of the median distance of a main row from this one.
 
     Raises
     ------
     InputError
-        If the main table or ``later`` has no such id, the result no such reference, or a reference no common rows.
+        If the main table or ``later`` has no such id, the result no such reference, a reference or the labels no
+        common rows, or the labels are ordered pairs.
 
     Examples
     --------
@@ -92,6 +100,7 @@ def explain(
     """
     demand(Refinement, result)
     demand(Observations, *references)
+    known = [] if labels is None else [_as_table(labels)]
     if later is not None:
         given = later if isinstance(later, Observations) else later_rows(later, result.refiner.fit.main, (id, score))
         result = _with_later(result, row, given)
@@ -99,7 +108,7 @@ def explain(
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
     before, after = places_of(shift.before), places_of(shift.after)
-    near = neighbourhood(main, references, place, standardised=result.choice.standardised[0] is not False)
+    near = neighbourhood(main, [*references, *known], place, standardised=result.choice.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: float = np.nan) -> dict[str, str]:
         return {
@@ -114,15 +123,17 @@ def explain(
     sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for reference, pairs, theirs, own in zip(references, near.pairs, near.theirs, near.own, strict=True):
-        if not np.isin(reference.keys, main.keys).any():
-            raise InputError(f"{reference.name} and {main.name} have no rows in common; give it as it came.")
-        if reference.name not in used:
-            continue
-        if np.isfinite(own):
-            lines.append(line(f"this row, {reference.name}", place, own))
-        lines += [line(f"pair, {reference.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
-        sentences += _said_by(reference.name, float(own), theirs, before[pairs])
+    for table, pairs, theirs, own in zip([*references, *known], near.pairs, near.theirs, near.own, strict=True):
+        if not np.isin(table.keys, main.keys).any():
+            raise InputError(f"{table.name} and {main.name} have no rows in common; give what was refined with.")
+        if table in known:
+            sentences += _said_by_labels(table, main.keys[place], main.keys[pairs], before[pairs])
+            lines += [line("labelled", each) | {"theirs": f"{_score_of(table, main.keys[each]):g}"} for each in pairs]
+        elif table.name in used:
+            if np.isfinite(own):
+                lines.append(line(f"this row, {table.name}", place, own))
+            lines += [line(f"pair, {table.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
+            sentences += _said_by(table.name, float(own), theirs, before[pairs])
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
 
@@ -189,6 +200,33 @@ def _said_by(name: str, own: float, theirs: FloatArray, ours: FloatArray) -> lis
             f"{ours.mean():.0f}."
         )
     return said or [f"Without features, no row that “{name}” knows is near."]
+
+
+def _said_by_labels(labels: Observations, key: str, near: NDArray[np.str_], ours: FloatArray) -> list[str]:
+    """Say what the labels of the row and of the nearest labelled rows are, which the main scores put at ``ours``."""
+    said = []
+    if key in labels.keys:
+        said.append(f"Its own label is {_score_of(labels, key):g}; what the labels taught leaves it out.")
+    if len(near):
+        values = [f"{_score_of(labels, each):g}" for each in near]
+        several = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+        said.append(
+            f"The labels of the nearest labelled rows are {several}; your scores put these rows at {ours.mean():.0f} "
+            "on average."
+        )
+    return said
+
+
+def _score_of(table: Observations, key: str) -> float:
+    return float(table.scores[np.flatnonzero(table.keys == key)[0]])
+
+
+def _as_table(labels: RankLabels) -> Observations:
+    """Graded labels as a table of scores."""
+    demand(RankLabels, labels)
+    if labels.grades is None:
+        raise InputError("The labels are ordered pairs, which put no row at a place; give graded labels, or none.")
+    return Observations(labels.grades, ids=labels.keys, name="The labels")
 
 
 def _moved(key: str, shift: Shift, place: int) -> str:
