@@ -23,7 +23,7 @@ fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 #: What the columns of the printed table of references say.
 COLUMNS = (
     "weight: pull in the diffusion, 0 to 1; agrees: correlation at the pairs;",
-    "chance: of permuted pairs, so an agreement below it means nothing;",
+    "chance: of permuted pairs; agreement or bridge below it mean nothing;",
     "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
 )
 
