@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import manifuse as mf
+from manifuse.diffusion.reason import Reason
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import WIDTH, Grid, as_html, as_text
@@ -128,6 +129,22 @@ def test_a_reference_whose_bridge_is_no_better_than_chance_is_named(taught):
         lost = replace(first, weight=0.0, fidelity=fidelity)
         summary = replace(taught, relevance=RelevanceTable([lost, second])).summary()
         assert (f"Ignored, as their bridges are no better than chance: {first.name}." in summary) is named
+
+
+def test_who_does_not_share_the_common_factor_is_named():
+    strong = draw(0, references=3, noise=0.4)
+    one, two, three = strong.references
+    other = mf.Observations(
+        np.random.default_rng(5).standard_normal(len(three)), three.table, ids=three.keys, name="o"
+    )
+    method = mf.JointDiffusion(ignore_chance=False)
+    result = mf.refine(strong.main, [one, two, other], method=method, rng=0)
+    assert result.reason is Reason.DIFFER
+    said = " ".join(result.summary().split())
+    assert "Do all predict the same thing? no: o hardly shares the common factor." in said
+    names = zip(("main", one.name, two.name, "o"), result.agreement.loadings.tolist(), strict=True)
+    listed = ", ".join(f"{name} {loading:.2f}" for name, loading in names)
+    assert f"Loadings on it (at least 0.1): {listed}." in said
 
 
 def test_a_reference_in_reverse_is_named(case):

@@ -218,7 +218,7 @@ def _of_agreement(asked: Agreement, names: list[str]) -> list[str]:
     strangers = [name for name, loading in loadings.items() if loading < LEAST_LOADING]
     said = "most do" if asked.differing.any() else "yes"
     if strangers:
-        said = f"no: {', '.join(strangers)} hardly {'has' if len(strangers) == 1 else 'have'} the common factor"
+        said = f"no: {', '.join(strangers)} hardly {'shares' if len(strangers) == 1 else 'share'} the common factor"
     elif asked.residual > MOST_RESIDUAL:
         said = "no"
     listed = ", ".join(
