@@ -132,11 +132,9 @@ def test_a_reference_whose_bridge_is_no_better_than_chance_is_named(taught):
 
 
 def test_who_does_not_share_the_common_factor_is_named():
-    strong = draw(0, references=3, noise=0.4)
+    strong = draw(0, features=False, references=3, noise=0.4)
     one, two, three = strong.references
-    other = mf.Observations(
-        np.random.default_rng(5).standard_normal(len(three)), three.table, ids=three.keys, name="o"
-    )
+    other = mf.Observations(np.random.default_rng(5).standard_normal(len(three)), ids=three.keys, name="o")
     method = mf.JointDiffusion(ignore_chance=False)
     result = mf.refine(strong.main, [one, two, other], method=method, rng=0)
     assert result.reason is Reason.DIFFER
