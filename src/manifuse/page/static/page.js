@@ -553,7 +553,8 @@ async function exportShown() {
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
   $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
-  $("kept").textContent = `${link.download} is in your downloads. In the folder of your tables, this command repeats these scores:`;
+  const where = link.download.endsWith(".toml") ? "Put it into the folder of your tables; there" : "There";
+  $("kept").textContent = `${link.download} is in your downloads. ${where} this command repeats these scores:`;
 }
 
 /** Let the library compute what is set: all joint rounds if `whole`, else the one that the page shows. */
