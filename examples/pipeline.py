@@ -12,7 +12,8 @@ The data are the handwritten digits that come with scikit-learn.
 # %%
 # The table
 # ---------
-# Our scores come from a poor model over Fourier features. Three references saw other digits through other features.
+# Our scores come from a poor model over Fourier features. Three references saw other digits through other features. We
+# know the truth of every third row, and NaN stands for the others.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,7 +45,8 @@ def scored(view, training, rows):
 rows, other_rows = np.concatenate([common, ours]), np.concatenate([common, theirs])
 scores, features = scored("fourier", our_training, rows)
 X = pd.DataFrame(features).rename(columns="fourier{}".format).assign(id=rows, score=scores)
-y = numerals.tasks["fourier"].labels[rows]
+known = np.arange(len(rows)) % 3 == 0
+y = np.where(known, numerals.tasks["fourier"].labels[rows], np.nan)
 references = [
     mf.Observations(*scored(view, their_training, other_rows), ids=other_rows, name=view)
     for view in ("zernike", "gradient", "karhunen")
@@ -71,12 +73,14 @@ pipeline
 # %%
 # Cross-validation
 # ----------------
-# In every fold the combiner is fitted with the labels of the training rows, and refines the test rows as later rows.
-# Its score is the ranking accuracy; with ``method__task="regression"`` it is the coefficient of determination.
+# In every fold the combiner is fitted with the known labels of the training rows, and refines the test rows as later
+# rows. Its score is the ranking accuracy of those that are known; with ``method__task="regression"`` it is the
+# coefficient of determination.
 
 folds = KFold(3, shuffle=True, random_state=0)
 refined = cross_val_score(pipeline, X, y, cv=folds)
-alone = [ranking_accuracy(y[test], scores[test]) for _, test in folds.split(X)]
+tests = [test[known[test]] for _, test in folds.split(X)]
+alone = [ranking_accuracy(y[test], scores[test]) for test in tests]
 print(
     f"alone {np.mean(alone):.3f}, refined {refined.mean():.3f} (standard deviation {refined.std():.3f})"
 )
