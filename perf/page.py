@@ -120,6 +120,7 @@ def measure(port: int, chromium: str, moves: int) -> dict[str, list[float]]:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(f"http://127.0.0.1:{port}/")
         page.wait_for_selector("#results[aria-busy=false]", timeout=600_000)
+        page.check("#view-diffusion")  # whose controls are timed
         page.wait_for_selector("#surface button")
         page.evaluate(MOVE, ["step size", 5])
         taken = {control: page.evaluate(MOVE, [control, moves]) for control in CONTROLS}
