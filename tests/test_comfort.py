@@ -123,12 +123,17 @@ def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_
         assert ("Ignored, as they agree no better than chance: noise." in summary) is named
 
 
-def test_a_reference_whose_bridge_is_no_better_than_chance_is_named(taught):
-    first, second = taught.relevance
-    for fidelity, named in ((0.0, True), (first.fidelity, False)):
-        lost = replace(first, weight=0.0, fidelity=fidelity)
-        summary = replace(taught, relevance=RelevanceTable([lost, second])).summary()
-        assert (f"Ignored, as their bridges are no better than chance: {first.name}." in summary) is named
+def test_references_whose_bridges_are_no_better_than_chance_are_named(case):
+    main = case.main
+    lost = mf.Observations(
+        main.scores, np.random.default_rng(1).standard_normal((160, 6)), ids=main.keys, name=main.name
+    )
+    names = ", ".join(reference.name for reference in case.references)
+    # Left in the graphs, the scores themselves would carry them over.
+    method = mf.JointDiffusion(score_scale=np.inf)
+    for table, named in ((lost, True), (main, False)):
+        summary = mf.refine(table, case.references, case.labels(), method, rng=0).summary()
+        assert (f"Ignored, as their bridges are no better than chance: {names}." in summary) is named
 
 
 def test_who_does_not_share_the_common_factor_is_named():
@@ -143,6 +148,10 @@ def test_who_does_not_share_the_common_factor_is_named():
     names = zip(("main", one.name, two.name, "o"), result.agreement.loadings.tolist(), strict=True)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in names)
     assert f"Loadings on it (at least 0.1): {listed}." in said
+    # All are listed, also if one has the name of the main predictor.
+    namesake = mf.Observations(one.scores, ids=one.keys, name="main")
+    said = " ".join(mf.refine(strong.main, [namesake, two, other], method=method, rng=0).summary().split())
+    assert f"Loadings on it (at least 0.1): {listed.replace(one.name, 'main')}." in said
 
 
 def test_a_reference_in_reverse_is_named(case):

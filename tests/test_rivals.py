@@ -190,8 +190,12 @@ def test_methods_of_ones_own_are_checked(case, monkeypatch):
     for method in (lambda main, *others: main.scores[1:], lambda main, *others: np.full(len(main), np.nan)):
         with pytest.raises(mf.InputError, match="'mine' must return a finite prediction for each of 160 main rows"):
             mf.rivals.compare(case.main, [], case.labels(), others={"mine": method})
+    with pytest.raises(mf.InputError, match="What 'mine' returned came as <U1, but numbers were expected"):
+        mf.rivals.compare(case.main, [], case.labels(), others={"mine": lambda main, *others: ["a"] * len(main)})
     with pytest.raises(mf.InputError, match="'alone' is the name of another method"):
         mf.rivals.compare(case.main, [], case.labels(), others={"alone": method})
+    with pytest.raises(mf.InputError, match="function came where Mapping was expected"):
+        mf.rivals.compare(case.main, [], case.labels(), others=method)
 
 
 def test_a_comparison_of_few_or_equal_labels_is_refused(case):

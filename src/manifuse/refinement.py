@@ -43,7 +43,7 @@ class Refinement(Saved):
         How much pair evidence there is for each row, in [0, 1]: 0 if the references say nothing of it, 1 if there is
         as much as at a typical pair. If the main predictor came back unchanged, 0.
     errors : array, series or tensor (n,), or None
-        Standard errors of the predictions, in their units (90 % lie within 1.645 of them); None without labels.
+        Standard errors of the predictions, in their units; 90 of 100 truths lie within 1.645 of them.
     scores : (n,) array
         The predictions as a NumPy array; of probabilities, log-odds.
     accepted : bool

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
-from manifuse.diffusion.containers import frame_of
+from manifuse.diffusion.containers import frame_of, to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
@@ -36,7 +36,7 @@ LEAST_LABELS = 50
 Seed = np.random.Generator | int | None
 
 #: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
-Method = Callable[..., Any]
+Rival = Callable[..., Any]
 
 __all__ = ["compare", "impute_and_average", "impute_and_stack", "learn_from_labels", "smooth_alone", "spread"]
 
@@ -47,7 +47,7 @@ def compare(
     labels: RankLabels,
     rng: Seed = 0,
     *,
-    others: Mapping[str, Method] = MappingProxyType({}),
+    others: Mapping[str, Rival] = MappingProxyType({}),
     library: Any = None,
 ) -> Any:
     """Compare `refine` with its rivals on your own labels, by cross-validation.
@@ -94,6 +94,7 @@ def compare(
     >>> found.columns, len(found)
     (['method', 'accuracy', 'minus_refine', 'standard_error'], 5)
     """
+    demand(Mapping, others)
     score, seed = _grades(main, labels), _seed(rng)
     if len(score.rows) < LEAST_LABELS:
         raise InputError(f"{len(score.rows)} labels came, but comparing needs at least {LEAST_LABELS}; give more.")
@@ -104,11 +105,12 @@ def compare(
             raise InputError("All labels of a fold are equal; give more labels, or another rng.")
         known = RankLabels(main.keys[score.rows[train]], score.grades[train])
         for name, method in methods.items():
-            predictions = np.asarray(method(main, references, known, seed), dtype=np.float64)
+            made = method(main, references, known, seed)
+            predictions = to_floats(made, what=f"What {name!r} returned", dimensions=1)
             if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
                 raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
             places[name][test] = rankdata(predictions)[score.rows[test]]
-    gains = {name: score.gain(places["refine"], made) for name, made in places.items()}
+    gains = {name: score.gain(places["refine"], each) for name, each in places.items()}
     names = sorted(gains, key=lambda name: -gains[name].value)
     return frame_of(
         {
@@ -121,9 +123,9 @@ def compare(
     )
 
 
-def _methods(others: Mapping[str, Method], *, with_references: bool) -> dict[str, Method]:
+def _methods(others: Mapping[str, Rival], *, with_references: bool) -> dict[str, Rival]:
     """All methods by their names; those that need references only with references."""
-    methods: dict[str, Method] = {
+    methods: dict[str, Rival] = {
         "refine": _refine,
         "alone": lambda main, *_: main.scores,
         "smooth_alone": smooth_alone,

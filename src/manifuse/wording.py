@@ -8,14 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import LEAST_SHARE, Agreement
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.one_factor import FEWEST_REFERENCES, LEAST_LOADING, MOST_RESIDUAL
-from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT, WIDTH, as_text
-from manifuse.refiner import Refiner
+from manifuse.standing import Ran, Standing, standings
 
 #: Wraps a line, but not within an option such as --no-safeguard.
 fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
@@ -23,7 +21,7 @@ fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 #: What the columns of the printed table of references say.
 COLUMNS = (
     "weight: pull in the diffusion, 0 to 1; agrees: correlation at the pairs;",
-    "chance: of permuted pairs; agreement or bridge below it mean nothing;",
+    "chance: of permuted pairs; an agreement or bridge below it says nothing;",
     "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
 )
 
@@ -47,7 +45,7 @@ class Named(Protocol):
         """Its name."""
 
 
-class Told(Protocol):
+class Told(Ran, Protocol):
     """What is told of a refinement; see `Refinement`."""
 
     @property
@@ -61,10 +59,6 @@ class Told(Protocol):
     @property
     def reason(self) -> Reason:
         """Why."""
-
-    @property
-    def relevance(self) -> RelevanceTable:
-        """What was found out about each reference."""
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -81,14 +75,6 @@ class Told(Protocol):
     @property
     def agreement(self) -> Agreement | None:
         """What the references answered."""
-
-    @property
-    def refiner(self) -> Refiner:
-        """What was learned."""
-
-    @property
-    def method(self) -> JointDiffusion:
-        """Its hyperparameters."""
 
 
 def summary_of(result: Told) -> str:
@@ -111,13 +97,9 @@ def summary_of(result: Told) -> str:
 
 def remarks_of(result: Told) -> list[str]:
     """Name references that are at chance, predict something else or seem to harm, and say what all are worth."""
-    idle = [
-        entry
-        for entry in result.relevance
-        if entry.weight == 0 and result.method.ignore_chance and entry.name not in result.method.ignored
-    ]
-    chance = [entry.name for entry in idle if abs(entry.held_out_alignment) <= entry.chance_alignment]
-    lost = [entry.name for entry in idle if entry.name not in chance and entry.fidelity <= entry.chance_alignment]
+    stands = list(zip((entry.name for entry in result.relevance), standings(result), strict=True))
+    chance = [name for name, standing in stands if standing is Standing.AT_CHANCE]
+    lost = [name for name, standing in stands if standing is Standing.UNFAITHFUL]
     lines = [f"Ignored, as they agree no better than chance: {', '.join(chance)}."] if chance else []
     lines += [f"Ignored, as their bridges are no better than chance: {', '.join(lost)}."] if lost else []
     differing = [entry.name for entry in result.relevance if entry.differs]
@@ -214,15 +196,16 @@ def _of_agreement(asked: Agreement, names: list[str]) -> list[str]:
     """The two questions that are put to the references, and their answers."""
     if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
-    loadings = dict(zip(names, asked.loadings.tolist(), strict=True))
-    strangers = [name for name, loading in loadings.items() if loading < LEAST_LOADING]
+    # A reference may have the name of the main predictor.
+    loadings = list(zip(names, asked.loadings.tolist(), strict=True))
+    strangers = [name for name, loading in loadings if loading < LEAST_LOADING]
     said = "most do" if asked.differing.any() else "yes"
     if strangers:
         said = f"no: {', '.join(strangers)} hardly {'shares' if len(strangers) == 1 else 'share'} the common factor"
     elif asked.residual > MOST_RESIDUAL:
         said = "no"
     listed = ", ".join(
-        f"{name} {loading:.2f}" if np.isfinite(loading) else f"{name} {ABSENT}" for name, loading in loadings.items()
+        f"{name} {loading:.2f}" if np.isfinite(loading) else f"{name} {ABSENT}" for name, loading in loadings
     )
     lines = [
         f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "

@@ -242,6 +242,9 @@ def test_rows_without_a_label_can_be_left_out(folder, run):
     done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv", "--seed", "0")
     assert done.returncode == 0, done.stderr
     assert "blank.csv has values that are not finite in 1 of" in " ".join(done.stderr.split())
+    labels.with_columns(label=pl.lit("")).write_csv("none.csv")
+    refused = run(*FILES, "--labels", "none.csv", "--drop-invalid", "--out", "none-out.csv")
+    assert refused.returncode == 2
     labels.filter(pl.int_range(pl.len()) != 2).write_csv("fewer.csv")
     assert run(*FILES, "--labels", "fewer.csv", "--out", "fewer-out.csv", "--seed", "0").returncode == 0
     assert (folder / "out.csv").read_bytes() == (folder / "fewer-out.csv").read_bytes()

@@ -273,6 +273,7 @@ def test_everything_is_reached_by_the_keyboard(page):
 
 
 def test_new_bridges_are_built_cancelled_and_checked(exploration, page):
+    at_first = state(page)
     page.fill("#neighbours", "100")
     page.click("#build")
     page.wait_for_selector("#working", state="visible")
@@ -301,12 +302,20 @@ def test_new_bridges_are_built_cancelled_and_checked(exploration, page):
     # It starts again with the bridges that it opened with, and what was checked is no longer shown.
     opened = page.evaluate("explored.opened")
     assert opened != seen["bridges"]
+    page.get_by_role("switch", name="reference 2").uncheck()
+    move(page, "delta", 3)
     page.click("#reset")
     until(page, "explored.set.view === 'result' && explored.space.bridges.neighbours !== 9")
     assert page.evaluate("explored.space.bridges") == opened
     assert page.input_value("#neighbours") == str(opened["neighbours"])
     assert page.get_attribute("#kept", "data-difference") is None
     assert page.inner_text("#kept").startswith("Export saves the config")
+    page.check("#view-diffusion")
+    page.wait_for_selector("#sphere", state="visible")
+    again = state(page)
+    assert {name: again[name] for name in ("delta", "scale", "steps", "active", "refined")} == {
+        name: at_first[name] for name in ("delta", "scale", "steps", "active", "refined")
+    }
 
 
 def test_the_export_repeats_the_picture(exploration, page, tmp_path, monkeypatch):

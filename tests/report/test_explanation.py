@@ -74,6 +74,10 @@ def test_it_says_what_the_labels_say_of_the_row_and_of_the_nearest_labelled_ones
         one, two, three = (f"{truth:g}" for truth in case.truth[others[near]])
         assert [line[-1] for line in why.rows.body if line[0] == "labelled"] == [one, two, three]
         assert f"The labels of the nearest labelled rows are {one}, {two} and {three}; your scores put" in str(why)
+    # Labels that taught nothing are not said to have.
+    told = mf.refine(case.main, case.references, method=mf.JointDiffusion(same_target=True), rng=0)
+    said = mf.explain(told, case.main.keys[rows[4]], case.references, labels=labels).sentences
+    assert f"Its own label is {case.truth[rows[4]]:g}." in said
     with pytest.raises(mf.InputError, match="The labels are ordered pairs"):
         mf.explain(result, "m0", labels=mf.RankLabels.from_pairs(["m1"], ["m2"]))
     with pytest.raises(mf.InputError, match="The labels and main have no rows in common"):

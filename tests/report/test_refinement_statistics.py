@@ -8,19 +8,19 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.diffusion.reason import Reason
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
-    Standing,
     by_weight,
     metric_of,
-    standings,
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import arguments, lead
+from manifuse.standing import Standing, standings
 from manifuse.wording import is_unmeasured
 
 
@@ -191,6 +191,9 @@ def test_a_copy_of_the_main_predictor_repeats_it(recwarn):
     assert len(recwarn) == 2
     assert standings(result)[:2] == (Standing.REPEATS, Standing.AT_CHANCE)
     assert standings(result)[2:] == (Standing.NOT_FOLLOWED,) * 2
+    said = said_of(result)
+    assert "Ignored, because they repeat “main”: “copy”." in said
+    assert "Ignored, as they or their bridges are no better than chance: “constant”." in said
 
 
 def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
@@ -216,6 +219,22 @@ def test_references_are_unused_where_no_step_raised_the_score():
 def said_of(result):
     found = arguments(result, Shift.of(result))
     return " ".join([*lead(result, Shift.of(result)), *found.pro, *found.contra])
+
+
+def test_what_references_say_is_not_argued_where_there_are_none(case):
+    labels = mf.RankLabels(case.main.keys[case.labelled[:8]], case.truth[case.labelled[:8]])
+    result = mf.refine(case.main, [], labels, rng=0)
+    assert result.reason is Reason.FEW_LABELS
+    assert "reference" not in said_of(result)
+
+
+def test_a_reference_in_reverse_does_not_agree(case):
+    first, second = case.references
+    turned = remade(first, predictions=-first.scores, name="turned")
+    said = said_of(mf.refine(case.main, [turned, second], rng=0))
+    assert "1 of 2 references agrees with “main” more than by chance." in said
+    assert "High where “main” is low: “turned”." in said
+    assert "2 of 2 references agree" in said_of(mf.refine(case.main, case.references, rng=0))
 
 
 def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):

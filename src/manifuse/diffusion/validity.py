@@ -24,7 +24,7 @@ def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop:
     finite = [all_finite(each.reshape(len(scores), -1)) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
     if len(kept) == 0:
-        raise InputError(f"{name} has no row whose score and features are all finite; give at least three such rows.")
+        raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
     if len(kept) < len(scores):
         left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
         warnings.warn(

@@ -26,10 +26,12 @@ FOLDS = 5
 #: Standard errors within which 90 of 100 truths lie.
 NINETY = 1.6449
 
-#: Errors of differences follow Student's t with so many degrees of freedom: its tails are heavy, as a few rows are far
-#: off. Times the other number, a difference in standard errors is one in scales of t.
+#: The error of a difference follows Student's t with so many degrees of freedom. Its tails are heavy, because a few
+#: rows are far off.
 DEGREES = 3.0
-SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
+
+#: A standard error in units of the scale of this t: both hold 90 of 100 truths.
+ERROR_IN_SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
 
 #: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
 LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
@@ -183,13 +185,13 @@ def ordered_rightly(
     # In halves, so that no sum leaves the range of floats.
     spread = np.hypot(errors / 2.0, other_errors / 2.0)
     differences = scores / 2.0 - others / 2.0
-    return _sure(differences / np.where(spread > 0, spread, np.finfo(float).tiny))
+    return _probability_of_order(differences / np.where(spread > 0, spread, np.finfo(float).tiny))
 
 
-def _sure(differences: FloatArray) -> FloatArray:
-    """Probability that differences (p,) of scores, in standard errors, have the sign of those of truths."""
+def _probability_of_order(differences: FloatArray) -> FloatArray:
+    """Probability that the first of two rows is above the second, from the difference of scores in standard errors."""
     with np.errstate(over="ignore"):
-        return np.asarray(stdtr(DEGREES, SCALES * differences))
+        return np.asarray(stdtr(DEGREES, ERROR_IN_SCALES * differences))
 
 
 def _share(held_out: FloatArray, diffused: FloatArray, usual: float, score: Score) -> float:
@@ -254,8 +256,8 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score) -> f
     unit = float(np.abs(differences).mean() / spread.mean()) or 1.0
 
     def surprise(logarithm: float) -> float:
-        sure = _sure(differences / (unit * np.exp(logarithm) * spread))
-        return -float(np.mean(np.log(np.maximum(sure, np.finfo(float).tiny))))
+        right = _probability_of_order(differences / (unit * np.exp(logarithm) * spread))
+        return -float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
 
     found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
     return largest * unit * float(np.exp(found.x))

@@ -21,8 +21,8 @@ from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score, score_of
 from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
-from manifuse.report.refinement_statistics import USED, standings
 from manifuse.run import refine
+from manifuse.standing import USED, standings
 from manifuse.wording import remarks_of
 
 #: Takes a line that says what is being done.
@@ -141,7 +141,7 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
         "held_back": None if judge is None else judge.measured(result.scores[judge.rows]),
         "weights": result.weights.tolist(),
         "metric": result.metric.tolist(),
-        "part": [standing in USED for standing in standings(result)],
+        "used": [standing in USED for standing in standings(result)],
         "remarks": remarks_of(result),
         "worths": [None if entry.worth is None else entry.worth.text(signed=True) for entry in result.relevance],
     }

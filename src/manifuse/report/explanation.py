@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from manifuse.diffusion.containers import rows_of
 from manifuse.diffusion.frames import later_rows
@@ -17,9 +16,10 @@ from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import USED, Shift, standings
+from manifuse.report.refinement_statistics import Shift
+from manifuse.standing import USED, standings
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,6 @@ def explain(
     """
     demand(Refinement, result)
     demand(Observations, *references)
-    known = [] if labels is None else [_as_table(labels)]
     if later is not None:
         given = later if isinstance(later, Observations) else later_rows(later, result.refiner.fit.main, (id, score))
         result = _with_later(result, row, given)
@@ -108,32 +107,32 @@ def explain(
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
     before, after = places_of(shift.before), places_of(shift.after)
-    near = neighbourhood(main, [*references, *known], place, standardised=result.choice.standardised[0] is not False)
+    tables = [*references, *([] if labels is None else [_as_table(labels, main)])]
+    near = neighbourhood(main, tables, place, standardised=result.choice.standardised[0] is not False)
 
-    def line(what: str, each: int, theirs: float = np.nan) -> dict[str, str]:
+    def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
         return {
             "row": what,
             "id": str(main.keys[each]),
             "distance": f"{near.distances[each]:.2f}",
             "before": f"{before[each]:.0f}",
             "after": f"{after[each]:.0f}",
-            "theirs": f"{theirs:.0f}" if np.isfinite(theirs) else ABSENT,
+            "theirs": theirs,
         }
 
     sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for table, pairs, theirs, own in zip([*references, *known], near.pairs, near.theirs, near.own, strict=True):
-        if not np.isin(table.keys, main.keys).any():
-            raise InputError(f"{table.name} and {main.name} have no rows in common; give what was refined with.")
-        if table in known:
-            sentences += _said_by_labels(table, main.keys[place], main.keys[pairs], before[pairs])
-            lines += [line("labelled", each) | {"theirs": f"{_score_of(table, main.keys[each]):g}"} for each in pairs]
-        elif table.name in used:
-            if np.isfinite(own):
-                lines.append(line(f"this row, {table.name}", place, own))
-            lines += [line(f"pair, {table.name}", each, at) for each, at in zip(pairs, theirs, strict=True)]
-            sentences += _said_by(table.name, float(own), theirs, before[pairs])
+    for number, name in enumerate(reference.name for reference in references):
+        if name in used:
+            pairs, theirs, own = near.pairs[number], near.theirs[number], float(near.own[number])
+            lines += [line(f"this row, {name}", place, f"{own:.0f}")] if np.isfinite(own) else []
+            lines += [line(f"pair, {name}", each, f"{at:.0f}") for each, at in zip(pairs, theirs, strict=True)]
+            sentences += _said_by(name, own, theirs, before[pairs])
+    if labels is not None:
+        known = dict(zip(labels.keys.tolist(), map("{:g}".format, tables[-1].scores), strict=True))
+        lines += [line("labelled", each, known[main.keys[each]]) for each in near.pairs[-1]]
+        sentences += _said_by_labels(result, known, place, near.pairs[-1], before)
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
 
@@ -159,11 +158,13 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
-    """Names of the references that took part; refuse one that the result does not know."""
+    """Names of the references that took part; refuse one that the result does not know, or without common rows."""
     known = [entry.name for entry in result.relevance]
     stranger = next((each.name for each in references if each.name not in known), None)
     if stranger is not None:
         raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
+    for reference in references:
+        _demand_common(reference, result.main)
     return {name for name, standing in zip(known, standings(result), strict=True) if standing in USED}
 
 
@@ -202,31 +203,38 @@ def _said_by(name: str, own: float, theirs: FloatArray, ours: FloatArray) -> lis
     return said or [f"Without features, no row that “{name}” knows is near."]
 
 
-def _said_by_labels(labels: Observations, key: str, near: NDArray[np.str_], ours: FloatArray) -> list[str]:
-    """Say what the labels of the row and of the nearest labelled rows are, which the main scores put at ``ours``."""
-    said = []
-    if key in labels.keys:
-        said.append(f"Its own label is {_score_of(labels, key):g}; what the labels taught leaves it out.")
+def _said_by_labels(
+    result: Refinement, known: Mapping[str, str], place: int, near: IndexArray, before: FloatArray
+) -> list[str]:
+    """Say what the labels ``known`` of the row and of the nearest labelled rows are, and where scores put these."""
+    keys, teaching, said = result.main.keys, result.refiner.teaching, []
+    if keys[place] in known:
+        taught = teaching is not None and teaching.lesson is not None
+        left_out = "; what the labels taught leaves it out" if taught else ""
+        said.append(f"Its own label is {known[keys[place]]}{left_out}.")
     if len(near):
-        values = [f"{_score_of(labels, each):g}" for each in near]
-        several = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+        *first, last = (known[keys[each]] for each in near)
+        several = f"{', '.join(first)} and {last}" if first else last
         said.append(
-            f"The labels of the nearest labelled rows are {several}; your scores put these rows at {ours.mean():.0f} "
-            "on average."
+            f"The labels of the nearest labelled rows are {several}; your scores put these rows at "
+            f"{before[near].mean():.0f} on average."
         )
     return said
 
 
-def _score_of(table: Observations, key: str) -> float:
-    return float(table.scores[np.flatnonzero(table.keys == key)[0]])
-
-
-def _as_table(labels: RankLabels) -> Observations:
-    """Graded labels as a table of scores."""
+def _as_table(labels: RankLabels, main: Observations) -> Observations:
+    """Graded labels as a table of scores, of which some rows are main rows."""
     demand(RankLabels, labels)
     if labels.grades is None:
         raise InputError("The labels are ordered pairs, which put no row at a place; give graded labels, or none.")
-    return Observations(labels.grades, ids=labels.keys, name="The labels")
+    table = Observations(labels.grades, ids=labels.keys, name="The labels")
+    _demand_common(table, main)
+    return table
+
+
+def _demand_common(table: Observations, main: Observations) -> None:
+    if not np.isin(table.keys, main.keys).any():
+        raise InputError(f"{table.name} and {main.name} have no rows in common; give what was refined with.")
 
 
 def _moved(key: str, shift: Shift, place: int) -> str:

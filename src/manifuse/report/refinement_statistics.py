@@ -1,17 +1,15 @@
-"""What a refinement says in numbers: who aligns with whom, whose rank moved, which references took part."""
+"""What a refinement says in numbers: who aligns with whom, and whose rank moved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from manifuse.diffusion.problem import REPEATED
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.refinement import Refinement
@@ -21,24 +19,6 @@ LITTLE = 0.05
 
 #: Refined scores fall into bands where there are gaps of more than this share of their range.
 GAP = 0.1
-
-
-class Standing(StrEnum):
-    """Whether a reference took part, and why not."""
-
-    TOOK_PART = "took part"
-    TAUGHT = "took part in what the labels taught, not in the diffusion"
-    DIFFERS = "not followed: predicts something else than the main predictor and most references do"
-    NOT_FOLLOWED = "not followed: the answers of the references say why"
-    AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
-    UNFAITHFUL = "ignored: at held-out pairs its bridge predicts it no better than permuted pairs do"
-    LEFT_OUT = "left out, as the method says"
-    REPEATS = "ignored: repeats the main predictor"
-    UNUSED = "not used: no step with the references raised the score on the labels"
-
-
-#: Of references that took part in the result.
-USED = (Standing.TOOK_PART, Standing.TAUGHT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,36 +129,6 @@ def metric_of(result: Refinement, references: Iterable[int]) -> tuple[list[str],
     return [names[index] for index in shown], result.metric[np.ix_(shown, shown)]
 
 
-def standings(result: Refinement) -> tuple[Standing, ...]:
-    """Say of every reference whether it took part, and why not."""
-    return tuple(_standing(result, index) for index in range(len(result.relevance)))
-
-
-def is_coupled(result: Refinement, index: int | None = None) -> bool:
-    """Whether this reference, or every one that there is, is known on all main rows, so that it needs no bridge."""
-    bridges = result.refiner.fit.bridges
-    return not bridges.anchors if index is None else index in bridges.lookups
-
-
 def by_weight(result: Refinement) -> list[int]:
     """Return the indices of the references, the largest weight first."""
     return [int(index) for index in np.argsort(-result.weights, kind="stable")]
-
-
-def _standing(result: Refinement, index: int) -> Standing:
-    entry = result.relevance[index]
-    # A reference that takes part has some weight from the start; an ignored one has none.
-    if result.history[0].weights[index] > 0:
-        return Standing.TOOK_PART if result.weights.any() else Standing.UNUSED
-    teaching = result.refiner.teaching
-    if teaching is not None and index in teaching.imputation.numbers:
-        if teaching.lesson is not None:
-            return Standing.TAUGHT
-        return Standing.DIFFERS if entry.differs else Standing.NOT_FOLLOWED
-    if entry.name in result.method.ignored:
-        return Standing.LEFT_OUT
-    if is_coupled(result, index) and abs(entry.held_out_alignment) > 1.0 - REPEATED:
-        return Standing.REPEATS
-    if abs(entry.held_out_alignment) > entry.chance_alignment >= entry.fidelity:
-        return Standing.UNFAITHFUL
-    return Standing.AT_CHANCE

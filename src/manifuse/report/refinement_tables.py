@@ -18,12 +18,10 @@ from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
-    Standing,
     by_weight,
-    is_coupled,
     metric_of,
-    standings,
 )
+from manifuse.standing import Standing, is_coupled, standings
 from manifuse.wording import names_of_asked
 
 #: The name of each measure, and the format of its values.

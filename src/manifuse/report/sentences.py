@@ -12,7 +12,8 @@ from manifuse.evidence.agreement import YES
 from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.relevance import Relevance
 from manifuse.refinement import Refinement
-from manifuse.report.refinement_statistics import LITTLE, USED, Shift, Standing, by_weight, standings
+from manifuse.report.refinement_statistics import LITTLE, Shift, by_weight
+from manifuse.standing import USED, Standing, standings
 from manifuse.wording import change_of, rank_backwards, worth_of
 
 #: The most names in a sentence; further ones are counted.

@@ -13,8 +13,8 @@ const SHOWN_IDS = 3;
 
 const $ = (id) => document.getElementById(id);
 
-/** What is said of keeping, before anything is kept. */
-const atFirst = [...$("kept").childNodes];
+/** What is said of keeping before anything is kept. */
+const nothingKept = [...$("kept").childNodes];
 
 /** Sliders in logarithmic steps, their smallest value, and the number of steps for a factor of ten. */
 const SLIDERS = ["delta", "scale"], SMALLEST = 0.01, DECADE = 30;
@@ -71,7 +71,6 @@ async function load() {
   $("subtitle").textContent = `${count(facts.rows)} rows, ${known}; ${others}`;
   $("steps").max = facts.most_steps;
   $("best").hidden = facts.labels === null;
-  set.steps = facts.labels === null ? 1 : facts.most_steps;
   $("steps-note").textContent = "Each step brings the scores nearer to the references over these bridges."
     + (facts.labels === null ? "" : " The steps end when the score on the labels stops rising.");
   await awaitBridges(await fetchFacts("api/jobs/latest"));
@@ -105,34 +104,39 @@ function show(view) {
 }
 
 /** Wait for bridges and show what follows from them. */
-async function awaitBridges(report) {
+async function awaitBridges(report, afresh = space === null) {
   const built = await follow(report, showWork);
   if (built !== null) {
     useBridges(report.job, built.facts, built.arrays.columns);
+    if (afresh) startAgain();
+    makeReferences();
     if (set.view === "diffusion") renewSurface();
-    await showResult(set.view);
+    await showResult(afresh ? "result" : set.view);
     $("results").setAttribute("aria-busy", "false");
   } else if (space === null) $("sentence").textContent = "The computation was cancelled. Build bridges to see the picture.";
 }
 
 function useBridges(name, facts, sent) {
-  const first = space === null;
   // An anchored method has the main predictor among the references, too, after all others.
   const columns = facts.anchored ? [...sent, sent[0]] : [...sent];
   space = { ...facts, job: name, columns, gram: gramOf(columns), count: facts.references.length };
   space.locate = chart(space.gram, space.count);
   space.labelled = problem.score === null ? null : columns.map((column) => pick(column, problem.labels_rows));
-  if (first) set.active = facts.references.map((reference) => reference.active);
-  if (first) opened = facts.bridges;
+  opened ??= facts.bridges;
   const { neighbours, score_scale: scale, step } = facts.bridges;
   $("neighbours").value = neighbours;
   $("unweighed").checked = scale === null;
   if (scale !== null) $("score-scale").value = scale;
   $("score-scale").disabled = scale === null;
   $("bridge-step").value = step;
-  makeReferences();
-  if (first) chooseCell();
   showWork();
+}
+
+/** Set what the page opens with, over the bridges that are there. */
+function startAgain() {
+  set.active = space.references.map((reference) => reference.active);
+  set.steps = problem.labels === null ? 1 : problem.most_steps;
+  chooseCell();
 }
 
 // --- what follows from what is set ---
@@ -411,9 +415,9 @@ async function explainRow(row, start) {
     said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
       `${mean(near.map(place(after)))} after.`);
   }
-  const part = set.view === "result" ? result.part : shown.weights.map((weight) => weight > 0);
+  const used = set.view === "result" ? result.used : shown.weights.map((weight) => weight > 0);
   pairs.forEach(({ rows, theirs, own }, k) => {
-    if (!part[k]) return;
+    if (!used[k]) return;
     if (own !== null) said.push(`${problem.references[k]} knows this row itself, and puts it at ${own.toFixed(0)}.`);
     if (rows.length > 0) {
       const [nearest, them] = rows.length === 1 ? ["row", "it"] : [`${rows.length} rows`, "them"];
@@ -539,8 +543,9 @@ function request() {
 
 /** What was exported or checked is no longer what is shown. */
 function forgetKept() {
+  if ($("kept").firstChild === nothingKept[0]) return;
   $("command").hidden = true;
-  $("kept").replaceChildren(...atFirst);
+  $("kept").replaceChildren(...nothingKept);
   delete $("kept").dataset.difference;
 }
 
@@ -598,7 +603,7 @@ function wire() {
     showError(null);
     await work().catch(showError);
   });
-  const build = async (bridges) => awaitBridges(await (await post("api/bridges", bridges)).json());
+  const build = async (bridges, afresh) => awaitBridges(await (await post("api/bridges", bridges)).json(), afresh);
   attempt("build", async () => {
     if (!$("controls").reportValidity()) return;
     await build({
@@ -611,12 +616,9 @@ function wire() {
   $("view-diffusion").addEventListener("change", () => { if (space !== null) show("diffusion"); });
   attempt("reset", async () => {
     if (space === null) return;
-    set.active = space.references.map((reference) => reference.active);
-    set.steps = problem.labels === null ? 1 : problem.most_steps;
-    chooseCell();
-    set.view = "result";
-    if (JSON.stringify(space.bridges) === JSON.stringify(opened)) await showResult();
-    else await build(opened);
+    if (JSON.stringify(space.bridges) !== JSON.stringify(opened)) return build(opened, true);
+    startAgain();
+    await showResult();
   });
   $("find").addEventListener("input", () => { if (shown !== null) showRow(); });
   attempt("cancel", async () => { if (job !== null) await ask(`api/jobs/${job.job}`, { method: "DELETE" }); });
