@@ -9,7 +9,6 @@ regression, the intervals of 90 % are counted that hold the truth.
 from __future__ import annotations
 
 import argparse
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,12 +18,13 @@ from joblib import Parallel, delayed
 from scipy.stats import norm
 
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
 from manifuse.run import refine
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS, FIRST_SEED
-from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.experiments.provenance import provenance, rows_csv, rows_of_others
 from manifuse.study.experiments.trial import Case, Trial
 
 OUT = Path(__file__).parent / "results" / "calibration.csv"
@@ -37,9 +37,9 @@ BINS, PAIRS = 10, 20_000
 class Count:
     """Pairs, or intervals, of one task: what is expected of them, and what is true, summed in each bin."""
 
-    number: np.ndarray
-    expected: np.ndarray
-    right: np.ndarray
+    number: FloatArray
+    expected: FloatArray
+    right: FloatArray
 
 
 def main() -> None:
@@ -55,10 +55,7 @@ def main() -> None:
     folder = data_folder(options.data)
     jobs = [(name, options.first + trial) for name in options.sets for trial in range(options.trials)]
     parts = Parallel(n_jobs=options.jobs, verbose=5)(delayed(run)(name, folder, seed) for name, seed in jobs)
-    rows: list[dict[str, object]] = [row for part in parts for row in part]
-    if options.out.exists():
-        with options.out.open(encoding="utf-8") as file:
-            rows += [row for row in csv.DictReader(file) if row["dataset"] not in options.sets]
+    rows = [*rows_of_others(options.out, options.sets), *(row for part in parts for row in part)]
     options.out.write_bytes(rows_csv(sorted(rows, key=lambda row: SETS.index(str(row["dataset"])))))
 
 
@@ -116,7 +113,7 @@ def ordered(case: Case) -> Count | None:
     right = (said > 0.5) == (truth[first] > truth[second])
     said = np.maximum(said, 1.0 - said)
     place = np.minimum(((said - 0.5) * 2 * BINS).astype(int), BINS - 1)
-    return Count(*(np.bincount(place, of, BINS) for of in (np.ones_like(said), said, right)))
+    return Count(*(np.bincount(place, of, BINS).astype(np.float64) for of in (np.ones_like(said), said, right)))
 
 
 def held(case: Case) -> Count | None:

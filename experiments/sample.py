@@ -6,7 +6,6 @@ Usage: python experiments/sample.py [--data DIR] [--trials 10] [--jobs 2] [SET .
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from manifuse.run import refine
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.experiments.provenance import provenance, rows_csv, rows_of_others
 from manifuse.study.experiments.trial import Case, Trial
 
 OUT = Path(__file__).parent / "results" / "sample.csv"
@@ -37,10 +36,7 @@ def main() -> None:
     folder = data_folder(options.data)
     jobs = [(name, FIRST_SEED + trial) for name in options.sets for trial in range(options.trials)]
     parts = Parallel(n_jobs=options.jobs)(delayed(run)(name, folder, seed) for name, seed in jobs)
-    rows: list[dict[str, object]] = [row for part in parts for row in part]
-    if OUT.exists():
-        with OUT.open(encoding="utf-8") as file:
-            rows += [row for row in csv.DictReader(file) if row["dataset"] not in options.sets]
+    rows = [*rows_of_others(OUT, options.sets), *(row for part in parts for row in part)]
     OUT.write_bytes(rows_csv(sorted(rows, key=lambda row: str(row["dataset"]))))
 
 

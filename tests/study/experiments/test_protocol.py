@@ -12,7 +12,7 @@ from manifuse.study.datasets.hw import HW
 from manifuse.study.datasets.synthetic import TASKS, toy_tasks
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.protocol import Protocol, Roles
-from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.experiments.provenance import provenance, rows_csv, rows_of_others
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.experiments.trial import Case, Trial, train_rankers
@@ -156,3 +156,10 @@ def test_rows_carry_their_provenance(tmp_path):
     head, line = (tmp_path / "rows.csv").read_text().splitlines()
     assert head.split(",") == ["task", "commit", "manifuse", "python", "numpy", "scipy", "scikit-learn", "torch"]
     assert line.startswith("fac,")
+
+
+def test_rows_of_other_data_sets_are_kept(tmp_path):
+    path = tmp_path / "rows.csv"
+    assert rows_of_others(path, ["hw"]) == []
+    path.write_bytes(rows_csv([{"dataset": name, "seed": seed} for seed in (0, 1) for name in ("hw", "cal7")]))
+    assert rows_of_others(path, ["hw"]) == [{"dataset": "cal7", "seed": "0"}, {"dataset": "cal7", "seed": "1"}]

@@ -7,7 +7,7 @@ import hashlib
 import io
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -45,6 +45,14 @@ def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().encode()
+
+
+def rows_of_others(path: Path, datasets: Collection[str]) -> list[Mapping[str, object]]:
+    """Return the rows of a CSV file that are not of these data sets; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["dataset"] not in datasets]
 
 
 def _commit() -> str:
