@@ -11,7 +11,7 @@ from manifuse.kernels.gaussian_process import (
     PART_PRIOR,
     covariance_of,
     fit_variances,
-    predict_left_out,
+    predict_without,
 )
 
 
@@ -33,7 +33,9 @@ def test_what_is_left_out_is_what_would_not_have_been_observed(process, rng):
     observed = covariance + noise * np.eye(40)
     left_out = [np.append(row, rng.choice(np.delete(np.arange(40), row), row % 7, replace=False)) for row in range(40)]
     inverse = np.linalg.inv(observed)
-    predicted, variances = predict_left_out(inverse, targets, covariance, np.diag(covariance), left_out)
+    predicted, variances = predict_without(
+        inverse, targets, covariance, np.diag(covariance), [np.array([row]) for row in range(40)], left_out
+    )
     for row, out in enumerate(left_out):
         kept = np.delete(np.arange(40), out)
         rest, crossing = observed[np.ix_(kept, kept)], covariance[row, kept]
@@ -51,7 +53,9 @@ def test_contrasts_that_touch_a_row_are_left_out_like_values(process, rng):
     left_out = [np.flatnonzero(contrasts[:, row]) for row in range(40)]
     assert min(len(out) for out in left_out) == 0
     inverse, prior = np.linalg.inv(observed), np.diag(covariance)
-    predicted, variances = predict_left_out(inverse, targets, covariance @ contrasts.T, prior, left_out)
+    predicted, variances = predict_without(
+        inverse, targets, covariance @ contrasts.T, prior, [np.array([row]) for row in range(40)], left_out
+    )
     for row, out in enumerate(left_out):
         kept = np.delete(np.arange(40), out)
         crossing = covariance[row] @ contrasts[kept].T
@@ -105,3 +109,18 @@ def test_a_step_to_where_there_is_no_factor_is_taken_back(process, rng, monkeypa
     monkeypatch.setattr(module, "cho_factor", sometimes)
     np.testing.assert_allclose(fit_variances(parts, fixed, targets), expected, rtol=0.05)
     assert len(calls) > max(failing)
+
+
+def test_folds_are_predicted_together_by_what_is_left(process, rng):
+    covariance, noise, targets = process
+    observed = covariance + noise * np.eye(40)
+    folds = np.array_split(rng.permutation(40), 4)
+    predicted, _ = predict_without(
+        np.linalg.inv(observed), targets, covariance, np.diag(covariance), folds[:3], folds[:3]
+    )
+    for fold in folds[:3]:
+        kept = np.setdiff1d(np.arange(40), fold)
+        again = covariance[np.ix_(fold, kept)] @ np.linalg.solve(observed[np.ix_(kept, kept)], targets[kept])
+        np.testing.assert_allclose(predicted[fold], again, atol=1e-9)
+    seen = covariance[folds[3]] @ np.linalg.solve(observed, targets)
+    np.testing.assert_allclose(predicted[folds[3]], seen, atol=1e-9)

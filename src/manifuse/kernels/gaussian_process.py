@@ -83,10 +83,15 @@ def covariance_of(parts: FloatArray, fixed: FloatArray, variances: FloatArray) -
     return np.asarray(total)
 
 
-def predict_left_out(
-    inverse: FloatArray, targets: FloatArray, crossing: FloatArray, prior: FloatArray, left_out: Sequence[IndexArray]
+def predict_without(
+    inverse: FloatArray,
+    targets: FloatArray,
+    crossing: FloatArray,
+    prior: FloatArray,
+    rows: Sequence[IndexArray],
+    unseen: Sequence[IndexArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict every row by the observations that are left when those near it are taken out.
+    """Predict rows, fold by fold, by the observations that are left when some are taken out.
 
     Parameters
     ----------
@@ -97,20 +102,21 @@ def predict_left_out(
         Covariances of the rows with the observations.
     prior : (l,) array
         Variances of the rows before anything is observed.
-    left_out : sequence of l arrays of int
-        The observations that each row must not see.
+    rows, unseen : sequences of arrays of int
+        The rows of each fold, and the observations that they must not see.
 
     Returns
     -------
     values : (l, t) array
+        Rows that are in no fold are predicted by all observations.
     variances : (l,) array
         Without the noise.
     """
     weights, gains = inverse @ targets, crossing @ inverse
     values, variances = crossing @ weights, prior - np.einsum("lp,lp->l", gains, crossing)
-    for row, out in enumerate(left_out):
+    for fold, out in zip(rows, unseen, strict=True):
         # The block formula of the inverse: what the observations say, as if ``out`` had never been observed.
-        lost = np.linalg.solve(inverse[np.ix_(out, out)], gains[row, out])
-        values[row] -= lost @ weights[out]
-        variances[row] += lost @ gains[row, out]
+        lost = np.linalg.solve(inverse[np.ix_(out, out)], gains[np.ix_(fold, out)].T).T
+        values[fold] -= lost @ weights[out]
+        variances[fold] += np.einsum("fo,fo->f", lost, gains[np.ix_(fold, out)])
     return values, np.maximum(variances, 0.0)
