@@ -210,6 +210,7 @@ def models(tmp_path_factory):
 @settings(ANY, max_examples=300)
 @given(st.integers(0, 2), st.integers(0, 1 << 16), st.sampled_from([*DTYPES, *SHAPES]) | ENTRIES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:Rows of table were fitted with other scores")
 def test_any_array_in_a_saved_refinement(tmp_path, models, which, place, change):
     arrays, later = models(which)
     name = sorted(name for name in arrays if name != "plain")[place % (len(arrays) - 1)]

@@ -96,7 +96,7 @@ def test_a_result_does_not_keep_what_its_rounds_worked_on(features):
     tracemalloc.start()
     result = mf.refine(case.main, case.references, method=METHOD, rng=0)
     kept = tracemalloc.get_traced_memory()[0]
-    result.refiner.fit.rounds  # noqa: B018
+    result.refiner.columns.diffused.rounds  # noqa: B018
     repeated = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     rounds = result.history[-1].round
@@ -124,11 +124,11 @@ def test_repeated_rounds_take_about_what_is_predicted(bridge):
     case, method = draw(0, rows=6000, pairs=200), replace(METHOD, bridge=bridge)
     result = mf.refine(case.main, case.references, method=method, rng=0)
     tracemalloc.start()
-    assert result.refiner.fit.rounds
+    assert result.refiner.columns.diffused.rounds
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     needed = footprint.bytes_to_replay(
-        result.refiner.fit.bridges, len(case.main), len(result.refiner.fit.coefficients)
+        result.refiner.columns.diffused.bridges, len(case.main), len(result.refiner.columns.diffused.coefficients)
     )
     assert 0.15 * needed < taken < 1.2 * needed
 

@@ -22,6 +22,10 @@ METHODS = {
 }
 
 
+#: Where a file has the bridges.
+BRIDGES = "refinement/refiner/columns/diffused/bridges"
+
+
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Later rows in small blocks, because a block is filled up."""
@@ -69,14 +73,14 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
 def test_every_field_is_kept_but_what_the_refiner_has(saved):
     with np.load(saved) as archive:
         plain = json.loads(bytes(archive["plain"]))["refinement"]
-    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"refined", "main", "method"}
+    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"refined", "main"}
 
 
 def test_a_file_has_no_names_of_private_classes(saved):
     with np.load(saved) as archive:
         words = " ".join([*archive.files, bytes(archive["plain"]).decode()])
     private = {"Refinement", "Choice", "Setting", "Smoothing", "Fit", "Lookup", "Anchor", "Graph", "Observations"}
-    private |= {"Refiner", "Teaching", "Lesson", "Likeness", "Rows", "Standard", "Mixture", "Imputation", "Agreement"}
+    private |= {"Refiner", "Columns", "Lesson", "Covariance", "Level", "Mixed", "Imputed", "Taught", "Agreement"}
     assert not [name for name in private if name in words]
 
 
@@ -103,7 +107,7 @@ def test_another_format_is_refused(saved):
     with np.load(saved) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for content, says in (
-        ({"format": 99}, "has the format 99, but this version reads 5"),
+        ({"format": 99}, "has the format 99, but this version reads 6"),
         ({}, "not a saved refinement"),
     ):
         arrays["plain"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
@@ -121,34 +125,40 @@ def test_another_format_is_refused(saved):
         (lambda plain, arrays: plain.update(seed={"eval": "1"}), "seed is not a"),
         (lambda plain, arrays: plain.update(accepted=1), "accepted is not a"),
         (lambda plain, arrays: plain.update(reason="SLEPT"), "SLEPT"),
-        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["method"].update(rounds=-1), "rounds=-1"),
-        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["method"].update(surprise=1), "it should have"),
+        (lambda plain, arrays: plain["method"].update(rounds=-1), "rounds=-1"),
+        (lambda plain, arrays: plain["method"].update(surprise=1), "it should have"),
         (lambda plain, arrays: plain["choice"].update(step_size="fast"), "step_size is not a"),
         (lambda plain, arrays: plain["choice"]["recall"].pop(), "what was chosen does not fit together"),
-        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["anchors"].pop("1"), "is damaged"),
-        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["anchors"].pop("0"), "are not numbered"),
-        (lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["setting"].update(neighbours=0), "neighbours=0"),
+        (lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["anchors"].pop("1"), "is damaged"),
         (
-            lambda plain, arrays: plain["refiner"]["fit"]["bridges"]["setting"].update(bridge={"scheme": "eval"}),
+            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["anchors"].pop("0"),
+            "are not numbered",
+        ),
+        (
+            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"].update(neighbours=0),
+            "neighbours=0",
+        ),
+        (
+            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"].update(
+                bridge={"scheme": "eval"}
+            ),
             "eval",
         ),
-        (lambda plain, arrays: arrays.pop("refinement/refiner/weights"), "refinement/refiner/weights"),
+        (lambda plain, arrays: arrays.pop("refinement/refiner/columns/expected/pulls"), "expected/pulls"),
         (
-            lambda plain, arrays: arrays.update({"refinement/refiner/weights": np.ones(3)}),
-            r"weights does not fit the references, or is not finite",
+            lambda plain, arrays: arrays.update({"refinement/refiner/columns/expected/pulls": np.ones(3)}),
+            "references of what is expected do not fit together",
         ),
         (
             lambda plain, arrays: arrays.update({"refinement/refiner/fitted/support": np.full(160, np.nan)}),
             "or are not finite",
         ),
         (
-            lambda plain, arrays: arrays.update({"refinement/refiner/fit/coefficients": np.ones((2, 3))}),
+            lambda plain, arrays: arrays.update({"refinement/refiner/columns/diffused/coefficients": np.ones((2, 3))}),
             "mix other columns",
         ),
         (
-            lambda plain, arrays: arrays.update(
-                {"refinement/refiner/fit/bridges/graph/scales": -arrays["refinement/refiner/fit/bridges/graph/scales"]}
-            ),
+            lambda plain, arrays: arrays.update({f"{BRIDGES}/graph/scales": -arrays[f"{BRIDGES}/graph/scales"]}),
             "local scales of a graph do not fit",
         ),
     ],
@@ -161,7 +171,7 @@ def test_what_does_not_fit_together_is_refused_in_one_sentence(saved, change, sa
 
 def test_a_broken_graph_is_refused(saved):
     def lengthen(plain, arrays):
-        arrays["refinement/refiner/fit/bridges/graph/weights/indices"] += 10_000
+        arrays[f"{BRIDGES}/graph/weights/indices"] += 10_000
 
     with pytest.raises(mf.InputError, match="is damaged"):
         mf.load(rewritten(saved, lengthen))

@@ -64,7 +64,7 @@ def test_what_is_unchanged_comes_back_as_it_was(case, certain):
     series = pd.Series(certain, name="risk")
     noise = np.random.default_rng(0)
     idle = [remade(each, predictions=noise.standard_normal(len(each))) for each in case.references]
-    result = mf.refine(as_probabilities(case, series), idle, rng=0)
+    result = mf.refine(as_probabilities(case, series), idle, method=mf.JointDiffusion(same_target=False), rng=0)
     assert not result.accepted
     pd.testing.assert_series_equal(result.predictions, series, check_exact=True)
 

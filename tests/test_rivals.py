@@ -10,7 +10,8 @@ from sklearn.model_selection import KFold
 
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.score import GradedRanking, score_of
+from manifuse.evidence.labelled import score_of
+from manifuse.evidence.score import GradedRanking
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
@@ -115,7 +116,7 @@ def bare(table):
         ("impute_and_stack", {"labels": None}, "No labels came"),
         ("impute_and_average", {"references": ()}, "No references came"),
         ("smooth_alone", {"main": mf.Observations([1.0, 2, 3], ids=["m0", "m1", "m2"])}, "has no features"),
-        ("impute_and_average", {"main": bare(draw(0).main)}, "main came without features"),
+        ("impute_and_average", {"main": bare(draw(0).main)}, "main came without"),
         ("spread", {"labels": mf.RankLabels.from_pairs(["m0"], ["m1"])}, "Ordered pairs came"),
         ("spread", {"labels": mf.RankLabels(["m0", "m1", "m2"], [1, 2, 3])}, "3 labels came, but this rival learns"),
         ("impute_and_average", {"references": [draw(0, pairs=5).references[0]]}, "5 pairs came"),

@@ -46,7 +46,7 @@ def test_a_noisy_predictor_gets_better_by_references_on_other_rows(method, label
         assert after > before + 0.02
 
 
-def test_with_shuffled_pairs_the_references_are_ignored():
+def test_with_shuffled_pairs_references_that_must_show_it_are_not_followed():
     case = draw(1)
     shuffled = []
     for k, reference in enumerate(case.references):
@@ -54,9 +54,10 @@ def test_with_shuffled_pairs_the_references_are_ignored():
         keys = reference.keys.copy()
         keys[paired] = np.random.default_rng(k).permutation(keys[paired])
         shuffled.append(remade(reference, ids=keys))
-    result = mf.refine(case.main, shuffled, rng=0)
+    result = mf.refine(case.main, shuffled, method=mf.JointDiffusion(same_target=False), rng=0)
     assert all(entry.weight == 0 for entry in result.relevance)
-    assert result.reason is Reason.NO_REFERENCE
+    assert not result.accepted
+    assert result.reason in (Reason.NOT_SHOWN, Reason.WORSE, Reason.DIFFER)
     np.testing.assert_array_equal(result.predictions, case.main.scores)
 
 
@@ -211,10 +212,14 @@ def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
         plain = mf.refine(case.main, case.references, labels, rng=0)
         noisy = mf.refine(case.main, [*case.references, *noise], labels, rng=0)
         chance += sum(abs(entry.held_out_alignment) > entry.chance_alignment for entry in noisy.relevance[2:])
-        harm.append(corr(plain.predictions, case.truth) - corr(noisy.predictions, case.truth))
+        # Two of four references that are noise may be taken for a sign that all predict other things.
+        assert noisy.accepted or noisy.reason is Reason.DIFFER
+        if noisy.accepted:
+            harm.append(corr(plain.predictions, case.truth) - corr(noisy.predictions, case.truth))
     # Of 16 references of noise, we expect one in twenty above its chance level of 95 %.
     assert chance <= 3
-    assert np.mean(harm) < 0.005
+    assert len(harm) >= 7
+    assert np.mean(harm) < 0.01
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -271,7 +276,7 @@ def test_a_handful_of_labels_never_makes_a_gain_certain(method):
     assert (result.gain.value, result.gain.standard_error) == (1.0, 0.0)
     assert not result.gain.is_certain
     # Where labels teach and are not certain, the answer of the references counts.
-    told = Reason.TOLD if method.same_target else Reason.NOT_MEASURED
+    told = Reason.TOLD if method.same_target else Reason.ASSUMED
     assert result.reason is (told if method.learning else Reason.FEW_LABELS)
 
 
@@ -332,10 +337,10 @@ def test_an_accepted_update_is_certain_and_reported():
     assert result.accepted
     assert result.gain.is_certain
     before, after = result.accuracy.before, result.accuracy.after
-    assert after - before == pytest.approx(result.gain.value)
-    # Each labelled row is judged without its own label, so what it has in the end is a little better.
+    assert after == pytest.approx(min(1.0, before + result.gain.value))
     # The predictions saw the labels; what is reported did not.
-    assert after < ranking_accuracy(case.truth[-60:], result.predictions[-60:])
+    seen = ranking_accuracy(case.truth[-60:], result.predictions[-60:])
+    assert result.gain.value < seen - before + 2.0 * result.gain.standard_error
 
 
 @pytest.mark.parametrize("learning", [False, True])
@@ -409,10 +414,11 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
     features = case.main.table.copy()
     features[island] += 1e3
     result = mf.refine(remade(case.main, features=features), case.references, rng=0)
-    np.testing.assert_array_equal(result.support[island], 0.0)
-    assert result.support[paired].min() > 0.2
+    other = np.setdiff1d(np.arange(len(features)), island)
+    assert result.support[island].max() < 0.1 < np.median(result.support[other])
+    assert result.support[paired].min() > 0.4
     assert result.support.max() <= 1.0
-    assert all(entry.reached == pytest.approx(1 - 20 / 160) for entry in result.relevance)
+    assert all(0.0 < entry.reached < 1.0 for entry in result.relevance)
     assert np.isfinite(result.predictions).all()
 
 
@@ -429,8 +435,7 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
         (lambda c: mf.refine(c.main, [c.references[0]] * 2), "name of its own"),
         (lambda c: mf.refine(remade(c.main, predictions=np.ones(40)), c.references), "All scores of main are equal"),
         (lambda c: mf.refine(c.main, [remade(c.references[0], ids=range(40))]), "shares 0 of its 40 ids"),
-        (lambda c: mf.refine(c.main, [remade(c.references[0], features=None)]), "reference 1 came without features"),
-        (lambda c: mf.refine(remade(c.main, features=None), c.references), "main came without features"),
+        (lambda c: mf.refine(remade(c.main, features=None), c.references), "main came without; give its features"),
         (lambda c: mf.refine(c.main, [remade(c.main, name="copy")]), "is the main table itself"),
         (
             lambda c: mf.refine(c.main, c.references, mf.RankLabels(["yy", "zz"], [0, 1])),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from manifuse.diffusion.joint import Path
+from manifuse.columns.run_order import SHARE
+from manifuse.conclusion import Conclusion
 from manifuse.diffusion.method import Setting
 from manifuse.evidence.tuning import Trial
 from manifuse.kernels.arrays import FloatArray
+from manifuse.outcome import history_of
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, write
 
@@ -49,18 +51,20 @@ class Choice(Saved):
     share: float
 
     @classmethod
-    def of(cls, prepared: Prepared, path: Path, share: float) -> Choice:
+    def of(cls, prepared: Prepared, conclusion: Conclusion) -> Choice:
         """Collect what was chosen before and during the diffusion."""
         step_sizes, weight_scales = prepared.setup.method.grid(labelled=prepared.labels_tune)
+        path, step = conclusion.path, history_of(prepared, conclusion)[0]
+        share = 1.0 if conclusion.found is None else SHARE if path is not None else 0.0
         return cls(
             setting=prepared.bridges.setting,
             standardised=prepared.tables.standardised(),
             recall=prepared.tables.recall(),
-            step_size=path.history[0].step_size,
-            weight_scale=path.history[0].weight_scale,
+            step_size=step.step_size,
+            weight_scale=step.weight_scale,
             step_sizes=step_sizes,
             weight_scales=weight_scales,
-            surface=path.surface,
+            surface=None if path is None else path.surface,
             trials=prepared.trials,
             share=share,
         )

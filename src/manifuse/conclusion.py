@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manifuse.diffusion.fit import Fit
+from manifuse.columns.diffused import Diffused
+from manifuse.columns.expected import Expected
+from manifuse.columns.imputed import Imputed
+from manifuse.columns.run_order import Columns, Found, Given, refine_columns
+from manifuse.columns.scored import Honest, Scored
+from manifuse.columns.view import Level
+from manifuse.columns.worth import worths_by_labels
+from manifuse.diffusion.edges import Joining
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.support import support_of_rows, typical_row_sums
-from manifuse.evidence.agreement import Agreement
-from manifuse.evidence.consultation import Consultation, Subject, consult, worths
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.likeness import Rows
+from manifuse.evidence.intervals import error_scale_of, standard_errors
 from manifuse.evidence.relevance import final_weights
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
 from manifuse.preparation import Prepared
-from manifuse.refiner import Refined, Refiner
-
-#: What references are worth is measured by fitting again without each of them; in larger tables it is not.
-MOST_ROWS = 50_000
+from manifuse.refined import Refined
+from manifuse.refiner import Refiner, support_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,100 +34,129 @@ class Conclusion:
     Attributes
     ----------
     verdict : Verdict
-    path : Path
-        Of the diffusion.
+    path : Path or None
+        Of the diffusion; None if nothing was diffused.
     refiner : Refiner
         With the refined scores, taken or not.
-    honest : (n,) array
-        Refined scores for labels to measure: each labelled row without its own label, if labels taught.
-    agreement : Agreement or None
-        What the references answered; None if they were not asked.
+    found : Found or None
+        All columns; None if labels only tuned.
+    gain : Gain or None
+        Of the refined scores at labels that were held out; None without labels.
     worths : mapping of int to Gain
-        What the honest score loses without each reference.
+        What is lost without each reference.
     worth : Gain or None
         The same without all of them.
     """
 
     verdict: Verdict
-    path: Path
+    path: Path | None
     refiner: Refiner
-    honest: FloatArray
-    agreement: Agreement | None
+    found: Found | None
+    gain: Gain | None
     worths: Mapping[int, Gain]
     worth: Gain | None
 
-    @property
-    def differing(self) -> tuple[int, ...]:
-        """References that predict something else than the main predictor and most references do."""
-        if self.agreement is None or self.refiner.teaching is None:
-            return ()
-        asked = self.refiner.teaching.imputation.numbers
-        followed = self.agreement.followed(asked)
-        return tuple(number for number in asked if number not in followed)
-
 
 def conclude(prepared: Prepared) -> Conclusion:
-    """Run the diffusion of a prepared problem, and judge what comes of it."""
+    """Let every column of a prepared problem follow, and judge what comes of it."""
     return _learn(prepared) if prepared.setup.method.learning else _tune(prepared)
 
 
 def _tune(prepared: Prepared) -> Conclusion:
     """Let labels choose the step size and the weight scale; without labels, take the references at their word."""
-    problem, score = prepared.problem, prepared.score
+    problem, score, method = prepared.problem, prepared.score, prepared.setup.method
     path = diffuse(problem, prepared.bridges, prepared.active, score)
     refined = problem.units.from_sphere(path.predictions)
     gain = None if score is None else score.gain(problem.main.scores[score.rows], refined[score.rows])
-    verdict = judge_tuned(path, prepared.active, gain, safeguarded=prepared.setup.method.safeguarded)
-    refiner = _refiner(prepared, problem.start, path, refined)
-    return Conclusion(verdict, path, refiner, refined, None, {}, None)
+    verdict = judge_tuned(path, prepared.active, gain, safeguarded=method.safeguarded)
+    own, scores = Level.of(problem.main.scores[:, None]), problem.main.scores
+    bridges = prepared.bridges.on_host()
+    numbers = tuple(np.flatnonzero(prepared.active).tolist())
+    looked_up = {n: bridges.lookups[n] for n in numbers if n in bridges.lookups}
+    levels = tuple(Level(np.zeros(1), 1.0) for _ in numbers)
+    places = {n: numbers.index(n) if n in numbers else -1 for n in bridges.lookups}
+    columns = Columns(
+        own=own,
+        smoothed=None,
+        references=Imputed(numbers, (), looked_up, levels),
+        expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), Level(np.zeros(1), 1.0)),
+        learned=None,
+        taught=None,
+        diffused=Diffused("own", problem.start, bridges, places, path.coefficients),
+        refined=None,
+    )
+    transport, weights = path.references, final_weights(path)
+    support = support_of_rows(transport.row_sums * transport.reached, typical_row_sums(problem, transport), weights)
+    scored = Scored(problem.units, None, 1.0, None)
+    refiner = Refiner(
+        problem.main, Joining.of(bridges.graph), columns, scored, scores, Refined(refined, support, None)
+    )
+    return Conclusion(verdict, path, refiner, None, gain, {}, None)
 
 
 def _learn(prepared: Prepared) -> Conclusion:
-    """Let labels teach, and ask the references."""
-    setup, score = prepared.setup, prepared.score
-    problem, method = setup.problem, setup.method
-    rows = Rows.of_fitted(problem.main, prepared.smoothing)
-    subject = Subject(problem, prepared.bridges, score, setup.seed, method.same_target, rows)
-    numbers = tuple(np.flatnonzero(prepared.active).tolist())
-    found = consult(subject, numbers)
-    gain = None if score is None else score.gain(problem.main.scores[score.rows], found.honest[score.rows])
-    verdict = judge_learned(found.agreement, gain, safeguarded=method.safeguarded)
-    each, together = _worths(subject, found, numbers)
-    start = problem.starting_from(found.taught.held_out).start
-    refiner = _refiner(prepared, start, found.path, found.scores, found)
-    return Conclusion(verdict, found.path, refiner, found.honest, found.agreement, each, together)
+    """Let labels and references teach."""
+    problem, method, bridges = prepared.problem, prepared.setup.method, prepared.bridges
+    given = Given(
+        problem=problem,
+        bridges=bridges,
+        fidelity=np.array([seen.fidelity for seen in prepared.pair_evidence]),
+        taking_part=prepared.taking_part,
+        score=prepared.score,
+        groups=prepared.groups,
+        nearest=prepared.nearest,
+        same_target=method.same_target,
+        seed=prepared.setup.seed,
+    )
+    found = refine_columns(given)
+    columns, fitted, own = found.columns, found.known.fitted, problem.main.scores
+    honest = None
+    if found.labels is not None:
+        trials = found.known.trials.get(columns.last, found.known.trials["taught"])
+        rows = found.labels.score.rows
+        honest = Honest.of(problem.units, own[rows], trials, found.labels.score, found.labels.folds)
+    verdict = judge_learned(found.agreement, None if honest is None else honest.gain, safeguarded=method.safeguarded)
+    scored = Scored(problem.units, None, verdict.certainty, None) if honest is None else honest.scored
+    scored, gain, errors = replace(scored, certainty=verdict.certainty), None, None
+    if honest is not None:
+        scored, gain = _measured(found, honest, scored, own)
+        errors = standard_errors(fitted["variance"], scored.error_scale or 0.0)
+    support = support_of(found.doubt, found.agreement.pulls)
+    refiner = Refiner(
+        main=problem.main,
+        joining=None if columns.smoothed is None else Joining.of(bridges.graph),
+        columns=columns,
+        scored=scored,
+        before=fitted[columns.before_diffusion].ravel(),
+        fitted=Refined(scored.scores(own, fitted[columns.last]), support, errors),
+    )
+    return Conclusion(verdict, found.path, refiner, found, gain, *_worths(given, found, honest))
 
 
-def _worths(subject: Subject, found: Consultation, numbers: tuple[int, ...]) -> tuple[Mapping[int, Gain], Gain | None]:
+def _measured(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> tuple[Scored, Gain]:
+    """Calibrate standard errors, and measure the gain, by refined scores of held-out labelled rows."""
+    assert found.labels is not None, "there are labels"
+    assert found.variances is not None, "there are labels"
+    score, folds = found.labels.score, found.labels.folds
+    there = own[score.rows]
+    refined = (1.0 - scored.certainty) * there + scored.certainty * honest.values
+    scale = error_scale_of(refined, found.variances, score, folds)
+    return replace(scored, error_scale=scale), score.gain(there, refined, folds)
+
+
+def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
     """What references are worth: by labels, or by what the references say of each other."""
+    if honest is not None:
+        return worths_by_labels(given, found, honest)
     asked = found.agreement
-    if subject.score is None:
-        pairs = [len(subject.problem.references[number].main_rows) for number in numbers]
-        each = {
-            number: Gain(float(worth), float(error), count, "correlation")
-            for number, worth, error, count in zip(numbers, asked.worths, asked.worth_errors, pairs, strict=True)
-            if np.isfinite(worth) and np.isfinite(error)
-        }
-        known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
-        return each, Gain(asked.gain, asked.standard_error, max(pairs), "correlation") if known else None
-    if len(subject.problem.main) > MOST_ROWS:
-        return {}, None
-    return worths(subject, found, numbers)
-
-
-def _refiner(
-    prepared: Prepared, start: FloatArray, path: Path, refined: FloatArray, found: Consultation | None = None
-) -> Refiner:
-    """What later rows need, and the fitted rows with their ``refined`` scores (n,)."""
-    problem, transport, weights = prepared.problem, path.references, final_weights(path)
-    smoothing = prepared.smoothing
-    bridges = prepared.bridges.on_host()
-    if smoothing is not None:
-        smoothing = smoothing.over(bridges.graph)
-    fit = Fit(problem.main, start, bridges, path.coefficients, smoothing)
-    typical = typical_row_sums(problem, transport)
-    support = support_of_rows(transport.row_sums * transport.reached, typical, weights)
-    if found is None:
-        return Refiner(fit, None, None, weights, typical, Refined(refined, support, None))
-    fitted = Refined(refined, support, found.errors)
-    return Refiner(fit, found.taught.teaching, found.mixture, weights, typical, fitted)
+    each = {
+        number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")
+        for (number, reference), worth, error in zip(
+            given.taking_part.items(), asked.worths, asked.worth_errors, strict=True
+        )
+        if np.isfinite(worth) and np.isfinite(error)
+    }
+    if not np.isfinite(asked.gain + asked.standard_error):
+        return each, None
+    pairs = max(len(reference.main_rows) for reference in given.taking_part.values())
+    return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")

@@ -6,19 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from manifuse.backends.backend import Backend
+from manifuse.columns.imputed import MOST_PAIRS
+from manifuse.columns.taught import MOST_TAUGHT
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.own_smoothing import Smoothing
-from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.consultation import needs_own_graph, smooth_own
-from manifuse.evidence.imputed import MOST_PAIRS
 from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
-from manifuse.evidence.teaching import MOST_TAUGHT
 from manifuse.evidence.tuning import Trial, choose_bridges, scalings_to_try
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.columns import means_and_deviations
+
+#: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
+MOST_WORK = 5e10
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +33,8 @@ class Prepared:
         What the run was given.
     score : Score or None
         What the labels measure.
-    smoothing : Smoothing or None
-        The main predictor over its own graph, if labels or references are to teach.
+    groups : mapping of int to str, or None
+        Of the labelled rows, if the user names them.
     bridges : Bridges
         Under the best setting.
     tables : NeighbourTables
@@ -42,12 +44,12 @@ class Prepared:
     pair_evidence : tuple of PairEvidence
         What the pairs say of every reference.
     active : (m,) array
-        1 for references that take part, 0 for the others.
+        1 for references that take part in a diffusion that labels only tune, 0 for the others.
     """
 
     setup: Setup
     score: Score | None
-    smoothing: Smoothing | None
+    groups: dict[int, str] | None
     bridges: Bridges
     tables: NeighbourTables
     trials: tuple[Trial, ...]
@@ -58,6 +60,21 @@ class Prepared:
     def problem(self) -> Problem:
         """The problem, started from the main predictor as it came."""
         return self.setup.problem
+
+    @property
+    def taking_part(self) -> dict[int, Reference]:
+        """The references that take part, by their numbers: those that have something to say and are not ignored."""
+        ignored = self.setup.method.ignored
+        return {
+            number: reference
+            for number, reference in enumerate(self.problem.references)
+            if not reference.is_idle and reference.name not in ignored
+        }
+
+    @property
+    def nearest(self) -> IndexArray | None:
+        """The nearest other row of every main row; None without a graph."""
+        return None if self.tables.main is None else self.tables.main.indices[:, 0]
 
     @property
     def labels_tune(self) -> bool:
@@ -72,6 +89,7 @@ def prepare(
     seed: int,
     backend: Backend,
     tell: Callable[[str], None] = lambda doing: None,
+    groups: dict[int, str] | None = None,
 ) -> Prepared:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
 
@@ -86,6 +104,8 @@ def prepare(
         Searches neighbours and keeps graphs.
     tell : callable, optional
         Gets a short text before each stage, for whoever waits.
+    groups : mapping of int to str, optional
+        Of the labelled rows.
 
     Raises
     ------
@@ -101,8 +121,18 @@ def prepare(
     tell("Predicting the held-out pairs")
     evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
     active = active_references(problem, evidence, method)
-    smoothing = smooth_own(problem.main, tuned.bridges) if method.learning else None
-    return Prepared(setup, score, smoothing, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
+    return Prepared(setup, score, groups, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
+
+
+def needs_own_graph(problem: Problem, score: Score | None) -> bool:
+    """Whether labels are worth a neighbour search that no bridge needs: features vary, and the search is quick."""
+    main = problem.main
+    if score is None or problem.bridged or not main.has_graph:
+        return False
+    if main.table is None:
+        return True
+    rows, columns = main.table.shape
+    return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
 
 def _taught(problem: Problem, score: Score | None) -> int:

@@ -136,7 +136,8 @@ def unflatten(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
 
 def _read_any(hints: tuple[Any, ...], value: Any, name: str) -> Any:
     """Read a value of one of several kinds."""
-    for hint in hints:
+    # What is wrong with a value that is there is not that it should be none.
+    for hint in [hint for hint in hints if hint is not types.NoneType] if value is not None else hints:
         try:
             return read(hint, value, name)
         except (LookupError, TypeError, ValueError) as error:

@@ -19,16 +19,19 @@ from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Accuracy, Gain
-from manifuse.evidence.mixture import ordered_rightly
-from manifuse.evidence.relevance import RelevanceTable, relevance_of
+from manifuse.evidence.holding_out import Held
+from manifuse.evidence.intervals import ordered_rightly
+from manifuse.evidence.relevance import RelevanceTable
 from manifuse.kernels.arrays import FloatArray
+from manifuse.outcome import accuracy_of, history_of, metric_of, relevance_of
 from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refiner import Refined, Refiner
+from manifuse.refined import Refined
+from manifuse.refiner import Refiner
 from manifuse.wording import summary_of, verdict_of
 
 #: Fields that are not written to a file, because the refiner has them as well.
-NOT_SAVED = ("refined", "main", "method")
+NOT_SAVED = ("refined", "main")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +43,8 @@ class Refinement(Saved):
     predictions : array, series or tensor (n,)
         Refined predictions in the library, order and units of the main predictions.
     support : array, series or tensor (n,)
-        How much pair evidence there is for each row, in [0, 1]: 0 if the references say nothing of it, 1 if there is
-        as much as at a typical pair. If the main predictor came back unchanged, 0.
+        How much is known of the references' scores of each row, in [0, 1]: 1 where they know the row itself, 0 if
+        nothing says what they would say, or if the main predictor came back unchanged.
     errors : array, series or tensor (n,), or None
         Standard errors of the predictions, in their units; 90 of 100 truths lie within 1.645 of them.
     scores : (n,) array
@@ -53,8 +56,8 @@ class Refinement(Saved):
     relevance : RelevanceTable
         A tuple of one `Relevance` for every reference, in the order given. It knows names and prints a table.
     metric : (m + 2, m + 2) array
-        Alignments of the main predictor as it came, the predictions after the diffusion, and the references after
-        transport, with each other (the task metric of the paper), in [-1, 1].
+        Alignments of the main predictor, the refined predictions and the references with each other, at rows that
+        both know (the task metric of the paper), in [-1, 1].
     history : tuple of Step
         Every step of the f-diffusion.
     choice : Choice
@@ -68,6 +71,8 @@ class Refinement(Saved):
         What is lost without any reference; as `Relevance.worth`.
     agreement : Agreement or None
         What the references answered; None if they were not asked.
+    held : Held or None
+        How labels were held out; None if they only tuned, or there are none.
     method : JointDiffusion
     seed : int
         Gives the same result again on the same input.
@@ -99,6 +104,7 @@ class Refinement(Saved):
     gain: Gain | None
     worth: Gain | None
     agreement: Agreement | None
+    held: Held | None
     method: JointDiffusion
     seed: int
     refined: Refined
@@ -108,25 +114,23 @@ class Refinement(Saved):
     @classmethod
     def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        setup, problem, score = prepared.setup, prepared.problem, prepared.score
-        path, refiner, accepted = found.path, found.refiner, found.verdict.accepted
-        accuracy, refined = None, Refined.unchanged(main)
+        setup, problem = prepared.setup, prepared.problem
+        refiner, accepted = found.refiner, found.verdict.accepted
+        refined = Refined.unchanged(main)
         if accepted:
             refined = refiner.fitted if main is problem.main else refiner.refine(main)
-        if score is not None:
-            before, after = problem.main.scores, found.honest if accepted else problem.main.scores
-            accuracy = score.compare(before[score.rows], after[score.rows])
         return cls(
             accepted=accepted,
             reason=found.verdict.reason,
-            relevance=relevance_of(problem, path, prepared.pair_evidence, found.worths, found.differing, setup.seed),
-            metric=path.metric,
-            history=path.history,
-            choice=Choice.of(prepared, path, 1.0 if refiner.mixture is None else refiner.mixture.share),
-            accuracy=accuracy,
-            gain=found.verdict.gain,
+            relevance=relevance_of(prepared, found),
+            metric=metric_of(prepared, found),
+            history=history_of(prepared, found),
+            choice=Choice.of(prepared, found),
+            accuracy=accuracy_of(prepared, found),
+            gain=found.gain,
             worth=found.worth,
-            agreement=found.agreement,
+            agreement=None if found.found is None else found.found.agreement,
+            held=None if found.found is None or found.found.labels is None else found.found.labels.held,
             method=setup.method,
             seed=setup.seed,
             refined=refined,
@@ -157,8 +161,8 @@ class Refinement(Saved):
 
     @property
     def weights(self) -> FloatArray:
-        """Weight of every reference at the end, shape (m,), in [0, 1]."""
-        return self.refiner.weights
+        """Weights of the references, shape (m,); see `Relevance`."""
+        return self.relevance.weights
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds: everything but the container of the predictions."""
@@ -169,24 +173,24 @@ class Refinement(Saved):
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
         refiner: Refiner = values["refiner"]
-        refined = refiner.fitted if values["accepted"] else Refined.unchanged(refiner.fit.main)
-        made = cls(**values, refined=refined, main=refiner.fit.main, method=refiner.fit.bridges.method)
+        refined = refiner.fitted if values["accepted"] else Refined.unchanged(refiner.main)
+        made = cls(**values, refined=refined, main=refiner.main)
         made.check()
         return made
 
     def check(self) -> None:
         """Refuse values that do not fit together."""
-        references = self.refiner.fit.bridges.count
-        if self.metric.shape != (references + 2, references + 2) or not np.isfinite(self.metric).all():
-            raise ValueError(f"metric is not finite and of shape {(references + 2, references + 2)}")
-        counts = {len(self.relevance), len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
-        if counts != {references} or not self.history or {len(s.weights) for s in self.history} != {references}:
+        references, shape = len(self.relevance), (len(self.relevance) + 2,) * 2
+        if self.metric.shape != shape or not np.isfinite(self.metric).all():
+            raise ValueError(f"metric is not finite and of shape {shape}")
+        counts = {len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
+        if {*counts, *(len(s.weights) for s in self.history)} != {references} or not self.history:
             raise ValueError("the references are not those of the fit")
         if self.accuracy is not None and (self.accuracy.measure == "rmse") is not self.method.is_regression:
             raise ValueError("the accuracy has another measure than the task")
         gains = (self.gain, self.worth, *(entry.worth for entry in self.relevance))
         expected = "correlation" if self.accuracy is None else self.accuracy.measure
-        if any(gain is not None and gain.measure != expected for gain in gains):
+        if any(gain.measure != expected for gain in gains if gain):
             raise ValueError(f"a gain is not of {expected}, which was measured")
 
     def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
@@ -195,17 +199,16 @@ class Refinement(Saved):
         Parameters
         ----------
         new : Observations or data frame
-            New main rows, with the features of the main table if bridges were needed. Features are found by their
-            names; if one of the two tables has none, by position. Further features are ignored, with a warning. Rows
-            whose id was in the fit get their fitted prediction.
+            New main rows, with the features of the main table, found by their names; if one of the two tables has no
+            names, by position. Further features are ignored, with a warning. Rows of the fit keep their prediction.
         id, score : str
             Columns of a data frame.
 
         Returns
         -------
         array, series or tensor (q,), or data frame
-            In the library of ``new.predictions``. For a data frame, one of the same library with the ids, ``score``,
-            ``original``, ``support`` and, if labels taught, ``error``; for one of Dask it is lazy.
+            In the library of ``new.predictions``. For a data frame, one of the same library with the columns of
+            `to_frame`; for one of Dask it is lazy.
 
         Raises
         ------
@@ -215,14 +218,14 @@ class Refinement(Saved):
         if isinstance(new, Observations):
             return new.like_container(self.apply_in_full(new).scores)
         errors = self.refined.errors is not None
-        return apply_to_frame(self.apply_in_full, new, self.refiner.fit.main, (id, score), errors=errors)
+        return apply_to_frame(self.apply_in_full, new, self.refiner.main, (id, score), errors=errors)
 
     def apply_in_full(self, new: Observations) -> Refined:
         """Refine rows that came later, as `apply` does, with support and errors, in the scale of ``new``."""
         return self.refine_later(new).in_scale_of(new)
 
     def refine_later(self, new: Observations) -> Refined:
-        """Refine rows that came later, as `apply_in_full` does; probabilities give log-odds and their errors."""
+        """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""
         demand(Observations, new)
         if new.scale != self.main.scale:
             raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
@@ -263,10 +266,11 @@ class Refinement(Saved):
             "gain": write(self.gain),
             "worth": write(self.worth),
             "agreement": write(None if self.agreement is None else self.agreement.summary()),
+            "held_out": None if self.held is None else self.held.name,
             "references": write(self.relevance),
             "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
             "rows": len(self.main),
-            "fitted": len(self.refiner.fit.main),
+            "fitted": len(self.refiner.main),
             "seed": self.seed,
         }
 
@@ -293,8 +297,8 @@ class Refinement(Saved):
         return frame_of({name: each.tolist() for name, each in columns.items()}, library or main.library_of_series)
 
     def __repr__(self) -> str:
-        verdict = "accepted" if self.accepted else "unchanged"
-        return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {verdict}: {self.reason})"
+        taken = "accepted" if self.accepted else "unchanged"
+        return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {taken}: {self.reason})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(verdict_of(self))} {escape(str(self.reason))}</p>{self.relevance._repr_html_()}"

@@ -21,7 +21,8 @@ from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand
-from manifuse.evidence.score import GradedRanking, Score, score_of
+from manifuse.evidence.labelled import score_of
+from manifuse.evidence.score import GradedRanking, Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run import refine, seed_of
 from manifuse.study.baselines.imputation import impute

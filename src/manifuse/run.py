@@ -19,7 +19,8 @@ from manifuse.diffusion.problem import Problem, demand_different
 from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.sampling import sample_rows
 from manifuse.errors import InputError, demand, look_up
-from manifuse.evidence.score import Score, score_of
+from manifuse.evidence.labelled import groups_of, score_of
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import is_constant
@@ -43,8 +44,8 @@ def refine(
     main : Observations
         The predictor to refine.
     references : sequence of Observations
-        Others' predictions. Rows with ids of the main table are its pairs. A reference that has all main ids needs no
-        features. With labels there need be none.
+        Others' predictions. Rows with ids of the main table are its pairs. Their ids and scores are enough; features
+        of the reference are optional. With labels there need be no reference.
     labels : RankLabels, optional
         What is known of the truth of some main rows, which must not be rows that the main predictor was trained on.
         They teach, and decide whether the refinement is taken.
@@ -104,7 +105,8 @@ def refine(
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
     fitted, score = fitted_part(problem, score, method, seed)
-    prepared = prepare(fitted, method, score, seed, backend)
+    groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
+    prepared = prepare(fitted, method, score, seed, backend, groups=groups)
     return Refinement.of(prepared, conclude(prepared), main)
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.problem import REPEATED
+from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.refiner import Refiner
 
@@ -17,14 +17,13 @@ class Standing(StrEnum):
     """Whether a reference took part, and why not."""
 
     TOOK_PART = "took part"
-    TAUGHT = "took part in what the labels taught, not in the diffusion"
+    TAUGHT = "took part in what the labels taught, and is not followed beyond that"
     DIFFERS = "not followed: predicts something else than the main predictor and most references do"
     NOT_FOLLOWED = "not followed: the answers of the references say why"
     AT_CHANCE = "ignored: agrees with the main predictor no better than permuted pairs do"
-    UNFAITHFUL = "ignored: at held-out pairs its bridge predicts it no better than permuted pairs do"
     LEFT_OUT = "left out, as the method says"
-    REPEATS = "ignored: repeats the main predictor"
     UNUSED = "not used: no step with the references raised the score on the labels"
+    IDLE = "ignored: its scores are all equal, or repeat the main predictor's"
 
 
 #: Of references that took part in the result.
@@ -37,6 +36,10 @@ class Ran(Protocol):
     @property
     def relevance(self) -> RelevanceTable:
         """What was found out about each reference."""
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """What the references answered."""
 
     @property
     def history(self) -> Sequence[Step]:
@@ -57,25 +60,22 @@ def standings(result: Ran) -> tuple[Standing, ...]:
 
 
 def is_coupled(result: Ran, index: int | None = None) -> bool:
-    """Whether this reference, or every one that there is, is known on all main rows, so that it needs no bridge."""
-    bridges = result.refiner.fit.bridges
-    return not bridges.anchors if index is None else index in bridges.lookups
+    """Whether this reference, or every one that there is, is known on all main rows."""
+    rows = len(result.refiner.main)
+    known = [entry.pairs >= rows for entry in result.relevance]
+    return all(known) if index is None else known[index]
 
 
 def _standing(result: Ran, index: int) -> Standing:
-    entry = result.relevance[index]
-    # A reference that takes part has some weight from the start; an ignored one has none.
-    if result.history[0].weights[index] > 0:
-        return Standing.TOOK_PART if result.refiner.weights.any() else Standing.UNUSED
-    teaching = result.refiner.teaching
-    if teaching is not None and index in teaching.imputation.numbers:
-        if teaching.lesson is not None:
-            return Standing.TAUGHT
-        return Standing.DIFFERS if entry.differs else Standing.NOT_FOLLOWED
+    entry, columns = result.relevance[index], result.refiner.columns
+    if entry.weight > 0:
+        return Standing.TOOK_PART
     if entry.name in result.method.ignored:
         return Standing.LEFT_OUT
-    if is_coupled(result, index) and abs(entry.held_out_alignment) > 1.0 - REPEATED:
-        return Standing.REPEATS
-    if abs(entry.held_out_alignment) > entry.chance_alignment >= entry.fidelity:
-        return Standing.UNFAITHFUL
-    return Standing.AT_CHANCE
+    if result.agreement is not None and index in columns.references.numbers:
+        if columns.learned is not None:
+            return Standing.TAUGHT
+        return Standing.DIFFERS if entry.differs else Standing.NOT_FOLLOWED
+    if result.agreement is not None:
+        return Standing.IDLE
+    return Standing.UNUSED if result.history[0].weights[index] > 0 else Standing.AT_CHANCE

@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import LEAST_SHARE, Agreement
+from manifuse.evidence.agreement import FEWEST_REFERENCES, Agreement
 from manifuse.evidence.gain import Accuracy, Gain
-from manifuse.evidence.one_factor import FEWEST_REFERENCES, LEAST_LOADING, MOST_RESIDUAL
-from manifuse.grid import ABSENT, WIDTH, as_text
+from manifuse.evidence.holding_out import Held
+from manifuse.grid import WIDTH, as_text
 from manifuse.standing import Ran, Standing, standings
 
 #: Wraps a line, but not within an option such as --no-safeguard.
@@ -20,17 +20,18 @@ fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
-    "weight: pull in the diffusion, 0 to 1; agrees: correlation at the pairs;",
-    "chance: of permuted pairs; an agreement or bridge below it says nothing;",
-    "bridge: how well its scores arrive at held-out pairs; reached: your rows.",
+    "weight: how much its scores count where yours count 1; agrees: correlation",
+    "at the pairs; chance: of permuted pairs; imputed: how well its scores are",
+    "predicted at held-out pairs; known: how much is known of them at your rows.",
 )
 
 
-#: Why references have no weight in the diffusion, where labels taught.
+#: Why references are not followed, where labels taught.
 WEIGHTLESS = {
-    Reason.DIFFER: "they and your scores do not predict the same thing",
-    Reason.UNLIKE: "they agree with each other more than with your scores",
-    Reason.WORSE: "at held-out pairs they add nothing to your scores",
+    Reason.DIFFER: "they and your scores do not share one common factor",
+    Reason.OPPOSED: "they are high where your scores are low",
+    Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
+    Reason.WORSE: "at held-out pairs they add nothing certain to your scores",
 }
 
 #: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
@@ -73,8 +74,8 @@ class Told(Ran, Protocol):
         """Of all references together."""
 
     @property
-    def agreement(self) -> Agreement | None:
-        """What the references answered."""
+    def held(self) -> Held | None:
+        """How labels were held out."""
 
 
 def summary_of(result: Told) -> str:
@@ -96,12 +97,12 @@ def summary_of(result: Told) -> str:
 
 
 def remarks_of(result: Told) -> list[str]:
-    """Name references that are at chance, predict something else or seem to harm, and say what all are worth."""
+    """Name references that are left out or seem to harm; say how labels were held out, what references are worth."""
     stands = list(zip((entry.name for entry in result.relevance), standings(result), strict=True))
     chance = [name for name, standing in stands if standing is Standing.AT_CHANCE]
-    lost = [name for name, standing in stands if standing is Standing.UNFAITHFUL]
     lines = [f"Ignored, as they agree no better than chance: {', '.join(chance)}."] if chance else []
-    lines += [f"Ignored, as their bridges are no better than chance: {', '.join(lost)}."] if lost else []
+    if result.held is not None and result.held is not Held.AT_RANDOM:
+        lines.append(f"Labels were held out {result.held}.")
     differing = [entry.name for entry in result.relevance if entry.differs]
     lines += [f"Not followed, as they predict something else: {', '.join(differing)}."] if differing else []
     harmful = [
@@ -118,7 +119,7 @@ def remarks_of(result: Told) -> list[str]:
         ]
     if result.gain is not None and result.agreement is not None and result.agreement.answer in WEIGHTLESS:
         why = WEIGHTLESS[result.agreement.answer]
-        lines += [f"The diffusion does not follow the references: {why}. The labels may learn from them all the same."]
+        lines += [f"The references are not followed: {why}. The labels may learn from them all the same."]
     if result.gain is not None and result.worth is not None:
         lines.append(worth_of(result.worth))
     return lines
@@ -140,7 +141,7 @@ def rank_backwards(result: Told) -> str | None:
 def is_unmeasured(result: Told) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
     unasked = result.agreement is None or result.reason is Reason.TOLD
-    return result.accepted and (result.reason is Reason.NOT_MEASURED or (result.gain is None and unasked))
+    return result.accepted and (result.reason is Reason.ASSUMED or (result.gain is None and unasked))
 
 
 def verdict_of(result: Told) -> str:
@@ -151,7 +152,7 @@ def verdict_of(result: Told) -> str:
             return f"{name} stay as they were."
         if is_unmeasured(result):
             return f"{name} were refined. No labels came, so whether that is better was not measured."
-        return f"{name} were refined. No labels came; the references say that it is better."
+        return f"{name} were refined. No labels came; the references agree with them and with each other."
     rows = f"{result.gain.rows:,} labelled rows"
     if result.accepted and result.gain.is_of_few:
         return f"{name} were refined. {rows} are too few to measure whether that is better."
@@ -171,7 +172,7 @@ def change_of(result: Told) -> str:
     if result.accuracy.measure == "rmse":
         reached = before - result.gain.value
         return f"the root mean squared error {goes} from {before:.3g} to {reached:.3g} (gain {gained})"
-    return f"ranking accuracy {goes} from {before:.1%} to {before + result.gain.value:.1%} ({gained})"
+    return f"ranking accuracy {goes} from {before:.1%} to {min(before + result.gain.value, 1.0):.1%} ({gained})"
 
 
 def worth_of(worth: Gain) -> str:
@@ -187,37 +188,26 @@ def worth_of(worth: Gain) -> str:
 
 def names_of_asked(result: Told) -> list[str]:
     """Names of the main predictor and of the references that were asked, in the order of their loadings."""
-    teaching = result.refiner.teaching
-    numbers = () if teaching is None else teaching.imputation.numbers
+    numbers = result.refiner.columns.references.numbers
     return [result.main.name, *(result.relevance[number].name for number in numbers)]
 
 
 def _of_agreement(asked: Agreement, names: list[str]) -> list[str]:
-    """The two questions that are put to the references, and their answers."""
-    if len(asked.weights) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
+    """What was asked of the references, and their answers."""
+    if len(asked.pulls) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
         return []
     # A reference may have the name of the main predictor.
-    loadings = list(zip(names, asked.loadings.tolist(), strict=True))
-    strangers = [name for name, loading in loadings if loading < LEAST_LOADING]
-    said = "most do" if asked.differing.any() else "yes"
-    if strangers:
-        said = f"no: {', '.join(strangers)} hardly {'shares' if len(strangers) == 1 else 'share'} the common factor"
-    elif asked.residual > MOST_RESIDUAL:
-        said = "no"
-    listed = ", ".join(
-        f"{name} {loading:.2f}" if np.isfinite(loading) else f"{name} {ABSENT}" for name, loading in loadings
-    )
+    loadings = zip(names, asked.loadings.tolist(), strict=True)
+    said = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
+    listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     lines = [
         f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
-        f"(at most {MOST_RESIDUAL}). Loadings on it (at least {LEAST_LOADING}): {listed}."
+        f"(at most {asked.most_residual:.2f}, and no loading clearly below 0). Loadings on it: {listed}."
     ]
-    if asked.answer is Reason.UNLIKE:
-        share = asked.loadings[0] / np.nanmean(asked.loadings[1:])
-        lines.append(
-            f"Is yours as reliable as they are? no: its loading is {share:.0%} of their mean "
-            f"(at least {LEAST_SHARE:.0%})."
-        )
     if np.isfinite(asked.gain):
         error = "" if not np.isfinite(asked.standard_error) else f" ± {asked.standard_error:.3f}"
-        lines.append(f"Would they have helped? At held-out pairs they gain {asked.gain:+.3f}{error} in correlation.")
+        lines.append(
+            f"What would the others have told of each reference? At held-out pairs they gain {asked.gain:+.3f}{error} "
+            "in correlation."
+        )
     return lines

@@ -47,7 +47,7 @@ def test_reordering_blocks_and_threads_change_no_result(case, later, method, mon
 def test_edges_in_single_precision_hardly_change_a_result(case, later):
     plain = refined(case)
     large = refined(case, mf.Host(single_precision_rows=10))
-    assert large.refiner.fit.bridges.graph.stored().weights.dtype == np.float32
+    assert large.refiner.columns.diffused.bridges.graph.stored().weights.dtype == np.float32
     assert (large.predictions != plain.predictions).any()
     spread = plain.predictions.std()
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
@@ -66,9 +66,9 @@ def test_references_one_by_one_give_the_result_of_all_at_once(case):
 def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     # Without labels there are several rounds.
     result = mf.refine(case.main, case.references, method=mf.JointDiffusion(learning=False, **method), rng=0)
-    *rounds, end = result.refiner.fit.rounds
-    assert len(rounds) == len(result.refiner.fit.coefficients) > 2
-    np.testing.assert_array_equal(result.refiner.fit.units.from_sphere(end.start), result.scores)
+    *rounds, end = result.refiner.columns.diffused.rounds
+    assert len(rounds) == len(result.refiner.columns.diffused.coefficients) > 2
+    np.testing.assert_array_equal(result.refiner.scored.units.from_sphere(end.start), result.scores)
 
 
 def test_all_treatments_of_large_tables_together_change_no_result(case, later, tmp_path):

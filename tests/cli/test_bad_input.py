@@ -129,7 +129,7 @@ CASES = {
     "an unknown ending": ({"main.xlsx": text("?")}, [], "ends in '.xlsx'"),
     "a file missing": ({}, ["--reference", "elsewhere.csv"], "elsewhere.csv is not there"),
     "a reference equal to the main table": ({"reference.csv": frame(MAIN)}, [], "is the main table itself"),
-    "features missing": ({"reference.csv": frame(REFERENCE.select("id", "score"))}, [], "came without features"),
+    "features missing": ({"main.csv": frame(MAIN.select("id", "score"))}, [], "came without; give its features"),
     "features all equal": (
         {"main.csv": frame(MAIN.select("id", "score").with_columns(pl.lit(2.0).alias("x")))},
         [],

@@ -113,7 +113,7 @@ def test_references_that_predict_something_else_are_used_if_the_user_says_so(cas
     done = run(*FILES, "--out", "out.csv", "--json")
     asked = json.loads(done.stdout)["agreement"]["answer"]
     done = run(*FILES, "--same-target", "--out", "out.csv", "--json")
-    assert (asked, json.loads(done.stdout)["agreement"]["answer"]) == ("NOT_MEASURED", "TOLD")
+    assert (asked, json.loads(done.stdout)["agreement"]["answer"]) == ("ASSUMED", "TOLD")
     assert "error" not in pl.read_csv("out.csv").columns
 
 

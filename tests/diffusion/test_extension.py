@@ -92,7 +92,7 @@ def test_an_unchanged_predictor_leaves_new_rows_unchanged():
     noise = [
         remade(r, predictions=np.random.default_rng(k).standard_normal(160)) for k, r in enumerate(case.references)
     ]
-    result = mf.refine(case.main, noise, rng=0)
+    result = mf.refine(case.main, noise, method=mf.JointDiffusion(same_target=False), rng=0)
     assert not result.accepted
     new = remade(case.main, ids=[f"new {row}" for row in range(160)])
     np.testing.assert_array_equal(result.apply(new), new.scores)
@@ -120,13 +120,13 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     case = draw(0, references=1)
     method = replace(TUNED, rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = mf.refine(case.main, case.references, method=method, rng=0)
-    fit = result.refiner.fit
+    fit, units = result.refiner.columns.diffused, result.refiner.scored.units
     first_round = fit.rounds[0]
     references, smoothed_fit = first_round.arrival.references, first_round.arrival.smoothed
     graph, start, n = fit.bridges.graph, first_round.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])
-    own = fit.units.to_sphere(score)
+    own = units.to_sphere(score)
 
     divisors = Scaling.of(case.main.table, standardised=False, name="main").divisors
     squares = np.sum(((case.main.table - features) / divisors) ** 2, axis=1)
@@ -144,7 +144,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
         smoothed_fit.values - smoothed_fit.values.mean()
     )
     expected = np.array([own, arrived[0], smoothed[0], own]) @ first_round.coefficients
-    assert result.apply(new)[0] == pytest.approx(fit.units.from_sphere(expected), rel=1e-9)
+    assert result.apply(new)[0] == pytest.approx(units.from_sphere(expected), rel=1e-9)
 
 
 @pytest.fixture(scope="module")

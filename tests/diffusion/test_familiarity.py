@@ -1,7 +1,6 @@
 """Later rows that are unlike all fitted ones: nothing that was fitted says anything of them."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,8 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.index import Index
-from manifuse.diffusion.edges import Edges
+from manifuse.diffusion.edges import Edges, Joining
 from manifuse.diffusion.familiarity import Familiarity
-from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.ranks import Ranks
 
 TUNED = mf.JointDiffusion(learning=False)
@@ -24,8 +22,7 @@ def table(features, **others):
 
 
 def familiarity(fitted, new):
-    rows = LaterRows.of(new, {})
-    return fitted.at(rows, Edges.of(rows, None, None), None)
+    return fitted.at(new.table, Edges.of(new.table, None, None), None)
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +69,17 @@ def test_neighbours_of_another_graph_save_searches_and_change_nothing(rows, rng)
     features = rng.standard_normal((rows, 3)) * units
     fitted = table(features)
     scales = np.repeat([1.0, 3.0, 30.0], 300)[:, None]
-    later = LaterRows.of(table(rng.standard_normal((900, 3)) * scales * units, name="later"), {})
+    later = rng.standard_normal((900, 3)) * scales * units
     index = Index.of(features, standardised=False, name="fitted")
-    graph = SimpleNamespace(neighbours=5, scales=np.ones(rows))
-    edges = Edges.of(later, index, graph)
+    joining = Joining(5, False, np.ones(rows))
+    edges = Edges.of(later, index, joining)
     found = Familiarity.of(fitted)
-    searched = found.at(later, Edges.of(later, None, graph), None)
+    searched = found.at(later, Edges.of(later, None, joining), None)
     assert 0 < (searched == 0).sum() < (searched < 1).sum() < 900
     np.testing.assert_array_equal(found.at(later, edges, index), searched)
     # The distance of a row does not depend on the rows beside it.
-    alone = LaterRows(later.scores[-300:], later.features[-300:], {})
-    np.testing.assert_array_equal(found.at(alone, Edges.of(alone, index, graph), index), searched[-300:])
+    alone = later[-300:]
+    np.testing.assert_array_equal(found.at(alone, Edges.of(alone, index, joining), index), searched[-300:])
 
 
 def test_where_most_rows_have_doubles_near_rows_are_familiar(rng):

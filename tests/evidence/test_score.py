@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 
 ROWS = np.arange(60)
@@ -65,10 +66,9 @@ def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
 
 def test_users_read_the_error_of_a_regression_and_the_accuracy_of_a_ranking():
     score = SquaredError(np.arange(3), np.array([1.0, 2.0, 3.0]))
-    found = score.compare(np.array([1.0, 2.0, 6.0]), np.array([1.0, 2.0, 3.0]))
-    assert found == Accuracy("rmse", pytest.approx(np.sqrt(3.0)), 0.0)
+    assert score.measured(np.array([1.0, 2.0, 6.0])) == pytest.approx(np.sqrt(3.0))
     ranking = GradedRanking(np.arange(3), np.array([1.0, 2.0, 3.0]))
-    assert ranking.compare(np.array([1.0, 3.0, 2.0]), np.array([1.0, 2.0, 3.0])) == Accuracy("accuracy", 2 / 3, 1.0)
+    assert ranking.measured(np.array([1.0, 3.0, 2.0])) == pytest.approx(2 / 3)
     assert score.evaluate(np.array([[1.0], [2.0], [6.0]]))[0] == pytest.approx(-np.sqrt(3.0))
 
 
@@ -78,3 +78,30 @@ def test_no_difference_is_no_certain_gain(sample):
     assert not Gain(0.0, 0.0, 60, "accuracy").is_certain
     assert Gain(0.02, 0.01, 60, "accuracy").is_certain
     assert not Gain(0.02, 0.01, 9, "accuracy").is_certain
+
+
+def test_a_gain_within_folds_is_the_mean_over_pairs_of_one_fold(rng):
+    grades = rng.integers(0, 4, 30).astype(float)
+    before, after = rng.standard_normal(30), rng.standard_normal((2, 30))
+    folds = Folds.of(np.arange(30), Held.AT_RANDOM, rng, trials=2)
+    gain = GradedRanking(np.arange(30), grades).gain(before, after, folds)
+    changes = [
+        ((values[i] > values[j]) - 1.0 * (before[i] > before[j]))
+        for trial, values in enumerate(after)
+        for fold in folds.rows(trial)
+        for i in fold
+        for j in fold
+        if grades[i] > grades[j]
+    ]
+    assert gain.value == pytest.approx(np.mean(changes))
+    again = GradedRanking(np.arange(30), grades).gain(after, np.broadcast_to(before, after.shape), folds)
+    assert again.value == pytest.approx(-gain.value)
+    assert again.standard_error == pytest.approx(gain.standard_error)
+
+
+def test_every_ordered_pair_is_held_out_with_all_pairs_of_its_rows(rng):
+    score = PairedRanking.of(np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4]))
+    blocks = np.unique(score.rows, return_inverse=True)[1]
+    folds, (unseen,) = score.hold_out(blocks, Held.AT_RANDOM, rng, 5)
+    assert [sorted(out.tolist()) for out in unseen] == [[0, 1], [0, 1, 2], [1, 2, 3], [2, 3]]
+    np.testing.assert_array_equal(folds.numbers[0, :4], folds.numbers[0, 4:])

@@ -1,4 +1,4 @@
-"""Whether a refinement is taken: labels decide if they show a gain; else the references, if no label objects."""
+"""Whether a refinement is taken, and how far: labels decide; if there are none or few, the references."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SLIGHT, AGAINST = Gain(-0.005, 0.01, 60, "accuracy"), Gain(-0.03, 0.01, 60, "acc
 
 def answering(reason):
     none = np.empty(0)
-    return Agreement(reason, 0.0, none.astype(bool), np.full(1, np.nan), np.nan, np.nan, np.nan, none, none, none)
+    return Agreement(reason, none, none.astype(bool), np.full(1, np.nan), np.nan, 0.2, np.nan, np.nan, none, none)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def answering(reason):
     [
         (Reason.AGREE, None, True, Reason.AGREE, True),
         (Reason.TOLD, None, True, Reason.TOLD, True),
-        (Reason.NOT_MEASURED, None, True, Reason.NOT_MEASURED, True),
+        (Reason.ASSUMED, None, True, Reason.ASSUMED, True),
         (Reason.DIFFER, None, True, Reason.DIFFER, False),
-        (Reason.UNLIKE, None, True, Reason.UNLIKE, False),
+        (Reason.OPPOSED, None, True, Reason.OPPOSED, False),
         (Reason.WORSE, None, False, Reason.WORSE, False),
         (Reason.NO_REFERENCE, None, True, Reason.NO_REFERENCE, False),
         (Reason.DIFFER, CERTAIN, True, Reason.TAUGHT, True),
@@ -37,10 +37,9 @@ def answering(reason):
         (Reason.NO_REFERENCE, WITHIN, True, Reason.TAUGHT, True),
         (Reason.DIFFER, FEW, True, Reason.FEW_LABELS, False),
         (Reason.AGREE, FEW, True, Reason.AGREE, True),
-        (Reason.AGREE, SLIGHT, True, Reason.AGREE, True),
-        (Reason.DIFFER, SLIGHT, True, Reason.NO_GAIN, False),
-        (Reason.NOT_MEASURED, SLIGHT, True, Reason.NO_GAIN, False),
-        (Reason.NOT_MEASURED, FEW, True, Reason.NOT_MEASURED, True),
+        (Reason.AGREE, SLIGHT, True, Reason.TAUGHT, True),
+        (Reason.DIFFER, SLIGHT, True, Reason.TAUGHT, True),
+        (Reason.ASSUMED, FEW, True, Reason.ASSUMED, True),
         (Reason.AGREE, AGAINST, True, Reason.NO_GAIN, False),
         (Reason.TOLD, AGAINST, True, Reason.NO_GAIN, False),
         (Reason.DIFFER, AGAINST, False, Reason.UNGUARDED, True),
@@ -48,4 +47,14 @@ def answering(reason):
 )
 def test_who_decides(answer, gain, safeguarded, reason, accepted):
     verdict = judge_learned(answering(answer), gain, safeguarded=safeguarded)
-    assert (verdict.reason, verdict.accepted, verdict.gain) == (reason, accepted, gain)
+    assert (verdict.reason, verdict.accepted) == (reason, accepted)
+
+
+def test_scores_go_as_far_as_the_probability_of_a_gain():
+    """The probability that a normal variable is above 0, with half a standard error expected beforehand."""
+    for gain in (CERTAIN, WITHIN, SLIGHT):
+        drawn = np.random.default_rng(0).normal(gain.value + 0.5 * gain.standard_error, gain.standard_error, 200_000)
+        verdict = judge_learned(answering(Reason.AGREE), gain, safeguarded=True)
+        assert verdict.certainty == pytest.approx((drawn > 0).mean(), abs=0.005)
+    assert judge_learned(answering(Reason.AGREE), WITHIN, safeguarded=False).certainty == 1.0
+    assert judge_learned(answering(Reason.AGREE), None, safeguarded=True).certainty == 1.0

@@ -114,8 +114,8 @@ def test_the_page_reports_the_same_about_the_pairs_as_refine():
     facts, _ = unpack(open_bridges(exploration, exploration.method, stages.append))
     result = mf.refine(case.main, case.references, case.labels(), exploration.method, rng=3)
     for sent, entry in zip(facts["references"], result.relevance, strict=True):
-        said = (sent["alignment"], sent["chance"], sent["fidelity"], sent["pairs"], sent["active"])
-        assert said == (entry.held_out_alignment, entry.chance_alignment, entry.fidelity, entry.pairs, True)
+        said = (sent["alignment"], sent["chance"], sent["pairs"], sent["active"])
+        assert said == (entry.held_out_alignment, entry.chance_alignment, entry.pairs, True)
     assert len(stages) == len(set(stages)) > 3
     facts, arrays = unpack(run_in_full(exploration, exploration.method, stages.append))
     assert facts["accuracy"] == result.to_dict()["accuracy"]

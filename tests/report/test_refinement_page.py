@@ -90,11 +90,11 @@ def runs():
             {},
             [
                 "ranking accuracy goes from 73.1%",
-                "without its own label",
+                "without its own label; labels were held out at random",
                 "labels cannot tell whether your references add anything",
                 "loading",
             ],
-            7,
+            None,
         ),
         "labels that only tune": (
             plain,
@@ -120,8 +120,8 @@ def runs():
             plain.references,
             None,
             {},
-            ["accepted, not measured", "the refinement goes at most half of the way", "2 of 2 references agree"],
-            5,
+            ["accepted, not measured", "One or two references cannot show", "2 of 2 references agree"],
+            None,
         ),
         "taken at their word": (
             plain,
@@ -136,24 +136,24 @@ def runs():
             strong.references,
             None,
             {},
-            ["accepted", "predict the same thing", "predict each other better than “main” predicts them"],
-            6,
+            ["accepted", "share one common factor", "predict a reference better than it does alone"],
+            None,
         ),
         "unlike": (
             coupled,
             coupled.references,
             None,
-            {},
-            ["stay as they were", "which is either weak or predicts something else", "in correlation"],
-            3,
+            {"same_target": False},
+            ["stay as they were", "fewer than three cannot", "in correlation"],
+            None,
         ),
         "coupled": (
             coupled,
             coupled.references,
             coupled.labels(),
             {},
-            ["known on all main rows", "not in the diffusion"],
-            6,
+            ["known on all main rows", "known everywhere"],
+            None,
         ),
         "regression": (
             coupled,
@@ -168,9 +168,9 @@ def runs():
             plain,
             noisy(plain),
             None,
-            {},
-            ["stay as they were", "give more pairs or other references", "Nothing: the main predictor"],
-            3,
+            {"learning": False},
+            ["stay as they were", "No reference takes part", "Nothing: the main predictor"],
+            None,
         ),
         "chance taken all the same": (
             plain,
@@ -178,7 +178,7 @@ def runs():
             None,
             {"ignore_chance": False, "same_target": True},
             ["were refined", "no reference agrees with “main” more than by chance"],
-            5,
+            None,
         ),
         "too few labels": (
             plain,
@@ -200,7 +200,7 @@ def runs():
             plain,
             noisy(plain),
             few_labels(plain),
-            {"safeguarded": False},
+            {"safeguarded": False, "same_target": False},
             ["the safeguard was switched off"],
             None,
         ),
@@ -212,7 +212,7 @@ def runs():
             ["settings tried", "chosen by pairs held out"],
             7,
         ),
-        "one of one": (plain, plain.references[:1], None, {}, ["Only “reference 1” (weight"], 5),
+        "one of one": (plain, plain.references[:1], None, {}, ["Only “reference 1” (weight"], None),
         "as published": (small, small.references, None, None, ["ExplicitEuler"], 5),
     }
 
@@ -276,7 +276,7 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
             assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
         else:
             assert line["alignment, refined"] == ABSENT
-        assert line["reached"] == f"{entry.reached:.1%}"
+        assert line["known"] == f"{entry.reached:.1%}"
         assert int(line["pairs"]) == entry.pairs
     facts = {line: cells["value"] for line, cells in read.table("result").items()}
     assert facts["rows"] == "160"
@@ -303,12 +303,13 @@ def test_what_the_references_say_reads_back_as_the_result(name):
     said = read.table("predictor")
     assert list(said) == ["main", *(entry.name for entry in result.relevance)]
     assert [float(line["loading"]) for line in said.values()] == pytest.approx(asked.loadings, abs=6e-3)
-    weights = [float(line["weight in the consensus"]) for line in list(said.values())[1:]]
-    assert weights == pytest.approx(asked.weights, abs=6e-3)
+    weights = [float(line["weight, where yours is 1"]) for line in list(said.values())[1:]]
+    assert weights == pytest.approx(asked.pulls, abs=6e-3)
     answers = {line: cells["answer"] for line, cells in read.table("question").items()}
-    assert float(answers["gain at held-out pairs, in correlation"]) == pytest.approx(asked.gain, abs=6e-4)
+    gained = answers["gain of the others at held-out pairs, in correlation"]
+    assert float(gained) == pytest.approx(asked.gain, abs=6e-4)
     assert float(answers["its standard error"]) == pytest.approx(asked.standard_error, abs=6e-4)
-    several = len(asked.weights) > 2
+    several = len(asked.pulls) > 2
     left = answers["correlation that one common factor leaves"]
     assert float(left) == pytest.approx(asked.residual, abs=6e-4) if several else left == "—"
     for entry in result.relevance:
@@ -349,8 +350,7 @@ def test_references_of_slight_weight_are_counted_and_not_named():
     result, _ = run("not measured")
     first, second = result.relevance
     slight = RelevanceTable((replace(first, weight=0.04), replace(second, weight=0.0003)))
-    refiner = replace(result.refiner, weights=np.array([entry.weight for entry in slight]))
-    changed = replace(result, relevance=slight, refiner=refiner)
+    changed = replace(result, relevance=slight)
     read = Reader(page_of(changed))
     assert "by weight: “reference 1” (weight 0.04), and 1 more with less." in read.words
     assert read.table("reference")["reference 2"]["weight"] == "<0.001"

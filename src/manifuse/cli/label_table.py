@@ -13,7 +13,7 @@ from manifuse.files import shorten
 
 
 def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False) -> RankLabels:
-    """Read labels: columns ``id`` and ``label``, or ``better`` and ``worse``.
+    """Read labels: columns ``id``, ``label`` and, if there is one, ``group``; or ``better`` and ``worse``.
 
     Rows whose label is blank or infinite are left out, with a warning, if ``drop`` is true.
     """
@@ -22,7 +22,8 @@ def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = Fals
     if {"id", "label"} <= columns.keys():
         demand_numbers(path, file.theirs["label"], columns["label"])
         kept = valid_rows(columns["label"], None, name=path.name, drop=True) if drop else slice(None)
-        return RankLabels(columns["id"][kept], columns["label"][kept])
+        groups = columns["group"][kept] if "group" in columns else None
+        return RankLabels(columns["id"][kept], columns["label"][kept], groups)
     if {"better", "worse"} <= columns.keys():
         return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(", ".join(file.theirs.values())) or "none"

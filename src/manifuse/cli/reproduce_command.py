@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,6 +14,7 @@ from manifuse.cli.console import people, say
 from manifuse.errors import InputError, require
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
+from manifuse.study.experiments.drawn import TABLES, missing_draws, run_draws
 from manifuse.study.experiments.engine import workers
 from manifuse.study.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.study.experiments.runner import missing_jobs, run
@@ -22,7 +24,7 @@ from manifuse.study.experiments.store import open_store
 def run_reproduce(
     names: Sequence[str], methods: Sequence[str], out: Path, data: Path | None, *, trials: int, jobs: int, engine: str
 ) -> int:
-    """Run what the store lacks of the experiments named; without names, of all whose data are there.
+    """Run what the store lacks of the experiments named; without names, of all of the paper whose data are there.
 
     Returns
     -------
@@ -36,9 +38,12 @@ def run_reproduce(
     OutputError
         If the disk is full.
     """
-    require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
     folder, chosen = data_folder(data), methods_named(methods)
-    wanted = [experiment for experiment in experiments_named(names) if _is_there(experiment, folder, bool(names))]
+    others = [name for name in names if name != TABLES]
+    wanted = []
+    if others or not names:
+        require("torch", extra="deep", purpose="The deep ranker among the paper's rankers")
+        wanted = [experiment for experiment in experiments_named(others) if _is_there(experiment, folder, bool(names))]
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -53,9 +58,10 @@ def run_reproduce(
         if store.was_cut:
             say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
-        missing = missing_jobs(wanted, chosen, trials, folder.absolute(), store.keys)
-        work = bar.add_task("starting", total=2 * sum(map(len, missing)))
-        for step, rows in run(missing, store, each):
+        missing = missing_jobs(wanted, chosen, trials, folder.absolute(), store.keys) if wanted else []
+        draws = missing_draws(folder.absolute(), trials, store.keys) if TABLES in names else []
+        work = bar.add_task("starting", total=2 * sum(map(len, missing)) + len(draws))
+        for step, rows in chain(run(missing, store, each), run_draws(draws, store, each)):
             bar.update(work, advance=1, description=step)
             written += rows
     failed = sum(row.status == "failed" for row in written)

@@ -40,7 +40,7 @@ class NeighbourTables:
     main : Neighbours or None
         None if the main table has no graph.
     references : tuple of Neighbours or None
-        None for a coupled reference.
+        None for a coupled reference, and for one without features.
     """
 
     main: Neighbours | None
@@ -60,6 +60,8 @@ class NeighbourTables:
         """
         references: list[Neighbours | None] = [None] * len(setup.problem.references)
         for number, reference in setup.problem.bridged.items():
+            if not reference.table.has_graph:
+                continue
             references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
         main = None
         if setup.problem.bridged or setup.own_graph:
@@ -108,7 +110,7 @@ class Bridges(Saved):
         }
         anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
         for number, table in enumerate(tables.references):
-            if table is not None:
+            if number in problem.bridged:
                 for setting, anchor in _anchors(setup, problem.references[number], table, settings).items():
                     anchors[setting][number] = anchor
         main = tables.main
@@ -236,14 +238,17 @@ def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transpo
 
 
 def _anchors(
-    setup: Setup, reference: Reference, table: Neighbours, settings: Sequence[Setting]
+    setup: Setup, reference: Reference, table: Neighbours | None, settings: Sequence[Setting]
 ) -> dict[Setting, Anchor]:
-    """The reference's side of the bridge under every setting; what settings have in common is computed once."""
+    """The reference's side of the bridge under every setting; what settings have in common is computed once.
+
+    A reference without features has a graph without edges.
+    """
     made: dict[Setting, Anchor] = {}
     scores = reference.scores
     block = np.column_stack([scores, np.ones(len(scores))])
     for count, alike in _by(lambda setting: setting.neighbours, settings).items():
-        graph = setup.backend.graph(table, count)
+        graph = graph_without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
         for scale, same in _by(lambda setting: setting.score_scale, alike).items():
             affinity = graph.affinity(scores, scale)
             schemes = [setting.bridge for setting in same]

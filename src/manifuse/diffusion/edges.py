@@ -10,9 +10,40 @@ import scipy.sparse as sparse
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
-from manifuse.diffusion.later_rows import LaterRows
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True, eq=False)
+class Joining(Saved):
+    """How later rows are joined to the graph of the fitted ones.
+
+    Attributes
+    ----------
+    neighbours : int
+        Nearest fitted rows of each (N).
+    standardised : bool
+        Whether distances are of standardised features.
+    scales : (n,) array
+        ``sigma_x^2`` of every fitted row.
+    """
+
+    neighbours: int
+    standardised: bool
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, graph: FeatureGraph) -> Joining | None:
+        """Join rows as a graph does; None if it has no edges, or came as neighbours, whose features are not known."""
+        if not graph.neighbours:
+            return None
+        return cls(graph.neighbours, graph.standardised is True, np.asarray(graph.scales))
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        if not 1 <= self.neighbours < max(len(self.scales), 2) or not (self.scales >= 0).all():
+            raise ValueError("later rows cannot be joined to the graph")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +52,8 @@ class Edges:
 
     Attributes
     ----------
-    graph : FeatureGraph
-        Of the fitted rows.
+    rows : int
+        Number of fitted rows.
     indices : (q, N) array of int
         The fitted rows.
     weights : (q, N) array
@@ -31,23 +62,23 @@ class Edges:
         Distance to the nearest of them; 0 if there are no edges.
     """
 
-    graph: FeatureGraph
+    rows: int
     indices: IndexArray
     weights: FloatArray
     nearest: FloatArray
 
     @classmethod
-    def of(cls, new: LaterRows, index: Index | None, graph: FeatureGraph) -> Self:
-        """Find the nearest fitted rows of every later row; there are none without an index of the fitted rows."""
-        if index is None:
-            return cls(graph, np.empty((len(new), 0), dtype=np.intp), np.empty((len(new), 0)), np.zeros(len(new)))
-        assert new.features is not None, "later rows were not compared with the fitted table"
-        squares, indices = index.nearest(new.features, graph.neighbours)
+    def of(cls, features: FloatArray, index: Index | None, joining: Joining | None) -> Self:
+        """Find the nearest fitted rows of every later row (q, d); there are none without an index of these."""
+        if index is None or joining is None:
+            rows = len(features)
+            return cls(0, np.empty((rows, 0), dtype=np.intp), np.empty((rows, 0)), np.zeros(rows))
+        squares, indices = index.nearest(features, joining.neighbours)
         own = 2.0 * squares.mean(axis=1)
         # A row whose neighbours are all copies of it has the mean scale of the fitted rows.
-        own = np.where(own > 0, own, graph.scales.mean())
-        weights = feature_weights(squares, own[:, None], graph.scales[indices])
-        return cls(graph, indices, weights, np.sqrt(squares[:, 0]))
+        own = np.where(own > 0, own, joining.scales.mean())
+        weights = feature_weights(squares, own[:, None], joining.scales[indices])
+        return cls(len(joining.scales), indices, weights, np.sqrt(squares[:, 0]))
 
     def affinity(self, new: FloatArray, fitted: FloatArray, degrees: FloatArray, scale: float) -> FloatArray:
         """Normalised affinity (eq. 14) of later rows to their fitted neighbours, shape (q, N).

@@ -10,7 +10,6 @@ import numpy as np
 
 from manifuse.backends.index import Index
 from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.later_rows import LaterRows
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.units import Units
 from manifuse.errors import ManifuseWarning
@@ -97,26 +96,24 @@ class Familiarity:
         if len(strange):
             warnings.warn(_of_strange(new, strange, deviations[strange]), ManifuseWarning, stacklevel=5)
 
-    def at(self, new: LaterRows, edges: Edges, index: Index | None) -> FloatArray:
+    def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
 
         Parameters
         ----------
-        new : LaterRows
+        features : (q, d) array
         edges : Edges
             Their edges, which know the nearest fitted rows if ``index``, by which they were found, is ours.
         index : Index or None
         """
-        nearest = edges.nearest if index is self.index else self._nearest(new, edges)
+        nearest = edges.nearest if index is self.index else self._nearest(features, edges)
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
 
-    def _nearest(self, new: LaterRows, edges: Edges) -> FloatArray:
+    def _nearest(self, features: FloatArray, edges: Edges) -> FloatArray:
         """Distances to the nearest fitted row, shape (q,); of familiar rows, to one that is near enough.
 
         The neighbours of another graph are mostly near enough. Only rows that they leave too far away are searched.
         """
-        features = new.features
-        assert features is not None, "features were not compared"
         squares = self.index.squares_to(features, edges.indices)
         nearest: FloatArray = np.sqrt(squares.min(axis=1, initial=np.inf))
         far = np.flatnonzero(nearest > self.reach)

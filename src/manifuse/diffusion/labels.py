@@ -24,6 +24,9 @@ class RankLabels:
         Rows of the main table whose truth is known.
     grades : (l,) array, series or sequence of numbers
         Their truth, larger is better. For regression, the target value.
+    groups : (l,) array, series or sequence, optional
+        What each row is of, such as its patient, day or batch. Labels of one group are held out together, so that a
+        gain is measured as if on rows of other groups.
 
     Raises
     ------
@@ -43,7 +46,7 @@ class RankLabels:
     RankLabels(2 ordered pairs)
     """
 
-    def __init__(self, ids: Any, grades: Any) -> None:
+    def __init__(self, ids: Any, grades: Any, groups: Any = None) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         values = to_floats(grades, what="The labels", dimensions=1)
         self.grades: FloatArray | None = values
@@ -51,6 +54,7 @@ class RankLabels:
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
         if len(self.keys) != len(values):
             raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one value per id.")
+        self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(values))
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
             raise InputError(
@@ -86,7 +90,7 @@ class RankLabels:
             raise InputError(f"The labels put {clash[0]!r} both above and below {clash[1]!r}; keep one of the two.")
         labels = cls.__new__(cls)
         labels.keys, positions = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
-        labels.grades = None
+        labels.grades = labels.groups = None
         labels.better, labels.worse = positions[: len(above)], positions[len(above) :]
         if not _is_an_order(labels.better, labels.worse, len(labels.keys)):
             warnings.warn(
@@ -100,6 +104,16 @@ class RankLabels:
     def __repr__(self) -> str:
         count = f"{len(self.better)} ordered pairs" if self.grades is None else f"{len(self.keys)} graded rows"
         return f"RankLabels({count})"
+
+
+def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
+    """Check the groups of so many labels, and bring them into one form."""
+    names = np.array(to_text(groups, what="The groups of the labels"), dtype=np.str_)
+    if len(names) != rows:
+        raise InputError(f"The labels have {rows} ids but {len(names)} groups; give one group per id.")
+    if len(set(names.tolist())) < 2:
+        raise InputError("All labels are of one group, so none can be held out; give other groups, or leave them out.")
+    return names
 
 
 def _is_an_order(better: IndexArray, worse: IndexArray, rows: int) -> bool:

@@ -1,4 +1,4 @@
-"""Lookup: the identity bridge of a reference whose scores are known on all main rows."""
+"""Lookup: the scores of a reference, found by id."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from manifuse.records import Saved
 
 @dataclass(frozen=True, eq=False)
 class Lookup(Saved):
-    """The identity bridge of a coupled reference: its scores are looked up by id.
+    """Scores of a reference by id. Of a coupled reference, this is the identity bridge.
 
     Attributes
     ----------
     keys : (n_k,) array of str
     scores : (n_k,) array
         Standardised.
-    main_rows : (n,) array of int
-        The reference's row of every main row.
+    main_rows : (p,) array of int
+        The reference's row of every pair, in the order of the pairs.
     """
 
     keys: NDArray[np.str_]
@@ -44,4 +44,4 @@ class Lookup(Saved):
         if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
             raise ValueError("the ids and scores of a coupled reference do not fit together")
         if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
-            raise ValueError("a coupled reference does not have all main rows")
+            raise ValueError("a reference does not have its pairs")

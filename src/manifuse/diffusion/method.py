@@ -92,14 +92,15 @@ class JointDiffusion(Saved):
         Labels teach what the diffusion starts from and how far it goes. Without labels, the references are asked
         whether they predict the same thing as the main predictor. If false, labels only tune ``step_size`` and
         ``weight_scale``, and without labels the references are taken at their word, as in the paper.
-    same_target : bool
-        The references are known to predict the same thing as the main predictor, so they are not asked.
+    same_target : bool or None
+        Whether the references predict the same thing as the main predictor. True: they are not asked. None: they are
+        followed unless the data contradict it. False: they must show it, and that they add to the main predictor.
     smoothing : float
         Step size with which the current prediction is smoothed over its own graph, as one more reference; 0 leaves
         it out. It is also left out if the main table has no graph.
     ignore_chance : bool
-        Give weight 0 to references that align with the main predictor no better than permuted pairs do, or whose
-        bridge predicts them no better.
+        If labels only tune, give weight 0 to references that align with the main predictor no better than permuted
+        pairs do, or whose bridge predicts them no better.
     ignored : tuple of str
         Names of references that get weight 0 in any case.
     selection : {"held-out", "alignment"}
@@ -120,8 +121,9 @@ class JointDiffusion(Saved):
     task : {"ranking", "regression"}
         What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool
-        With labels, return the main predictor unchanged unless there is a gain at labels that were held out. If labels
-        only tune, the gain must exceed its standard error.
+        With labels, go only as far as the probability that there is a gain at labels that were held out, and return
+        the main predictor unchanged if there is a loss above its standard error. If labels only tune, the gain must
+        exceed its standard error.
 
     Raises
     ------
@@ -150,7 +152,7 @@ class JointDiffusion(Saved):
     settled: float = 3e-4
     anchored: bool = True
     learning: bool = True
-    same_target: bool = False
+    same_target: bool | None = None
     smoothing: float = 10.0
     ignore_chance: bool = True
     ignored: tuple[str, ...] = ()
@@ -172,8 +174,9 @@ class JointDiffusion(Saved):
         self._demand("bridge", are_schemes, "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
         are_flags = all(isinstance(flag, bool) for flag in flags)
         self._demand("standardised", are_flags, "True, False or a tuple of them")
-        for name in ("anchored", "learning", "same_target", "ignore_chance", "safeguarded"):
+        for name in ("anchored", "learning", "ignore_chance", "safeguarded"):
             self._demand(name, isinstance(getattr(self, name), bool), "True or False")
+        self._demand("same_target", isinstance(self.same_target, bool | None), "True, False or None")
         are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
         self._demand("ignored", are_names, "a tuple of names")
         for name, words in WORDS.items():

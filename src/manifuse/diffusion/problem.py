@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.sampling import sample_rows
 from manifuse.diffusion.units import Units
@@ -58,7 +59,7 @@ class Reference:
         Raises
         ------
         InputError
-            If it has too few pairs, or needs a bridge and there are no features.
+            If it has too few pairs, or lacks main rows and these have no features.
         """
         main_rows, reference_rows = pairs_of(main, table)
         coupled = len(main_rows) == len(main)
@@ -78,6 +79,13 @@ class Reference:
     def scores(self) -> FloatArray:
         """Its standardised scores, shape (n_k,); computed at every call."""
         return standardise(self.table.scores)
+
+    @property
+    def lookup(self) -> Lookup | None:
+        """Its scores by id, for rows that come later; None if it came with features and lacks main rows."""
+        if self.table.has_graph and not self.is_coupled:
+            return None
+        return Lookup(self.table.keys, self.scores, self.reference_rows)
 
     @cached_property
     def paired(self) -> FloatArray:
@@ -145,8 +153,9 @@ class Problem:
         return {number: each for number, each in enumerate(self.references) if not each.is_coupled}
 
     def tables_with_graphs(self) -> list[Observations]:
-        """The main table and the references that a bridge carries."""
-        return [self.main, *(reference.table for reference in self.bridged.values())]
+        """The main table, and the references with features that a bridge carries."""
+        bridged = [reference.table for reference in self.bridged.values()]
+        return [self.main, *(table for table in bridged if table.has_graph)]
 
     @property
     def is_large(self) -> bool:
@@ -254,7 +263,7 @@ def _first_of(table: Observations) -> str:
 
 
 def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
-    """Refuse too few pairs, and a bridge between tables without features; warn of few pairs."""
+    """Refuse too few pairs, and other main rows without features; warn of few pairs."""
     if pairs < LEAST_PAIRS:
         raise InputError(
             f"{table.name} shares {pairs} of its {len(table)} ids with {main.name}, but at least {LEAST_PAIRS} "
@@ -267,10 +276,9 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
             ManifuseWarning,
             stacklevel=5,
         )
-    missing = [each.name for each in (main, table) if not each.has_graph]
-    if pairs < len(main) and missing:
+    if pairs < len(main) and not main.has_graph:
         raise InputError(
-            f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, so a bridge is needed, but "
-            f"{' and '.join(missing)} came without features; give them, or give {table.name} scores of the "
-            f"{len(main) - pairs} ids that it lacks."
+            f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, whose other rows need features to be "
+            f"compared with these, but {main.name} came without; give its features, or give {table.name} scores of "
+            f"the {len(main) - pairs} ids that it lacks."
         )

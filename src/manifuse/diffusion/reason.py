@@ -12,9 +12,8 @@ class Reason(StrEnum):
     SETTLED = "The predictions settled: a further round hardly changed them."
     ROUNDS_USED_UP = "All rounds were used; raise 'rounds' to go on."
     NO_REFERENCE = (
-        "No reference aligns better than permuted pairs do, so the main predictor comes back unchanged; "
-        "give more pairs or other references, or set the method's 'ignore_chance' to false (in a config, under "
-        "[method])."
+        "No reference takes part, so the main predictor comes back unchanged; give references whose scores differ "
+        "from each other and from the main predictor's."
     )
     NOTHING_BETTER = (
         "No step of the diffusion raised the score on the labels, so the main predictor comes back unchanged."
@@ -25,8 +24,8 @@ class Reason(StrEnum):
         "same."
     )
     NO_GAIN = (
-        "At labels that were held out the refinement is not better than the main predictor, which comes back "
-        "unchanged; give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
+        "At labels that were held out the refinement is worse than the main predictor, which comes back unchanged; "
+        "give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
         "refinement all the same."
     )
     FEW_LABELS = (
@@ -34,32 +33,34 @@ class Reason(StrEnum):
         "unchanged; give more labels, or set the method's 'safeguarded' to false (--no-safeguard) to take the "
         "refinement all the same."
     )
-    TAUGHT = "The labels taught the refinement, and at labels that were held out it gains, so it is taken."
+    TAUGHT = "The labels taught the refinement, and it is taken as far as labels that were held out say that it gains."
     UNGUARDED = (
         "The labels taught the refinement. No gain was seen at labels that were held out, but the method's "
         "'safeguarded' is false, so it is taken."
     )
     AGREE = (
-        "The references that are followed predict the same thing as the main predictor, and at held-out pairs they "
-        "add to what it predicts of them, so the refinement follows them as far as they add to it."
+        "The references share one common factor with the main predictor, so the refinement follows them as far as "
+        "their reliability says."
     )
     TOLD = "The method's 'same_target' says that the references predict the same thing as the main predictor."
-    NOT_MEASURED = (
-        "Not measured: too few references can be compared to tell whether they predict the same thing as the main "
-        "predictor, so the refinement goes at most half of the way; give ten labels or more, more references, or set "
-        "the method's 'same_target' to true (--same-target)."
+    ASSUMED = (
+        "One or two references cannot show whether they predict the same thing as the main predictor; they were "
+        "brought as if they did, so the refinement follows them as far as their reliability says."
     )
     DIFFER = (
-        "The main predictor and most of the references do not predict the same thing, because their scores do not "
-        "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
-        "the method's 'same_target' to true (--same-target) if you know better."
+        "The main predictor and the references do not predict the same thing, because their scores do not share one "
+        "common factor, so the main predictor comes back unchanged; give labels or other references, or set the "
+        "method's 'same_target' to true (--same-target) if you know better."
     )
-    UNLIKE = (
-        "The references agree with each other more than with the main predictor, which is either weak or predicts "
-        "something else, so it comes back unchanged; give labels, or set the method's 'same_target' to true "
-        "(--same-target) if it is only weak."
+    OPPOSED = (
+        "At the pairs the references are clearly high where the main predictor is low, so it comes back unchanged; "
+        "change the sign of one side if larger scores mean less there, or give labels."
+    )
+    NOT_SHOWN = (
+        "The method's 'same_target' is false, so the references must show that they predict the same thing as the "
+        "main predictor, and fewer than three cannot; it comes back unchanged. Give more references or labels."
     )
     WORSE = (
-        "At held-out pairs the references add nothing to what the main predictor predicts of them, so it comes back "
-        "unchanged; give labels or other references."
+        "The method's 'same_target' is false, and at held-out pairs the references add nothing certain to what the "
+        "main predictor says of them, so it comes back unchanged; give labels or other references."
     )

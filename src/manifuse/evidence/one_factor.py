@@ -7,148 +7,137 @@ correlation with that truth, and two predictors correlate by the product of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from itertools import combinations_with_replacement
 
 import numpy as np
+from scipy.stats import rankdata
 
-from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.arrays import FloatArray
 
-#: Root mean square of the correlations that one factor leaves, above which the predictors do not predict the same.
-MOST_RESIDUAL = 0.1
+#: Fewest pairs that two predictors must share for a correlation.
+FEWEST_SHARED = 10
 
-#: A smaller loading means that a predictor has nothing to do with the others.
-LEAST_LOADING = 0.1
+#: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
+#: believed.
+USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
 
-#: A reference with a smaller loading predicts a related thing in reverse. Then others may predict related things, too.
-MOST_OPPOSED = -0.4
-
-#: Fewest references for which one factor can fail, and fewest pairs that two references must have in common.
-FEWEST_REFERENCES, FEWEST_SHARED = 3, 10
-
-#: Bounds on a predictor's common variance, and iterations that find it.
-COMMON, ITERATIONS = (0.01, 0.97), 300
+#: Bounds on a predictor's common variance, and what ends the search for loadings.
+COMMON, ITERATIONS, SETTLED = (0.01, 0.97), 300, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class OneFactor:
-    """The one-factor model of a main predictor and its references.
+    """The one-factor model of some predictors.
 
     Attributes
     ----------
-    correlated : (m + 1, m + 1) array
-        Correlations of the main predictor and of the references; NaN where two share too few pairs.
-    loadings : (m + 1,) array
-        In [-1, 1]; their sum is not negative. NaN if there is no reference, or a correlation is not known.
+    correlated : (k, k) array
+        Their correlations; NaN where they are not known.
+    loadings : (k,) array
+        In [-1, 1]; their sum is not negative.
     """
 
     correlated: FloatArray
     loadings: FloatArray
 
     @classmethod
-    def of(cls, main: FloatArray, known: FloatArray) -> Self:
-        """Fit the model to scores: of the main predictor (n,), and of references (n, m), NaN but at their pairs."""
-        return cls.of_correlations(correlations(np.column_stack([main, known])))
-
-    @classmethod
-    def of_correlations(cls, correlated: FloatArray) -> Self:
-        """Fit the model to correlations (m + 1, m + 1) by principal axes."""
+    def of(cls, correlated: FloatArray) -> OneFactor:
+        """Fit the model to correlations (k, k) by principal axes. An unknown correlation is what the model says."""
         count = len(correlated)
-        if count == 1 or not np.isfinite(correlated).all():
-            return cls(correlated, np.full(count, np.nan))
+        if count == 1:
+            return cls(correlated, np.ones(1))
         if count == 2:
             # Two predictors say only the product of their loadings.
-            loading = np.sqrt(abs(correlated[0, 1]))
-            return cls(correlated, np.array([loading, np.copysign(loading, correlated[0, 1])]))
-        reduced, common = correlated.copy(), np.full(count, 0.5)
+            product = 0.0 if np.isnan(correlated[0, 1]) else float(correlated[0, 1])
+            loading = np.sqrt(abs(product))
+            return cls(correlated, np.array([loading, np.copysign(loading, product)]))
+        reduced, missing, common = correlated.copy(), np.isnan(correlated), np.full(count, 0.5)
         loadings = np.sqrt(common)
         for _ in range(ITERATIONS):
+            reduced[missing] = np.outer(loadings, loadings)[missing]
             np.fill_diagonal(reduced, common)
             values, vectors = np.linalg.eigh(reduced)
-            loadings = vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
+            before, loadings = loadings, vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
+            loadings = loadings * (1.0 if loadings.sum() >= 0 else -1.0)
             common = np.clip(loadings**2, *COMMON)
-        return cls(correlated, loadings * (1.0 if loadings.sum() >= 0 else -1.0))
+            if np.abs(loadings - before).max() < SETTLED:
+                break
+        return cls(correlated, loadings)
 
     @property
     def left(self) -> FloatArray:
-        """What the model leaves of the correlations (m + 1, m + 1); 0 on the diagonal."""
-        left = self.correlated - np.outer(self.loadings, self.loadings)
+        """What the model leaves of the correlations (k, k); 0 on the diagonal and where they are not known."""
+        left = np.nan_to_num(self.correlated - np.outer(self.loadings, self.loadings))
         np.fill_diagonal(left, 0.0)
-        return left
+        return np.asarray(left)
 
     @property
     def residual(self) -> float:
-        """Root mean square of the correlations that are left; NaN if there are no loadings."""
-        count = len(self.loadings)
-        return float(np.sqrt(np.sum(self.left**2) / (count * (count - 1)))) if count > 1 else np.nan
+        """Root mean square of the known correlations that are left; 0 if there are none."""
+        known = np.isfinite(self.correlated).sum() - len(self.loadings)
+        return float(np.sqrt(np.sum(self.left**2) / known)) if known else 0.0
 
-    @property
-    def fails(self) -> bool:
-        """Whether not all predict the same thing; without loadings, whether a reference speaks in reverse."""
-        if np.isnan(self.loadings).any():
-            return bool((self.correlated[0, 1:] < 0).any())
-        return bool(self.residual > MOST_RESIDUAL or self.loadings.min() < LEAST_LOADING)
-
-    @property
-    def share(self) -> float:
-        """The main predictor's loading, in units of the references' mean; NaN if they cannot be had."""
-        return float(self.loadings[0] / self.loadings[1:].mean()) if len(self.loadings) > 1 else np.nan
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights (m,) of the references in the consensus that predicts the common truth best; alike if not known."""
-        references = self.loadings[1:]
-        if np.isnan(references).any():
-            return np.where(self.correlated[0, 1:] < 0, -1.0, 1.0)
-        return np.asarray(references / (1.0 - np.clip(references**2, *COMMON)))
-
-    @property
-    def worst(self) -> int:
-        """The predictor that has least to do with the others; if all have, the one that the model fits worst."""
-        if self.loadings.min() < LEAST_LOADING:
-            return int(self.loadings.argmin())
-        return int((self.left**2).sum(axis=0).argmax())
-
-    def of_most(self) -> tuple[BoolArray, OneFactor]:
-        """Leave out the few references that predict something else than the main predictor and the others do.
-
-        While the model fails, the predictor that fits it worst is left out. None is left out if that is the main
-        predictor, if it predicts a related thing in reverse, or if fewer than `FEWEST_REFERENCES` or not more than
-        half of the references would be left.
-
-        Returns
-        -------
-        kept : (m,) array of bool
-            The references that are left.
-        model : OneFactor
-            Of the main predictor and of these.
-        """
-        count, model = len(self.loadings) - 1, self
-        left = np.arange(count + 1)
-        while model.fails and np.isfinite(model.loadings).all():
-            worst = model.worst
-            left = np.delete(left, worst)
-            references = len(left) - 1
-            few = references < FEWEST_REFERENCES or 2 * references <= count
-            if few or worst == 0 or model.loadings[worst] < MOST_OPPOSED:
-                return np.full(count, True), self
-            model = OneFactor.of_correlations(self.correlated[np.ix_(left, left)])
-        return np.isin(np.arange(1, count + 1), left), model
+    def shrunk(self, pairs: float) -> FloatArray:
+        """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
+        limit = float(np.sqrt(COMMON[1]))
+        seen = np.arctanh(np.clip(self.loadings, -limit, limit))
+        shrunk = np.tanh((pairs * seen + USUAL_PAIRS * np.arctanh(USUAL)) / (pairs + USUAL_PAIRS))
+        return np.asarray(np.clip(shrunk, np.sqrt(COMMON[0]), MOST_LOADING))
 
 
-def correlations(columns: FloatArray) -> FloatArray:
-    """Correlations of columns (n, k) at the rows that both have; NaN where these are too few."""
-    count = columns.shape[1]
-    found = np.eye(count)
-    for i in range(count):
-        for j in range(i):
-            both = np.isfinite(columns[:, i]) & np.isfinite(columns[:, j])
-            enough = both.sum() >= FEWEST_SHARED
-            found[i, j] = found[j, i] = correlation(columns[both, i], columns[both, j]) if enough else np.nan
-    return found
+def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float]:
+    """Rank correlations of the main predictor and its references.
+
+    Ranks, so that one outlier at a pair does not silence a reference. Two references that share too few pairs are
+    compared by what each, imputed, says at the pairs of the other.
+
+    Parameters
+    ----------
+    columns : (n, m + 1, c) array
+        NaN but at the pairs.
+    imputed : (n, m, c) array
+        The references' scores at every row, without its own pair.
+
+    Returns
+    -------
+    correlated : (m + 1, m + 1) array
+        NaN where it is not known.
+    shared : float
+        The fewest rows that a correlation was measured on, at least 4.
+    """
+    known = np.asarray(np.isfinite(columns).all(axis=2))
+    groups: dict[bytes, list[int]] = {}
+    for number, mask in enumerate(known.T):
+        groups.setdefault(mask.tobytes(), []).append(number)
+    found, shared = np.eye(columns.shape[1]), []
+    for one, other in combinations_with_replacement(groups.values(), 2):
+        rows = known[:, one[0]] & known[:, other[0]]
+        enough = rows.sum() >= FEWEST_SHARED or one[0] == 0
+        block = np.ix_(one, other)
+        if enough:
+            shared += [int(rows.sum())] if max(*one, *other) > 0 else []
+            found[block] = rank_correlations(columns[rows][:, one], columns[rows][:, other])
+        else:
+            there, here = known[:, other[0]], known[:, one[0]]
+            ahead = rank_correlations(imputed[there][:, np.array(one) - 1], columns[there][:, other])
+            back = rank_correlations(columns[here][:, one], imputed[here][:, np.array(other) - 1])
+            found[block] = (ahead + back) / 2.0
+        found[np.ix_(other, one)] = found[block].T
+    return found, float(max(4, min(shared, default=4)))
+
+
+def rank_correlations(some: FloatArray, others: FloatArray) -> FloatArray:
+    """Correlations (k, l) of the ranks of columns (n, k, c) with those of others (n, l, c); 0 of constant ones."""
+    ranked = [rankdata(columns, axis=0) for columns in (some, others)]
+    centred = [ranks - ranks.mean(axis=0) for ranks in ranked]
+    norms = [np.sqrt(np.sum(ranks**2, axis=(0, 2))) for ranks in centred]
+    products = np.einsum("nkc,nlc->kl", *centred, optimize=True)
+    scale = np.outer(*norms)
+    return np.asarray(np.divide(products, scale, out=np.zeros_like(products), where=scale > 0))
 
 
 def correlation(a: FloatArray, b: FloatArray) -> float:
-    """Correlation of two columns (n,); 0 if one is constant."""
-    a, b = a - a.mean(), b - b.mean()
-    norm = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / norm if norm > 0 else 0.0
+    """Correlation of values (n, c), over all c together; 0 if one is constant."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    norm = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
+    return float(np.sum(a * b)) / norm if norm > 0 else 0.0

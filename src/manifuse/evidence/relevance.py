@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -62,18 +62,20 @@ class Relevance(Saved):
     ----------
     name : str
     alignment : float
-        Of the refined predictions with the reference, over the last bridge (eq. 11), in [-1, 1]. Optimistic: the
-        bridge depends on the main predictor's own scores.
+        Of the refined predictions with the reference at the pairs, in [-1, 1]. Optimistic: the predictions know its
+        scores there.
     held_out_alignment : float
-        Of the main predictor, as it came, with the reference at the pairs, without a bridge, in [-1, 1]; unbiased.
+        Of the main predictor, as it came, with the reference at the pairs, in [-1, 1]; unbiased.
     chance_alignment : float
-        For permuted pairs, ``|held_out_alignment|`` and ``fidelity`` are below this 95 times of 100.
+        For permuted pairs, ``|held_out_alignment|`` is below this 95 times of 100.
     fidelity : float
-        How well the bridge predicts the reference at pairs that it was not given, in [-1, 1].
+        How well its scores are predicted at pairs that are held out, in [-1, 1]; 1 if it knows all main rows.
     weight : float
-        The reference's weight (eq. 5) at the end, in [0, 1]; 0 if it took no part.
+        How much its standardised scores count, where the main predictor's count 1; 0 if it is not followed. If labels
+        only tune, its weight in the diffusion (eq. 5).
     reached : float
-        Share of main rows that the bridge reaches, in [0, 1].
+        How much is known of its scores at the main rows, in [0, 1]. If labels only tune, the share of rows that its
+        bridge reaches.
     pairs : int
         Rows that it has in common with the main table.
     differs : bool
@@ -126,6 +128,11 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
         return cls(read(tuple[Relevance, ...], record, "relevance"))
 
     @property
+    def weights(self) -> FloatArray:
+        """Weight of every reference, shape (m,)."""
+        return np.array([entry.weight for entry in self])
+
+    @property
     def grid(self) -> Grid:
         """What is known, as a table of texts."""
         return Grid.of(
@@ -135,8 +142,8 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
                 "weight": f"{entry.weight:.2f}",
                 "agrees": f"{entry.held_out_alignment:.2f}",
                 "chance": f"{entry.chance_alignment:.2f}",
-                "bridge": f"{entry.fidelity:.2f}",
-                "reached": f"{entry.reached:.0%}",
+                "imputed": f"{entry.fidelity:.2f}",
+                "known": f"{entry.reached:.0%}",
                 "pairs": f"{entry.pairs}",
             }
             for entry in self
@@ -203,37 +210,6 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], method
         if reference.is_idle or reference.name in method.ignored or is_chance:
             active[number] = 0.0
     return active
-
-
-def relevance_of(
-    problem: Problem,
-    path: Path,
-    evidence: Sequence[PairEvidence],
-    worths: Mapping[int, Gain],
-    differing: Collection[int],
-    seed: int,
-) -> RelevanceTable:
-    """Put together what a run found out about every reference; those in ``differing`` predict something else."""
-    last, weights = path.history[-1], final_weights(path)
-    reached = path.references.reached.mean(axis=0)
-    found = []
-    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
-        alignment, chance = align_pairs(problem.main.scores, reference, seed)
-        found.append(
-            Relevance(
-                name=reference.name,
-                alignment=last.alignments[number],
-                held_out_alignment=alignment,
-                chance_alignment=chance,
-                fidelity=seen.fidelity,
-                weight=float(weights[number]),
-                reached=float(reached[number]),
-                pairs=len(reference.main_rows),
-                differs=number in differing,
-                worth=worths.get(number),
-            )
-        )
-    return RelevanceTable(found)
 
 
 def final_weights(path: Path) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,12 +10,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.stats import rankdata
 
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError, ManifuseWarning, demand
-from manifuse.evidence.gain import Accuracy, Gain, Measure
+from manifuse.evidence.gain import Gain, Measure
+from manifuse.evidence.holding_out import Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.kernels.keys import locate
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
 
@@ -40,12 +36,54 @@ class Score(ABC):
         """Score candidate predictions (l, c) at ``rows``; return (c,)."""
 
     @abstractmethod
-    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
-        """Compare two predictions (l,) at ``rows``, paired over the rows."""
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
+        """Compare two predictions at ``rows``, paired over the rows.
+
+        Parameters
+        ----------
+        before, after : (l,) or (r, l) array
+            In r trials, if labels were held out in ``folds``.
+        folds : Folds, optional
+            Only rows of one fold are compared.
+        """
+
+    @abstractmethod
+    def hold_out(
+        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
+    ) -> tuple[Folds, list[list[IndexArray]]]:
+        """Put labels into folds.
+
+        Parameters
+        ----------
+        blocks : (l,) array of int
+            Rows that are held out together.
+        held : Held
+        rng : numpy.random.Generator
+        trials : int
+
+        Returns
+        -------
+        folds : Folds
+        unseen : list of lists of arrays of int
+            The observations that each fold of each trial must not see.
+        """
 
     def at(self, rows: IndexArray) -> Score:
         """Return the same measure of other rows (l,) that have the same truth."""
         return cast(Score, replace(cast(Any, self), rows=rows))
+
+    def few(self, most: int, rng: np.random.Generator) -> Score:
+        """Return the same measure by at most so many observations, drawn at random."""
+        count = len(self.observations())
+        if count <= most:
+            return self
+        return self.of_observations(np.sort(rng.choice(count, most, replace=False)))
+
+    def of_observations(self, kept: IndexArray) -> Score:
+        """Return the same measure by some observations (k,); see `observations`."""
+        only = self.only(kept)
+        assert only is not None, "many labels are not all equal"
+        return only
 
     @abstractmethod
     def only(self, kept: IndexArray) -> Score | None:
@@ -55,8 +93,8 @@ class Score(ABC):
     def observations(self) -> FloatArray:
         """What the labels tell, shape (p,), of about variance 1: a value of each row, or of each contrast of rows."""
 
-    def contrasts(self, taken: IndexArray | slice = slice(None)) -> FloatArray | None:
-        """The sum of rows' values (p, l) that each taken observation is of; None if it is the value of its row."""
+    def contrasts(self) -> FloatArray | None:
+        """The sum of rows' values (p, l) that each observation is of; None if it is the value of its row."""
         return None
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
@@ -66,10 +104,6 @@ class Score(ABC):
     def measured(self, predictions: FloatArray) -> float:
         """The ``measure`` of predictions (l,)."""
         return abs(float(self.evaluate(predictions[:, None])[0]))
-
-    def compare(self, before: FloatArray, after: FloatArray) -> Accuracy:
-        """The ``measure`` of two predictions (l,)."""
-        return Accuracy(self.measure, self.measured(before), self.measured(after))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +130,30 @@ class GradedRanking(Score):
         """Number of pairs of rows with different grades."""
         return float(comparable(self.grades).sum() / 2)
 
-    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`.
 
         The accuracy is a U-statistic over pairs of rows. For each row, the deviations of its own pairs are summed. The
         variance is the sum of the squares of these sums.
         """
-        counts = concordance(np.column_stack([before, after]), self.grades)
-        partners = comparable(self.grades)
-        total = partners.sum()
-        value = float((counts[:, 1] - counts[:, 0]).sum() / total)
-        deviations = counts[:, 1] - counts[:, 0] - value * partners
+        changed, partners = np.zeros(len(self.grades)), np.zeros(len(self.grades))
+        every = [np.arange(len(self.grades))]
+        for trial, values in enumerate(_in_trials(before, after)):
+            for rows in every if folds is None else folds.rows(trial):
+                counts = concordance(values[:, rows].T, self.grades[rows])
+                changed[rows] += counts[:, 1] - counts[:, 0]
+                partners[rows] += comparable(self.grades[rows])
+        total = float(partners.sum()) or 1.0
+        value = float(changed.sum() / total)
+        deviations = changed - value * partners
         return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows), self.measure)
+
+    def hold_out(
+        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
+    ) -> tuple[Folds, list[list[IndexArray]]]:
+        """Put labels into folds; see `Score.hold_out`."""
+        folds = Folds.of(blocks, held, rng, trials=trials)
+        return folds, [folds.rows(trial) for trial in range(trials)]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
@@ -131,47 +177,66 @@ class PairedRanking(Score):
 
     Attributes
     ----------
-    rows : (l,) array of int
+    rows : (2 p,) array of int
+        The rows of every pair, so that a row may be there several times.
     better, worse : (p,) array of int
-        Indices into ``rows``.
+        Indices into ``rows``; each is in one pair.
     """
 
     rows: IndexArray
     better: IndexArray
     worse: IndexArray
 
+    @classmethod
+    def of(cls, better: IndexArray, worse: IndexArray) -> PairedRanking:
+        """Take p pairs of rows."""
+        places = np.arange(len(better))
+        return cls(np.concatenate([better, worse]), places, len(better) + places)
+
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
         return np.asarray(self._correct(candidates).mean(axis=0))
 
-    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`. Pairs that share a row are not independent."""
-        difference = self._correct(after) - self._correct(before)
+        del folds
+        right = [self._correct(values.T) for values in _in_trials(before, after)]
+        difference = np.mean([each[:, 1] - each[:, 0] for each in right], axis=0)
         value = float(difference.mean())
-        ends = np.concatenate([self.better, self.worse])
-        deviations = np.bincount(ends, np.tile(difference - value, 2), minlength=len(self.rows))
+        names, ends = np.unique(self.rows[np.concatenate([self.better, self.worse])], return_inverse=True)
+        deviations = np.bincount(ends, np.tile(difference - value, 2))
         # The sum over rows counts the square of each pair twice, once at each of its rows.
         own = np.sum((difference - value) ** 2)
         variance = max(np.sum(deviations**2) - own, own)
-        return Gain(value, float(np.sqrt(variance) / len(difference)), len(self.rows), self.measure)
+        return Gain(value, float(np.sqrt(variance) / len(difference)), len(names), self.measure)
+
+    def hold_out(
+        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
+    ) -> tuple[Folds, list[list[IndexArray]]]:
+        """Hold out every pair by itself, with all others that have a row of its blocks; see `Score.hold_out`."""
+        del rng, trials
+        numbers = np.empty((1, len(self.rows)), dtype=np.intp)
+        numbers[0, self.better] = numbers[0, self.worse] = np.arange(len(self.better))
+        ends = np.column_stack([blocks[self.better], blocks[self.worse]])
+        return Folds(numbers, held), [[np.flatnonzero(np.isin(ends, pair).any(axis=1)) for pair in ends]]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take the pairs of which both rows are taken; see `Score.only`."""
-        places = np.full(len(self.rows), -1)
-        places[kept] = np.arange(len(kept))
-        better, worse = places[self.better], places[self.worse]
-        both = (better >= 0) & (worse >= 0)
-        return PairedRanking(self.rows[kept], better[both], worse[both]) if both.any() else None
+        both = np.isin(self.better, kept) & np.isin(self.worse, kept)
+        return self.of_observations(np.flatnonzero(both)) if both.any() else None
+
+    def of_observations(self, kept: IndexArray) -> Score:
+        """Take some pairs; see `Score.of_observations`."""
+        return PairedRanking.of(self.rows[self.better[kept]], self.rows[self.worse[kept]])
 
     def observations(self) -> FloatArray:
         """One for every pair: the better row is above the worse; see `Score.observations`."""
         return np.ones(len(self.better))
 
-    def contrasts(self, taken: IndexArray | slice = slice(None)) -> FloatArray:
-        """Better less worse, for every taken pair; see `Score.contrasts`."""
-        better, worse = self.better[taken], self.worse[taken]
-        pairs, made = np.arange(len(better)), np.zeros((len(better), len(self.rows)))
-        made[pairs, better], made[pairs, worse] = 1.0, -1.0
+    def contrasts(self) -> FloatArray:
+        """Better less worse, for every pair; see `Score.contrasts`."""
+        pairs, made = np.arange(len(self.better)), np.zeros((len(self.better), len(self.rows)))
+        made[pairs, self.better], made[pairs, self.worse] = 1.0, -1.0
         return made
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
@@ -202,15 +267,22 @@ class SquaredError(Score):
         """Score candidate predictions; see `Score.evaluate`."""
         return np.asarray(-np.sqrt(np.mean((candidates - self.targets[:, None]) ** 2, axis=0)))
 
-    def gain(self, before: FloatArray, after: FloatArray) -> Gain:
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
-        errors = np.column_stack([before, after]) - self.targets[:, None]
-        squares = errors**2
+        del folds
+        squares = np.mean((_in_trials(before, after) - self.targets) ** 2, axis=0).T
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
         error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
+
+    def hold_out(
+        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
+    ) -> tuple[Folds, list[list[IndexArray]]]:
+        """Put labels into folds; see `Score.hold_out`."""
+        folds = Folds.of(blocks, held, rng, trials=trials)
+        return folds, [folds.rows(trial) for trial in range(trials)]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
@@ -222,56 +294,7 @@ class SquaredError(Score):
         return np.asarray(standardise(self.targets))
 
 
-def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:
-    """Make the score of labels: find their rows among the main rows, and choose the measure.
-
-    Raises
-    ------
-    InputError
-        If the main table has no id of a label, or a regression has ordered pairs or too large values as labels.
-    """
-    demand(RankLabels, labels)
-    labels = _of_rows(labels, main)
-    # In the order of their ids, so that labels in another order give the same result to the last bit.
-    if labels.grades is None:
-        rows, order = locate(labels.keys, main.keys)[0], np.lexsort([labels.worse, labels.better])
-        if regression:
-            raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
-        return PairedRanking(rows, labels.better[order], labels.worse[order])
-    order = np.argsort(labels.keys, kind="stable")
-    rows, grades = locate(labels.keys[order], main.keys)[0], labels.grades[order]
-    if regression and main.scale == "probability":
-        raise InputError(
-            "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
-            "scale='probability' out (--scale)."
-        )
-    if not regression:
-        return GradedRanking(rows, grades)
-    # Errors are differences of targets and scores, and are squared.
-    most = np.sqrt(np.finfo(np.float64).max / 8.0 / len(main))
-    for what, values in (("The labels leave", grades), (f"The scores of {main.name} leave", main.scores)):
-        if not np.abs(values).max() < most:
-            raise InputError(f"{what} the range of numbers when squared; give them in other units.")
-    return SquaredError(rows, grades)
-
-
-def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
-    """Leave out labels, and ordered pairs, of ids that the main table does not have; warn if there are any."""
-    _, known = locate(labels.keys, main.keys)
-    if known.all():
-        return labels
-    graded = labels.grades is not None
-    usable = known if graded else known[labels.better] & known[labels.worse]
-    kept, left, what = int(usable.sum()), int((~usable).sum()), "labels" if graded else "ordered pairs"
-    example = f"first: {str(labels.keys[~known][0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
-    if not kept:
-        what = "No label is of an id" if graded else "No ordered pair is of two ids"
-        raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
-    warnings.warn(
-        f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
-        ManifuseWarning,
-        stacklevel=4,
-    )
-    if labels.grades is not None:
-        return RankLabels(labels.keys[known], labels.grades[known])
-    return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])
+def _in_trials(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Two predictions, each (l,) or (r, l), side by side, shape (r, 2, l)."""
+    before, after = np.broadcast_arrays(np.atleast_2d(before), np.atleast_2d(after))
+    return np.stack([before, after], axis=1)

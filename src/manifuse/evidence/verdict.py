@@ -1,8 +1,11 @@
-"""Verdict: whether a refinement is taken, and why."""
+"""Verdict: whether a refinement is taken, how far, and why."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
 
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.reason import Reason
@@ -18,9 +21,13 @@ UNCHANGED = (
     Reason.NO_GAIN,
     Reason.FEW_LABELS,
     Reason.DIFFER,
-    Reason.UNLIKE,
+    Reason.OPPOSED,
+    Reason.NOT_SHOWN,
     Reason.WORSE,
 )
+
+#: What a gain is taken to be before any label is seen, in its own standard errors.
+EXPECTED_GAIN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +39,18 @@ class Verdict:
     accepted : bool
         Whether the refinement is taken; if not, the main predictions come back unchanged.
     reason : Reason
-    gain : Gain or None
-        With labels: the gain of the refinement on them, accepted or not.
+    certainty : float
+        How far the refined scores go from the main predictor's to what was found, in [0, 1].
     """
 
     accepted: bool
     reason: Reason
-    gain: Gain | None
+    certainty: float
+
+    @classmethod
+    def of(cls, reason: Reason, certainty: float = 1.0) -> Verdict:
+        """Decide by the reason."""
+        return cls(reason not in UNCHANGED, reason, certainty)
 
 
 def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verdict:
@@ -49,29 +61,25 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     agreement : Agreement
         What the references answered.
     gain : Gain or None
-        With labels: of the refinement at labels that were held out.
+        With labels: of what was found, at labels that were held out.
     safeguarded : bool
         Whether a refinement without a gain is refused.
 
     Notes
     -----
-    Without labels the references decide. With labels a gain decides: they were held out, so it need not be certain. If
-    there is none, the references' answer counts, unless the labels show a clear loss. If the references could not be
-    asked, only labels too few to say anything leave it to them.
+    Without labels, or with too few of them, the references decide. With labels, the refined scores go as far as the
+    probability that there is a gain.
     """
-    if gain is None:
-        reason = agreement.answer
-    elif gain.is_seen:
-        reason = Reason.TAUGHT
-    elif (
-        agreement.answer in YES
-        and not gain.is_clear_loss
-        and (gain.is_of_few or agreement.answer is not Reason.NOT_MEASURED)
-    ):
-        reason = agreement.answer
-    else:
-        reason = _refusal(gain, Reason.NO_GAIN) if safeguarded else Reason.UNGUARDED
-    return Verdict(reason not in UNCHANGED, reason, gain)
+    if gain is None or (gain.is_of_few and agreement.answer in YES):
+        return Verdict.of(agreement.answer)
+    if not safeguarded:
+        return Verdict.of(Reason.TAUGHT if gain.is_seen else Reason.UNGUARDED)
+    if gain.is_of_few:
+        return Verdict.of(Reason.FEW_LABELS)
+    if gain.value <= -gain.standard_error:
+        return Verdict.of(Reason.NO_GAIN)
+    certainty = float(ndtr(gain.value / gain.standard_error + EXPECTED_GAIN)) if gain.standard_error > 0 else 1.0
+    return Verdict.of(Reason.TAUGHT, certainty)
 
 
 def judge_tuned(path: Path, active: FloatArray, gain: Gain | None, *, safeguarded: bool) -> Verdict:
@@ -88,13 +96,8 @@ def judge_tuned(path: Path, active: FloatArray, gain: Gain | None, *, safeguarde
         Whether a gain within its own standard error is refused.
     """
     reason = path.reason if len(path.coefficients) else Reason.NOTHING_BETTER
-    if not active.any():
+    if not np.any(active):
         reason = Reason.NO_REFERENCE
     elif reason is not Reason.NOTHING_BETTER and safeguarded and gain is not None and not gain.is_certain:
-        reason = _refusal(gain, Reason.GAIN_UNCERTAIN)
-    return Verdict(reason not in UNCHANGED, reason, gain)
-
-
-def _refusal(gain: Gain, usual: Reason) -> Reason:
-    """Why a refinement with this gain is not taken: for the usual reason, unless the labels are too few."""
-    return Reason.FEW_LABELS if gain.is_of_few else usual
+        reason = Reason.FEW_LABELS if gain.is_of_few else Reason.GAIN_UNCERTAIN
+    return Verdict.of(reason)

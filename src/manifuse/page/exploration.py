@@ -17,8 +17,9 @@ from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.scales import MARGIN
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.labelled import score_of
 from manifuse.evidence.relevance import align_pairs
-from manifuse.evidence.score import Score, score_of
+from manifuse.evidence.score import Score
 from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
 from manifuse.run import refine
@@ -147,9 +148,8 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
     }
     shown, arrays = result.refined.in_scale_of(exploration.main), {"predictions": result.scores}
     arrays |= {"support": shown.support} | ({} if shown.errors is None else {"errors": shown.errors})
-    teaching = result.refiner.teaching
-    if result.accepted and teaching is not None:
-        facts["teacher"] = teaching.teacher
+    if result.accepted and result.method.learning:
+        facts["teacher"] = result.refiner.teacher
         arrays["learned"] = result.refiner.places_before(exploration.main.keys)
     return pack(facts, arrays)
 

@@ -101,7 +101,7 @@ def explain(
     demand(Refinement, result)
     demand(Observations, *references)
     if later is not None:
-        given = later if isinstance(later, Observations) else later_rows(later, result.refiner.fit.main, (id, score))
+        given = later if isinstance(later, Observations) else later_rows(later, result.refiner.main, (id, score))
         result = _with_later(result, row, given)
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
@@ -170,14 +170,13 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
 
 def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
     """Say how much of the way is what was learned, and how much the diffusion, if the row was fitted."""
-    teaching = result.refiner.teaching
-    # Of a labelled row this is without its own label.
     learned = float(result.refiner.places_before(result.main.keys[[place]])[0])
-    if teaching is None or not result.accepted or np.isnan(learned):
+    if not result.method.learning or not result.accepted or np.isnan(learned):
         return []
+    diffused = ", after the diffusion" if result.choice.share > 0 else ""
     return [
-        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teaching.teacher} puts it at "
-        f"{learned:.0f}, and after the diffusion it is at {after[place]:.0f}."
+        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {result.refiner.teacher} puts it at "
+        f"{learned:.0f}, and{diffused} it is at {after[place]:.0f}."
     ]
 
 
@@ -207,11 +206,9 @@ def _said_by_labels(
     result: Refinement, known: Mapping[str, str], place: int, near: IndexArray, before: FloatArray
 ) -> list[str]:
     """Say what the labels ``known`` of the row and of the nearest labelled rows are, and where scores put these."""
-    keys, teaching, said = result.main.keys, result.refiner.teaching, []
+    keys, said = result.main.keys, []
     if keys[place] in known:
-        taught = teaching is not None and teaching.lesson is not None
-        left_out = "; what the labels taught leaves it out" if taught else ""
-        said.append(f"Its own label is {known[keys[place]]}{left_out}.")
+        said.append(f"Its own label is {known[keys[place]]}.")
     if len(near):
         *first, last = (known[keys[each]] for each in near)
         several = f"{', '.join(first)} and {last}" if first else last

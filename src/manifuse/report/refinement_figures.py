@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.evidence.mixture import NINETY
+from manifuse.evidence.intervals import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement

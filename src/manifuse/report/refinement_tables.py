@@ -7,11 +7,11 @@ from dataclasses import fields
 
 import numpy as np
 
+from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
-from manifuse.evidence.consultation import ROUNDS_ALONE
-from manifuse.evidence.one_factor import FEWEST_REFERENCES, MOST_RESIDUAL
+from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.refinement import Refinement
@@ -29,6 +29,14 @@ MEASURES = {
     "accuracy": ("ranking accuracy", "{:.2%}"),
     "rmse": ("root mean squared error", "{:.4g}"),
 }
+
+
+#: Where shares come from.
+TAUGHT = (
+    "by the number of labels, and by how much of it comes true at held-out ones; the rest is expected without them"
+)
+DIFFUSED = "whether smoothing predicts what it has not seen; the rest is what the diffusion started from"
+CERTAIN = "with labels, the probability that it is a gain"
 
 
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
@@ -82,8 +90,8 @@ def relevance_grid(result: Refinement) -> Grid:
             "agrees": f"{entry.held_out_alignment:+.3f}",
             "chance": f"{entry.chance_alignment:.3f}",
             "alignment, refined": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
-            "bridge": "needs none" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
-            "reached": f"{entry.reached:.1%}",
+            "imputed": "known everywhere" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
+            "known": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
             "worth": ABSENT if entry.worth is None else entry.worth.amount(signed=True),
             "part": part,
@@ -95,26 +103,27 @@ def relevance_grid(result: Refinement) -> Grid:
 def agreement_grid(result: Refinement) -> Grid:
     """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
     asked = result.agreement
-    if asked is None or not len(asked.weights):
+    if asked is None or not len(asked.pulls):
         return Grid((), ())
     names = names_of_asked(result)
-    weights = [ABSENT, *(_known(weight, "{:.2f}") for weight in asked.weights.tolist())]
+    weights = [ABSENT, *(_known(pull, "{:.2f}") for pull in asked.pulls.tolist())]
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
-    return Grid(("predictor", "loading", "weight in the consensus"), tuple(zip(names, loadings, weights, strict=True)))
+    return Grid(
+        ("predictor", "loading", "weight, where yours is 1"), tuple(zip(names, loadings, weights, strict=True))
+    )
 
 
 def answers_grid(result: Refinement) -> Grid:
     """What was asked of the references, and what they answered; no lines if none was asked."""
     asked = result.agreement
-    if asked is None or not len(asked.weights):
+    if asked is None or not len(asked.pulls):
         return Grid((), ())
-    several = len(asked.weights) >= FEWEST_REFERENCES
+    several = len(asked.pulls) >= FEWEST_REFERENCES
     facts = {
         "correlation that one common factor leaves": _known(asked.residual, "{:.3f}") if several else ABSENT,
-        "the most that may be left": f"{MOST_RESIDUAL:g}",
-        "gain at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
+        "the most that may be left": _known(asked.most_residual, "{:.3f}"),
+        "gain of the others at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
         "its standard error": _known(asked.standard_error, "{:.3f}"),
-        "how far the references are followed without labels": f"{asked.trust:.0%}",
     }
     return Grid(("question", "answer"), tuple(facts.items()))
 
@@ -194,7 +203,7 @@ def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
     ]
     if is_coupled(result):
         why = "every reference is known on all main rows" if result.relevance else "no reference came"
-        return [("bridges", ABSENT, why), *(graph if result.refiner.fit.graph.neighbours else [])]
+        return [("bridges", ABSENT, why), *(graph if result.refiner.joining is not None else [])]
     own, *others = result.choice.standardised
     flags = [flag for flag in others if flag is not None]
     standardised = f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}"
@@ -217,7 +226,7 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
             return f"{value:.4g}", f"chosen by the labels from {len(axis)}, in every round; this is the first"
         return f"{value:.4g}", "default" if given is None else "given"
 
-    alone = method.learning and not (result.agreement and result.agreement.trust)
+    alone = method.learning and not (result.agreement and result.agreement.is_followed)
     most = min(ROUNDS_ALONE, method.rounds) if alone else method.rounds
     rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}, with {len(taken):,} steps"
     weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
@@ -230,17 +239,14 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
 
 
 def _of_learning(result: Refinement) -> list[tuple[str, str, str]]:
-    teaching = result.refiner.teaching
-    if teaching is None:
+    columns, scored = result.refiner.columns, result.refiner.scored
+    if not result.method.learning:
         return []
-    lesson = (
-        "by the number of labels, and by how much of it comes true at held-out ones; the rest is expected without them"
-        if teaching.lesson
-        else ABSENT
-    )
+    taught = [] if columns.taught is None else [("share of what labels taught", f"{columns.taught.share:.0%}", TAUGHT)]
     return [
-        ("share of what labels taught", f"{teaching.amount:.0%}", lesson),
-        ("share of the diffused scores", f"{result.choice.share:.0%}", "the rest is what the diffusion started from"),
+        *taught,
+        ("share of the diffused scores", f"{result.choice.share:.0%}", DIFFUSED),
+        ("how far the scores go to what was found", f"{scored.certainty:.0%}", CERTAIN),
     ]
 
 

@@ -57,6 +57,7 @@ def _of_labels(result: Refinement, found: Arguments) -> None:
     if result.gain is None:
         found.contra.append("No labels came, so whether the new scores are better was not measured.")
         return
+    held = "at random" if result.held is None else result.held
     measured = f"On the {result.gain.rows:,} rows whose truth is known, {change_of(result)}."
     backwards = rank_backwards(result)
     if backwards is not None:
@@ -64,7 +65,9 @@ def _of_labels(result: Refinement, found: Arguments) -> None:
     if not result.gain.is_certain:
         found.contra.append(f"{measured} That could be chance.")
     elif result.method.learning:
-        found.pro.append(f"{measured} Each of these rows was judged without its own label.")
+        found.pro.append(
+            f"{measured} Each of these rows was judged without its own label; labels were held out {held}."
+        )
     else:
         found.pro.append(measured)
         found.contra.append("The same labels chose the settings, so the gain on other rows may be somewhat smaller.")
@@ -78,18 +81,15 @@ def _of_answers(result: Refinement, found: Arguments) -> None:
     if asked is None or result.reason is Reason.TAUGHT or not result.relevance:
         return
     said = str(result.reason if result.gain is None else asked.answer)
-    weak = asked.answer not in YES or asked.answer in (Reason.NOT_MEASURED, Reason.TOLD)
+    weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.TOLD)
     if result.accepted or result.gain is not None:
         (found.contra if weak else found.pro).append(said)
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
         better = asked.gain > asked.standard_error
-        how, measured = (
-            "better" if better else "not measurably better",
-            f"{asked.gain:.3f} ± {asked.standard_error:.3f}",
-        )
+        how = "better" if better else "not measurably better"
         (found.pro if better else found.contra).append(
-            f"At held-out pairs the references predict each other {how} than “{result.main.name}” predicts them: by "
-            f"{measured} in correlation."
+            f"At held-out pairs, “{result.main.name}” and the other references predict a reference {how} than it "
+            f"does alone: by {asked.gain:.3f} ± {asked.standard_error:.3f} in correlation."
         )
 
 
@@ -120,13 +120,13 @@ def _of_references(result: Refinement, found: Arguments) -> None:
         found.contra.append(f"High where “{name}” is low: {_first_of(reverse)}.")
     parts = list(zip((entry.name for entry in entries), standings(result), strict=True))
     left = [each for each, part in parts if part is Standing.LEFT_OUT]
-    ignored = [each for each, part in parts if part in (Standing.AT_CHANCE, Standing.UNFAITHFUL)]
-    repeated = [each for each, part in parts if part is Standing.REPEATS]
-    # If no reference is better than chance, the reason says so of all of them.
+    ignored = [each for each, part in parts if part is Standing.AT_CHANCE]
+    idle = [each for each, part in parts if part is Standing.IDLE]
+    # If no reference takes part, the reason says so of all of them.
     if ignored and result.reason is not Reason.NO_REFERENCE:
-        found.contra.append(f"Ignored, as they or their bridges are no better than chance: {_first_of(ignored)}.")
-    if repeated:
-        found.contra.append(f"Ignored, because they repeat “{name}”: {_first_of(repeated)}.")
+        found.contra.append(f"Ignored, as they agree no better than chance: {_first_of(ignored)}.")
+    if idle:
+        found.contra.append(f"Ignored, because their scores are all equal or repeat “{name}”: {_first_of(idle)}.")
     differing = [entry.name for entry in entries if entry.differs]
     if differing:
         found.contra.append(f"Not followed, because they predict something else: {_first_of(differing)}.")

@@ -3,7 +3,7 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.evidence.score import score_of
+from manifuse.evidence.labelled import score_of
 from manifuse.study.baselines.smoothing import self_smoothing
 
 

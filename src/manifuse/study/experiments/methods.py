@@ -13,7 +13,7 @@ from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.problem import Problem
-from manifuse.evidence.score import score_of
+from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.evidence.score import score_of
+from manifuse.evidence.labelled import score_of
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from manifuse.backends.backend import FeatureGraph
-from manifuse.diffusion.edges import Edges, smooth_later
 from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
@@ -87,10 +86,6 @@ class Smoothing:
     graph: FeatureGraph
     setting: SmoothingSetting
 
-    def over(self, graph: FeatureGraph) -> Smoothing:
-        """Return the same smoothing over another copy of the graph."""
-        return replace(self, graph=graph)
-
     def smoothed(self) -> FloatArray:
         """Standardised scores after the last round, shape (n,)."""
         return averages(self._course[-1].smoothed)
@@ -98,37 +93,6 @@ class Smoothing:
     def scores(self) -> FloatArray:
         """Scores after the last round, with the mean and the norm of those of ``main``, shape (n,)."""
         return Units.of(self.main.scores).from_standardised(self.smoothed())
-
-    def check(self) -> None:
-        """Refuse a graph and a setting, read from a file, that do not fit the main table."""
-        if len(self.graph.scales) != len(self.main) or self.graph.neighbours < 1:
-            raise ValueError("the graph of the smoothing does not fit the main table")
-
-    def extend(self, scores: FloatArray, edges: Edges) -> FloatArray:
-        """Smooth later rows with their nearest fitted rows, round by round.
-
-        Parameters
-        ----------
-        scores : (q,) array
-            Of the later rows, standardised by the fitted ones.
-        edges : Edges
-            Of the later rows over the graph of the smoothing.
-
-        Returns
-        -------
-        (q,) array
-            Standardised by the fitted rows.
-        """
-        current = scores
-        for start, degrees, smoothed, units in self._course:
-            carried = edges.carry(edges.affinity(current, start, degrees, self.setting.scale), smoothed)
-            later = smooth_later(current, self.setting.step, carried[:, 0], carried[:, 1])
-            current = units.standardise(later)
-        return current
-
-    def prepare(self) -> None:
-        """Compute what `extend` needs, before threads share it."""
-        _ = self._course
 
     @cached_property
     def _course(self) -> list[Stage]:

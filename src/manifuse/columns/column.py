@@ -1,0 +1,101 @@
+"""Column: c numbers for every row, that follow from what is known of the row before."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from manifuse.columns.view import Level, View
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+
+class Column(Saved):
+    """Something that is known of rows. It says how it follows from the columns before it."""
+
+    @abstractmethod
+    def at(self, rows: View) -> FloatArray:
+        """Values of any rows, shape (q, c)."""
+
+    def add_to(self, rows: View, name: str) -> View:
+        """Add the column to rows by its name, and what else is known with it."""
+        return rows.with_column(name, self.at(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(Column):
+    """Two columns in shares.
+
+    Attributes
+    ----------
+    one, other : str
+        Names of the columns. Both are measured by their levels.
+    share : float
+        Of the other one, in [0, 1].
+    level : Level
+        Of the mixture.
+    """
+
+    one: str
+    other: str
+    share: float
+    level: Level
+
+    def at(self, rows: View) -> FloatArray:
+        """Mix; see `Column.at`."""
+        return self.level.apply((1.0 - self.share) * rows[self.one] + self.share * rows[self.other])
+
+    def check(self) -> None:
+        """Refuse a share out of range."""
+        if not 0 <= self.share <= 1:
+            raise ValueError("a share is out of range")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the fitted rows, in three ways, while a run goes on.
+
+    Attributes
+    ----------
+    fitted : View
+        Everything.
+    held_out : View
+        What would be known of a row if no reference knew it itself. Lessons and measurements use this, because other
+        rows have only this.
+    trials : mapping of str to (r, l, c) arrays
+        What would be known of each labelled row without its label and those of its fold, in r trials; by the name of
+        the column.
+    """
+
+    fitted: View
+    held_out: View
+    trials: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def add(
+        self,
+        name: str,
+        fitted: FloatArray,
+        held_out: FloatArray | None = None,
+        trials: FloatArray | None = None,
+    ) -> Self:
+        """Return the same with one more column; held out it is the same, unless another value is given."""
+        return replace(
+            self,
+            fitted=self.fitted.with_column(name, fitted),
+            held_out=self.held_out.with_column(name, fitted if held_out is None else held_out),
+            trials=self.trials if trials is None else {**self.trials, name: trials},
+        )
+
+    def mix(self, name: str, one: str, other: str, share: float) -> tuple[Mixed, Self]:
+        """Add a mixture of two columns, measured by its own level."""
+        plain = Level(np.zeros(self.fitted[one].shape[1]), 1.0)
+        raw = Mixed(one, other, share, plain)
+        column = replace(raw, level=Level.of(raw.at(self.held_out)))
+        trials = None
+        if one in self.trials and other in self.trials:
+            trials = column.at(replace(self.fitted, columns=self.trials))
+        return column, self.add(name, column.at(self.fitted), column.at(self.held_out), trials)

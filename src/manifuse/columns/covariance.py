@@ -1,0 +1,145 @@
+"""Covariance: how alike two rows are, as a sum of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.backends.neighbours import Scaling
+from manifuse.columns.view import View
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.nearest import squared_distances_to
+from manifuse.records import Saved
+
+#: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
+FEATURE_WIDTHS, REFERENCE_WIDTHS = (0.3, 1.0), (0.3,)
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Saved):
+    """A part of a covariance: linear in some numbers of a row, or Gaussian in them at some widths.
+
+    Attributes
+    ----------
+    source : tuple of str
+        Names of the columns; none for the features.
+    scaling : Scaling or None
+        Of the features.
+    unit : float
+        What products of points, or squared distances, are divided by.
+    widths : tuple of float
+        Of the Gaussians; none if the part is linear.
+    """
+
+    source: tuple[str, ...]
+    scaling: Scaling | None
+    unit: float
+    widths: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of matrices, each of which has a variance of its own."""
+        return max(1, len(self.widths))
+
+    def points(self, rows: View) -> FloatArray:
+        """The numbers that the part reads of rows, shape (q, k)."""
+        return rows.points(self.source) if self.scaling is None else self.scaling.apply(rows.features)
+
+    def between(self, points: FloatArray, others: FloatArray) -> Iterator[FloatArray]:
+        """Covariances of points (q, k) with others (l, k), each (q, l)."""
+        if not self.widths:
+            yield points @ others.T / self.unit
+            return
+        squares = squared_distances_to(points, others)
+        for width in self.widths:
+            yield np.exp(squares * (-1.0 / (width * self.unit)))
+
+    def own(self, points: FloatArray) -> list[FloatArray]:
+        """Variances of points (q, k), each (q,)."""
+        if not self.widths:
+            return [np.einsum("qk,qk->q", points, points) / self.unit]
+        return [np.ones(len(points))] * len(self.widths)
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        if not 0 < self.unit < np.inf or not all(0 < width < np.inf for width in self.widths):
+            raise ValueError("a part of a covariance is out of range")
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance(Saved):
+    """How alike two rows are: the sum of its parts, each times a variance.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    """
+
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, rows: View, measured: IndexArray, name: str, *, references: bool) -> Self:
+        """Measure the fitted rows.
+
+        The parts are: linear in own scores, as they came and smoothed; linear in the features; Gaussian in the
+        features at two widths, standardised and as they came; linear and Gaussian in the references' scores.
+
+        Parameters
+        ----------
+        rows : View
+        measured : (k,) array of int
+            The rows that measure distances.
+        name : str
+            Of the table, for messages.
+        references : bool
+            Whether the references' scores are among what is known.
+        """
+        drawn_rows = rows.take(measured)
+        own = ("own", "smoothed")
+        parts = [Part(own, None, float(rows.points(own).shape[1]), ())]
+        if rows.features.shape[1] and (drawn_rows.features != drawn_rows.features[0]).any():
+            for flag in (True, False):
+                scaling = Scaling.of(rows.features, standardised=flag, name=name)
+                width = _median_distance(scaling.apply(drawn_rows.features))
+                linear = [Part((), scaling, float((scaling.deviations > 0).sum()), ())] if flag else []
+                parts += [*linear, Part((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
+        points = drawn_rows.points(("references",)) if references else np.empty((0, 0))
+        width = _median_distance(points)
+        if width > 0:
+            source = ("references",)
+            parts += [Part(source, None, float(points.shape[1]), ()), Part(source, None, width, REFERENCE_WIDTHS)]
+        return cls(tuple(parts))
+
+    def points(self, rows: View) -> tuple[FloatArray, ...]:
+        """What each part reads of rows."""
+        return tuple(part.points(rows) for part in self.parts)
+
+    def each(self, points: Sequence[FloatArray], others: Sequence[FloatArray]) -> Iterator[FloatArray]:
+        """Covariances of rows (q) with others (l), matrix by matrix, each (q, l)."""
+        for part, some, more in zip(self.parts, points, others, strict=True):
+            yield from part.between(some, more)
+
+    def between(self, points: Sequence[FloatArray], others: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
+        """The sum of the matrices times their variances (k,), shape (q, l)."""
+        total = np.zeros((len(points[0]), len(others[0])))
+        for matrix, variance in zip(self.each(points, others), variances, strict=True):
+            matrix *= variance
+            total += matrix
+        return total
+
+    def own(self, points: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
+        """Variances of rows (q,)."""
+        each = [own for part, some in zip(self.parts, points, strict=True) for own in part.own(some)]
+        return np.asarray(variances @ np.array(each))
+
+
+def _median_distance(points: FloatArray) -> float:
+    """Median squared distance of two of the points (n, d) that differ; 0 if none do, or there are no columns."""
+    if not points.shape[1]:
+        return 0.0
+    squares = squared_distances_to(points, points)[np.triu_indices(len(points), 1)]
+    positive = squares[squares > 0]
+    return float(np.median(positive)) if len(positive) else 0.0

@@ -1,0 +1,196 @@
+"""Diffused: Algorithm 1, started from what is known of every row, for fitted rows and for rows that come later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from manifuse.backends.backend import FeatureGraph
+from manifuse.columns.column import Column
+from manifuse.columns.view import View
+from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.edges import smooth_later
+from manifuse.diffusion.footprint import demand_memory_to_replay
+from manifuse.diffusion.joint import Criterion, Path, Round, diffuse, mixture, replay
+from manifuse.diffusion.problem import Problem
+from manifuse.diffusion.transport import Arrival, Transport
+from manifuse.evidence.holding_out import Folds
+from manifuse.kernels.arrays import FloatArray, IndexArray
+
+#: Rounds of the diffusion over the own graph alone; more of them blur it.
+ROUNDS_ALONE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Diffused(Column):
+    """A diffusion that is done.
+
+    Off the pairs, a row of the implicit bridge is an average of its neighbours' rows. A later row takes the average of
+    its nearest fitted rows, weighed as the graph weighs them. References that know it are looked up.
+
+    Attributes
+    ----------
+    source : str
+        The column that it started from.
+    start : (n,) array
+        That column at the fitted rows, on the sphere.
+    bridges : Bridges
+        With the graph in this machine's memory.
+    columns : mapping of int to int
+        Of every coupled reference, its place in the column "references"; -1 if it takes no part.
+    coefficients : (rounds, k) array
+        What every round mixed; see `Path`.
+    """
+
+    source: str
+    start: FloatArray
+    bridges: Bridges
+    columns: Mapping[int, int]
+    coefficients: FloatArray
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        bridges, rows = self.bridges, len(self.start)
+        smoothed = bridges.graph.neighbours > 0 and bridges.method.smoothing > 0
+        columns = 1 + bridges.count + smoothed + bridges.method.anchored
+        if self.start.ndim != 1 or len(bridges.graph.scales) != rows:
+            raise ValueError("the parts of the diffusion are about tables of different sizes")
+        if self.coefficients.shape != (len(self.coefficients), columns):
+            raise ValueError("the rounds mix other columns than there are")
+        if set(self.columns) != set(bridges.lookups):
+            raise ValueError("the coupled references are not those of the bridges")
+        if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
+            raise ValueError("the rounds are not finite")
+
+    @property
+    def graph(self) -> FeatureGraph:
+        """The graph of the main table."""
+        return self.bridges.graph
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """What every round worked on, computed again when it is first needed.
+
+        Raises
+        ------
+        InputError
+            If that does not fit into memory.
+        """
+        demand_memory_to_replay(self.bridges, len(self.start), len(self.coefficients))
+        return replay(self.start, self.bridges, self.coefficients)
+
+    @cached_property
+    def _degrees(self) -> list[FloatArray]:
+        """Degrees of the graph as each round weighed it, each (n,)."""
+        scale = self.bridges.setting.score_scale
+        return [self.graph.degrees(self._standardised(each.start), scale) for each in self.rounds]
+
+    def prepare(self) -> None:
+        """Compute what later rows need, once, before threads share it."""
+        _ = self._degrees
+        for each in self.rounds:
+            _ = each.arrival.averaged, [transport.levels for transport in each.arrival.transports]
+
+    def at(self, rows: View) -> FloatArray:
+        """Diffuse rows that came later; see `Column.at`."""
+        return self.with_row_sums(rows)[0]
+
+    def with_row_sums(self, rows: View) -> tuple[FloatArray, FloatArray]:
+        """Values (q, c) of later rows, and the pair evidence that arrives at each (q, m)."""
+        own = rows[self.source].ravel() / np.sqrt(len(self.start))
+        *rounds, end = zip(self.rounds, self._degrees, strict=True)
+        current = own
+        for each, degrees in rounds:
+            arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
+            current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
+        row_sums = self._arrive(*end, current, rows).references.row_sums
+        return self._standardised(current).reshape(rows[self.source].shape), row_sums
+
+    def _standardised(self, values: FloatArray) -> FloatArray:
+        """Values on the sphere, brought to the deviation 1."""
+        return np.asarray(values * np.sqrt(len(self.start)))
+
+    def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, rows: View) -> Arrival:
+        """What arrives at the later rows, which have the predictions ``current`` (q,)."""
+        fitted, edges, count = each.arrival, rows.edges, self.bridges.count
+        assert edges is not None, "fitted rows are diffused together"
+        new, old = self._standardised(current), self._standardised(each.start)
+        affinity = edges.affinity(new, old, degrees, self.bridges.setting.score_scale)
+        averages = edges.carry(affinity, fitted.averaged)
+        carried, row_sums = averages[:, :count], averages[:, count : 2 * count]
+        for number, column in self.columns.items():
+            if column >= 0:
+                carried[:, number], row_sums[:, number] = rows["references"][:, column].ravel(), 1.0
+        smoothed = None
+        if fitted.smoothed is not None:
+            block, constant = averages[:, -2:-1], averages[:, -1:]
+            values = smooth_later(current[:, None], self.bridges.method.smoothing, block, constant)
+            smoothed = Transport(values, constant, constant > 0)
+        return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
+
+
+@dataclass(frozen=True, eq=False)
+class Diffusion:
+    """How a column is diffused.
+
+    Attributes
+    ----------
+    problem : Problem
+    bridges : Bridges
+    numbers : tuple of int
+        The references that are followed, if any; else it diffuses over the own graph alone.
+    criterion : Criterion or None
+        What labels say of candidates, if they only tune.
+    """
+
+    problem: Problem
+    bridges: Bridges
+    numbers: tuple[int, ...]
+    criterion: Criterion | None = None
+
+    @property
+    def active(self) -> FloatArray:
+        """1 for references that are followed, 0 for the others, shape (m,)."""
+        return np.isin(np.arange(len(self.problem.references)), self.numbers).astype(np.float64)
+
+    def run(self, start: FloatArray, without: IndexArray | None = None) -> Path:
+        """Diffuse from a column (n, c), over bridges without the pairs at some main rows."""
+        bridges = self.bridges
+        if not self.numbers and bridges.method.learning:
+            rounds = min(ROUNDS_ALONE, bridges.method.rounds)
+            bridges = replace(bridges, method=replace(bridges.method, rounds=rounds))
+        if without is not None:
+            left = {
+                number: anchor.without(np.flatnonzero(np.isin(anchor.main_rows, without)))
+                for number, anchor in bridges.anchors.items()
+            }
+            bridges = replace(bridges, anchors=left)
+        return diffuse(self.problem.starting_from(start.ravel()), bridges, self.active, self.criterion)
+
+    def values(self, path: Path, start: FloatArray) -> FloatArray:
+        """What came of it (n, c), standardised."""
+        return self.problem.units.standardised_from_sphere(path.predictions).reshape(start.shape)
+
+    def trials(self, folds: Folds, rows: IndexArray, start: Callable[[IndexArray], FloatArray]) -> FloatArray:
+        """Diffuse again for every fold of the first trial, without its labels and pairs.
+
+        Parameters
+        ----------
+        folds : Folds
+        rows : (l,) array of int
+            The labelled rows.
+        start : callable
+            From the labels of a fold to what would be known (n, c) without them.
+
+        Returns
+        -------
+        (1, l, c) array
+        """
+        made = np.empty((len(rows), 1))
+        for fold in folds.rows(0):
+            begun = start(fold)
+            made[fold] = self.values(self.run(begun, without=rows[fold]), begun)[rows[fold]]
+        return made[None]

@@ -1,0 +1,50 @@
+"""Expected: own scores, and the references' as far as they agree. This is what is known of a row without labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from manifuse.columns.column import Column, Known
+from manifuse.columns.view import Level, View
+from manifuse.kernels.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Expected(Column):
+    """Own scores plus a multiple of every reference's.
+
+    Attributes
+    ----------
+    pulls : (m,) array
+        See `Agreement`.
+    means : (m, c) array
+        Of the references over the fitted rows.
+    level : Level
+    """
+
+    pulls: FloatArray
+    means: FloatArray
+    level: Level
+
+    @classmethod
+    def of(cls, known: Known, pulls: FloatArray) -> tuple[Self, Known]:
+        """Add the column "expected"."""
+        means = known.held_out["references"].mean(axis=0)
+        raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))
+        column = replace(raw, level=Level.of(raw.at(known.held_out)))
+        return column, known.add("expected", column.at(known.fitted), column.at(known.held_out))
+
+    def at(self, rows: View) -> FloatArray:
+        """Add own scores and references; see `Column.at`."""
+        said = np.einsum("qmc,m->qc", rows["references"] - self.means, self.pulls)
+        return self.level.apply(rows["own"] + said)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        if self.means.ndim != 2 or self.pulls.shape != self.means.shape[:1]:
+            raise ValueError("the references of what is expected do not fit together")
+        if not (np.isfinite(self.pulls).all() and np.isfinite(self.means).all()):
+            raise ValueError("what is expected is not finite")

@@ -1,0 +1,190 @@
+"""Imputed: the references' scores at every row, learned at the pairs where a reference does not know a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.columns.column import Column, Known
+from manifuse.columns.covariance import Covariance
+from manifuse.columns.lesson import Learned, Lesson, learn
+from manifuse.columns.view import Level, View
+from manifuse.diffusion.lookup import Lookup
+from manifuse.diffusion.problem import Reference
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
+from manifuse.records import Saved
+
+#: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
+#: knows all main rows is imputed only at rows that come later, from fewer.
+MOST_PAIRS, MOST_COMMON = 2000, 500
+
+
+@dataclass(frozen=True, eq=False)
+class PairLesson(Saved):
+    """One lesson for all references with the same pairs.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    columns : tuple of int
+        Which references it imputes, among those that take part.
+    """
+
+    lesson: Lesson
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Imputed(Column):
+    """How the scores of the references that take part are known at any row.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The references that take part, by their numbers.
+    lessons : tuple of PairLesson
+    lookups : mapping of int to Lookup
+        Scores of the references that later rows are looked up in, by their numbers.
+    levels : tuple of Level
+        Of every reference at its pairs.
+    """
+
+    numbers: tuple[int, ...]
+    lessons: tuple[PairLesson, ...]
+    lookups: Mapping[int, Lookup]
+    levels: tuple[Level, ...]
+
+    def at(self, rows: View) -> FloatArray:
+        """Scores (q, m, c), standardised by the pairs; see `Column.at`."""
+        return self.with_doubt(rows)[0]
+
+    def add_to(self, rows: View, name: str) -> View:
+        """Add the scores, and "doubt"; see `Column.add_to`."""
+        values, doubt = self.with_doubt(rows)
+        return rows.with_column(name, values).with_column("doubt", doubt)
+
+    def with_doubt(self, rows: View) -> tuple[FloatArray, FloatArray]:
+        """Scores (q, m, c), and how little is known of each (q, m), in [0, 1]: 0 where the reference knows the row."""
+        values, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
+        nothing = np.empty((len(rows), 0))
+        for pairs in self.lessons:
+            columns = list(pairs.columns)
+            if len(rows) and rows.known[:, columns].all():
+                continue
+            predicted, variances = pairs.lesson.predict(rows, nothing)
+            values[:, columns] = predicted.reshape(len(rows), len(columns), -1)
+            doubt[:, columns] = pairs.lesson.doubt(variances)[:, None]
+        known = rows.known > 0
+        if "looked up" in rows.columns:
+            values = np.where(known[:, :, None], rows["looked up"], values)
+        return values, np.where(known, 0.0, doubt)
+
+    def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
+        """Add what the references know of rows with these ids."""
+        values, known = np.zeros((len(keys), len(self.numbers), self._width(rows))), np.zeros_like(rows.known)
+        for column, number in enumerate(self.numbers):
+            if number in self.lookups:
+                found, known[:, column] = self.lookups[number].at(keys)
+                values[:, column] = self.levels[column].apply(found.reshape(len(keys), -1))
+        return View(rows.features, {**rows.columns, "looked up": values}, known, rows.edges)
+
+    def with_lesson_of_common(self, rows: View, measured: IndexArray, name: str) -> Self:
+        """Learn the references that know all fitted ``rows``, for later rows that they do not know.
+
+        Parameters
+        ----------
+        rows : View
+            The fitted rows, with all references.
+        measured, name
+            As of `impute`.
+        """
+        taught = {column for pairs in self.lessons for column in pairs.columns}
+        columns = [column for column in range(len(self.numbers)) if column not in taught]
+        if not columns:
+            return self
+        covariance = Covariance.of(rows, measured, name, references=False)
+        few = drawn(len(rows), MOST_COMMON)
+        learned = _learn_pairs(covariance, rows.take(few), rows["references"][few[:, None], columns])
+        return replace(self, lessons=(*self.lessons, PairLesson(learned.lesson, tuple(columns))))
+
+    def _width(self, rows: View) -> int:
+        return int(rows["own"].shape[1])
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        columns = sorted(column for pairs in self.lessons for column in pairs.columns)
+        if len(self.levels) != len(self.numbers) or len(set(columns)) != len(columns):
+            raise ValueError("the imputed references do not fit together")
+        if columns and not 0 <= columns[0] <= columns[-1] < len(self.numbers):
+            raise ValueError("a lesson imputes a reference that does not take part")
+
+
+def impute(
+    known: Known, references: Mapping[int, Reference], measured: IndexArray, name: str
+) -> tuple[Imputed, Known, FloatArray]:
+    """Add the column "references".
+
+    Parameters
+    ----------
+    known : Known
+    references : mapping of int to Reference
+        Those that take part, by their numbers.
+    measured : (k,) array of int
+        The rows that measure distances.
+    name : str
+        Of the main table, for messages.
+
+    Returns
+    -------
+    column : Imputed
+    known : Known
+        A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
+        reference knows most rows.
+    doubt : (n, m) array
+        As of `Imputed.with_doubt`.
+    """
+    rows, count = known.fitted, len(references)
+    covariance = Covariance.of(rows, measured, name, references=False)
+    values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
+    groups: dict[bytes, list[int]] = {}
+    for column, reference in enumerate(references.values()):
+        paired = reference.paired.reshape(len(reference.main_rows), -1)
+        levels.append(Level.of(paired))
+        values[reference.main_rows, column] = levels[-1].apply(paired)
+        if not reference.is_coupled:
+            groups.setdefault(reference.main_rows.tobytes(), []).append(column)
+    held_out, doubt, lessons = values.copy(), np.zeros((len(rows), count)), []
+    for columns in groups.values():
+        paired_rows = list(references.values())[columns[0]].main_rows
+        pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
+        learned = _learn_pairs(covariance, rows.take(pairs), values[pairs[:, None], columns])
+        predicted, variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
+        unseen, shape = predicted.copy(), (len(rows), len(columns), -1)
+        alone = [np.array([pair]) for pair in range(len(pairs))]
+        unseen[pairs] = learned.without(alone, alone)[0]
+        unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
+        values[unpaired[:, None], columns] = predicted.reshape(shape)[unpaired]
+        held_out[:, columns] = unseen.reshape(shape) if 2 * len(paired_rows) <= len(rows) else values[:, columns]
+        doubt[unpaired[:, None], columns] = learned.lesson.doubt(variances)[unpaired, None]
+        lessons.append(PairLesson(learned.lesson, tuple(columns)))
+    lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
+    imputed = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels))
+    return imputed, known.add("references", values, held_out), doubt
+
+
+def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> Learned:
+    """Learn the scores (p, m, c) of references from what is known of p rows."""
+    return learn(covariance, rows, scores.reshape(len(rows), -1), np.empty((len(rows), 0)))
+
+
+def known_at_pairs(references: Sequence[Reference], rows: int) -> FloatArray:
+    """Scores of references at their pairs, NaN elsewhere, shape (n, m, c)."""
+    paired = [reference.paired.reshape(len(reference.main_rows), -1) for reference in references]
+    found = np.full((rows, len(references), paired[0].shape[1] if paired else 1), np.nan)
+    for column, (reference, scores) in enumerate(zip(references, paired, strict=True)):
+        found[reference.main_rows, column] = Level.of(scores).apply(scores)
+    return found

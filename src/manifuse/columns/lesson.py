@@ -1,0 +1,169 @@
+"""Lesson: functions of rows that were learned from observations of a few of them, by Gaussian process regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from manifuse.columns.covariance import Covariance
+from manifuse.columns.view import View
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
+from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_without
+from manifuse.records import Saved
+
+#: Prior variance of an offset and of the slope of the expectation; as good as infinite.
+FLAT = 100.0
+
+#: Numbers of one part of a block's covariance; a few of them fit into a core's cache.
+NUMBERS = 1 << 17
+
+#: So many observations decide the variances; more would take long and say the same.
+DECIDING = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson(Saved):
+    """Functions that were learned from observations of a few rows.
+
+    A function is ``offset + slopes * expected + the parts of the covariance``. Off the rows that taught it, it goes
+    back to what is flat and what is linear.
+
+    Attributes
+    ----------
+    covariance : Covariance
+    points : tuple of (l, k) arrays
+        What each part reads of the l rows that taught.
+    expected : (l, c) array
+        What was expected of them; no columns if nothing was.
+    variances : (k + 1,) array
+        Of the matrices of the covariance, and of the noise.
+    weights : (l, t) array
+        Of the rows that taught, for every function.
+    precision : (l, l) array
+        What the observations say of these rows, as an inverse covariance.
+    """
+
+    covariance: Covariance
+    points: tuple[FloatArray, ...]
+    expected: FloatArray
+    variances: FloatArray
+    weights: FloatArray
+    precision: FloatArray
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        count = len(self.expected)
+        shapes = {"weights": (count, *self.weights.shape[1:]), "precision": (count, count)}
+        if any(getattr(self, name).shape != shape for name, shape in shapes.items()) or self.weights.ndim != 2:
+            raise ValueError("the arrays of a lesson do not fit together")
+        if len(self.points) != len(self.covariance.parts) or any(len(each) != count for each in self.points):
+            raise ValueError("the points of a lesson do not fit together")
+        arrays = (self.expected, self.variances, self.weights, self.precision, *self.points)
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise ValueError("a lesson is not finite")
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                self._block(self.points, self.expected)
+        except FloatingPointError:
+            raise ValueError("a lesson is out of range") from None
+
+    def predict(self, rows: View, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values of the functions at rows (q, t), and the variance of a value without the noise (q,)."""
+        predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))
+        # A power of two, so that blocks of a power of two are divided evenly: products of other sizes round otherwise.
+        size = 1 << max(0, (NUMBERS // len(self.expected)).bit_length() - 1)
+        for block in (slice(first, min(first + size, len(rows))) for first in range(0, len(rows), size)):
+            points = self.covariance.points(rows.take(block))
+            predicted[block], found[block] = self._block(points, expected[block])
+        return predicted, np.maximum(found, 0.0)
+
+    def doubt(self, variances: FloatArray) -> FloatArray:
+        """Variances (q,) of values as shares of what a function may vary by where nothing is known, in [0, 1]."""
+        most = float(self.variances[:-1].sum())
+        return np.clip(variances / most, 0.0, 1.0) if most > 0 else np.ones(len(variances))
+
+    def _block(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+        crossing = self.covariance.between(points, self.points, self.variances[:-1])
+        crossing += FLAT * (1.0 + expected @ self.expected.T)
+        prior = self.covariance.own(points, self.variances[:-1]) + FLAT * (1.0 + np.sum(expected**2, axis=1))
+        return crossing @ self.weights, prior - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A lesson, and what it takes to ask what it would have been without some observations.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    inverse : (p, p) array
+        Of the covariance of the observations.
+    targets : (p, t) array
+    crossing : (l, p) array
+        Covariances of the rows that taught with the observations.
+    prior : (l,) array
+        Variances of the rows before anything was observed.
+    """
+
+    lesson: Lesson
+    inverse: FloatArray
+    targets: FloatArray
+    crossing: FloatArray
+    prior: FloatArray
+
+    def without(self, rows: Sequence[IndexArray], unseen: Sequence[IndexArray]) -> tuple[FloatArray, FloatArray]:
+        """Values (l, t) and variances (l,) of the rows that taught, fold by fold without ``unseen`` observations."""
+        return predict_without(self.inverse, self.targets, self.crossing, self.prior, rows, unseen)
+
+    def without_fold(self, lesson: Lesson, unseen: IndexArray) -> Lesson:
+        """The lesson as if some rows had not taught; only if every observation is the value of a row."""
+        weights = self.inverse @ self.targets
+        inside = self.inverse[np.ix_(unseen, unseen)]
+        weights = weights - self.inverse[:, unseen] @ np.linalg.solve(inside, weights[unseen])
+        return replace(lesson, weights=weights)
+
+
+def learn(
+    covariance: Covariance,
+    rows: View,
+    targets: FloatArray,
+    expected: FloatArray,
+    contrasts: FloatArray | None = None,
+    variances: FloatArray | None = None,
+) -> Learned:
+    """Learn functions from what was observed of a few rows.
+
+    Parameters
+    ----------
+    covariance : Covariance
+    rows : View
+        The l rows.
+    targets : (p, t) array
+        Observations, of about variance 1.
+    expected : (l, c) array
+        What is expected of the rows, about mean 0 and variance 1; no columns if nothing is.
+    contrasts : (p, l) array, optional
+        The sum of values that every observation is of; by default of each row its value.
+    variances : (k + 1,) array, optional
+        Of the matrices and the noise, if they are known.
+    """
+    points = covariance.points(rows)
+    parts = np.array(list(covariance.each(points, points)))
+    flat = FLAT * (1.0 + expected @ expected.T)
+    observed, fixed = parts, flat
+    if contrasts is not None:
+        observed, fixed = contrasts @ parts @ contrasts.T, contrasts @ flat @ contrasts.T
+    if variances is None:
+        few = drawn(len(targets), DECIDING)
+        variances = fit_variances(observed[:, few][:, :, few], fixed[np.ix_(few, few)], targets[few])
+    inverse = np.linalg.inv(covariance_of(observed, fixed, variances))
+    crossing = np.tensordot(variances[:-1], parts, axes=1) + flat
+    prior = np.diag(crossing).copy()
+    weights, precision = inverse @ targets, inverse
+    if contrasts is not None:
+        weights, precision = contrasts.T @ weights, contrasts.T @ inverse @ contrasts
+        crossing = crossing @ contrasts.T
+    lesson = Lesson(covariance, points, expected, variances, weights, precision)
+    return Learned(lesson, inverse, targets, crossing, prior)

@@ -1,0 +1,69 @@
+"""Own: the main predictor's scores, as they came and smoothed over the graph of its own features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.backends.backend import FeatureGraph
+from manifuse.columns.column import Column
+from manifuse.columns.view import Level, View
+from manifuse.diffusion.edges import smooth_later
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.chebyshev import smooth
+
+#: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
+STEP, SCALE = 10.0, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed(Column):
+    """Own scores, each averaged with those of the rows whose features are most alike.
+
+    Attributes
+    ----------
+    start : (n, c) array
+        Own scores of the fitted rows.
+    degrees : (n,) array
+        Of the graph that they weigh.
+    averaged : (n, c + 1) array
+        What smoothing made of the scores and of a constant.
+    level : Level
+    """
+
+    start: FloatArray
+    degrees: FloatArray
+    averaged: FloatArray
+    level: Level
+
+    @property
+    def fitted(self) -> FloatArray:
+        """Smoothed scores of the fitted rows (n, c)."""
+        return self.level.apply(self.averaged[:, :-1] / self.averaged[:, -1:])
+
+    @classmethod
+    def over(cls, graph: FeatureGraph, own: FloatArray) -> tuple[Self, FloatArray]:
+        """Smooth own scores (n, c) over a graph that they weigh; also the smoothed scores (n, c)."""
+        affinity = graph.affinity(own.ravel(), SCALE)
+        (averaged,) = smooth(affinity, np.column_stack([own, np.ones(len(own))]), [STEP])
+        values = averaged[:, :-1] / averaged[:, -1:]
+        made = cls(own, graph.degrees(own.ravel(), SCALE), averaged, Level.of(values))
+        return made, made.fitted
+
+    def at(self, rows: View) -> FloatArray:
+        """Smooth rows that came later with their nearest fitted rows; see `Column.at`."""
+        assert rows.edges is not None, "fitted rows are smoothed with each other"
+        own = rows["own"]
+        affinity = rows.edges.affinity(own.ravel(), self.start.ravel(), self.degrees, SCALE)
+        carried = rows.edges.carry(affinity, self.averaged)
+        return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        rows = len(self.start)
+        if self.degrees.shape != (rows,) or self.averaged.shape != (rows, self.start.shape[1] + 1):
+            raise ValueError("what smoothing needs does not fit together")
+        if not all(np.isfinite(each).all() for each in (self.start, self.degrees, self.averaged)):
+            raise ValueError("what smoothing needs is not finite")

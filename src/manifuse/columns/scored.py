@@ -1,0 +1,100 @@
+"""Scored: refined scores and their standard errors in the units of the main predictor, or of the targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.diffusion.units import Units
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.score import Score, SquaredError
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True)
+class Scored(Saved):
+    """How scores follow from the last column.
+
+    Attributes
+    ----------
+    units : Units
+        Of the main predictor.
+    line : tuple of float or None
+        For a regression whose labels are certainly met better so: offset and slope from the last column to targets.
+    certainty : float
+        How far refined scores go from own scores to what was found, in [0, 1].
+    error_scale : float or None
+        What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
+    """
+
+    units: Units
+    line: tuple[float, float] | None
+    certainty: float
+    error_scale: float | None
+
+    def found(self, values: FloatArray) -> FloatArray:
+        """What was found, in units, from the last column (..., c)."""
+        flat = values.reshape(values.shape[:-1])
+        if self.line is None:
+            return self.units.from_standardised(flat)
+        return np.asarray(self.line[0] + self.line[1] * flat)
+
+    def scores(self, own: FloatArray, values: FloatArray) -> FloatArray:
+        """Refined scores of rows (..., q), from own scores (q,) and the last column (..., q, c)."""
+        return np.asarray((1.0 - self.certainty) * own + self.certainty * self.found(values))
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        line = (0.0, 0.0) if self.line is None else self.line
+        scale = 1.0 if self.error_scale is None else self.error_scale
+        if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and np.isfinite(line).all()):
+            raise ValueError("refined scores are out of range")
+
+
+@dataclass(frozen=True, eq=False)
+class Honest:
+    """What was found at labelled rows, in units, each row without the labels of its fold.
+
+    Attributes
+    ----------
+    scored : Scored
+        As certain as can be.
+    values : (r, l) array
+    gain : Gain
+        Over own scores.
+    """
+
+    scored: Scored
+    values: FloatArray
+    gain: Gain
+
+    @classmethod
+    def of(cls, units: Units, own: FloatArray, trials: FloatArray, score: Score, folds: Folds) -> Self:
+        """Bring a column (r, l, c) of labelled rows, whose own scores are (l,), into units.
+
+        The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
+        """
+        plain = Scored(units, None, 1.0, None)
+        values = plain.found(trials)
+        best = cls(plain, values, score.gain(own, values, folds))
+        if isinstance(score, SquaredError):
+            fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.targets)
+            if score.gain(values.mean(axis=0), fitted).is_certain:
+                best = cls(Scored(units, line, 1.0, None), fitted, score.gain(own, fitted, folds))
+        return best
+
+
+def _fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
+    """Predict targets (l,) by a line over values (r, l), each without itself; also the mean offset and slope."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    squares = np.sum(centred**2, axis=1)
+    positive = np.where(squares > 0, squares, 1.0)
+    slopes = np.where(squares > 0, np.maximum(centred @ targets / positive, 0.0), 0.0)
+    offsets = targets.mean() - slopes * values.mean(axis=1)
+    leverage = 1.0 / values.shape[1] + np.where(squares > 0, 1.0, 0.0)[:, None] * centred**2 / positive[:, None]
+    residuals = (targets - offsets[:, None] - slopes[:, None] * values) / (1.0 - np.minimum(leverage, 0.99))
+    return np.asarray(targets - residuals), (float(offsets.mean()), float(slopes.mean()))

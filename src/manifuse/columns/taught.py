@@ -1,0 +1,257 @@
+"""Learned: what labels teach of every row, beyond what was expected of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
+
+from manifuse.columns.column import Column, Known, Mixed
+from manifuse.columns.covariance import Covariance
+from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
+from manifuse.columns.view import Level, View
+from manifuse.diffusion.randomness import Stream, generator
+from manifuse.evidence.holding_out import TRIALS, Folds, Held, blocks_of
+from manifuse.evidence.score import Score
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.nearest import squared_distances_to
+
+#: At most so many observations teach; more would need too large a matrix.
+MOST_TAUGHT = 2000
+
+#: So many labels count as much as what was known before them; and how far the share of a lesson may be from that,
+#: as a standard deviation.
+EQUAL_LABELS, SHARE_DEVIATION = 50, 0.3
+
+#: Rows without a label whose distance to the next label is measured.
+MATCHED = 1000
+
+#: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
+#: nothing is left.
+REACHING = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What labels tell, and how they are held out.
+
+    Attributes
+    ----------
+    score : Score
+        Of the labels that teach.
+    blocks : (l,) array of int
+        Rows that are held out together.
+    folds : Folds
+    unseen : list of lists of arrays of int
+        The observations that each fold of each trial must not see.
+    """
+
+    score: Score
+    blocks: IndexArray
+    folds: Folds
+    unseen: list[list[IndexArray]]
+
+    @classmethod
+    def of(
+        cls,
+        score: Score,
+        groups: dict[int, str] | None,
+        rows: View,
+        keys: NDArray[np.str_],
+        nearest: IndexArray | None,
+        seed: int,
+    ) -> Self:
+        """Choose the labels that teach, and put them into folds.
+
+        Parameters
+        ----------
+        score : Score
+        groups : mapping of int to str, or None
+            Of the labelled rows, if the user names them.
+        rows : View
+            The fitted rows, with ids ``keys`` (n,).
+        nearest : (n,) array of int or None
+            The nearest other row of each.
+        seed : int
+        """
+        rng = generator(seed, Stream.TEACHING)
+        score = score.few(MOST_TAUGHT, rng)
+        named = None if groups is None else [groups[row] for row in score.rows.tolist()]
+        distances = (
+            None if named is not None else _distances(rows, score.rows, keys, generator(seed, Stream.DISTANCES))
+        )
+        blocks, held = blocks_of(score.rows, keys[score.rows], named, nearest, distances)
+        return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS))
+
+    @property
+    def held(self) -> Held:
+        """How they are held out."""
+        return self.folds.held
+
+    def first(self) -> Self:
+        """Return the same with the first trial alone."""
+        return replace(self, folds=self.folds.first(), unseen=self.unseen[:1])
+
+    def only(self, kept: IndexArray) -> Labels:
+        """Return some observations (k,), put into folds anew."""
+        score = self.score.of_observations(kept)
+        places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
+        rng, blocks = np.random.default_rng(0), self.blocks[places]
+        return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)))
+
+
+@dataclass(frozen=True, eq=False)
+class Taught(Column):
+    """What labels teach of a row.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    level : Level
+    reach : float
+        Squared distance to the next label up to which labels teach; infinite without features.
+    """
+
+    lesson: Lesson
+    level: Level
+    reach: float
+
+    def at(self, rows: View) -> FloatArray:
+        """Predict rows; see `Column.at`."""
+        return self.with_variance(rows)[0]
+
+    def add_to(self, rows: View, name: str) -> View:
+        """Add the values, and the "variance" of the lesson; see `Column.add_to`."""
+        values, variances = self.with_variance(rows)
+        return rows.with_column(name, values).with_column("variance", variances)
+
+    def with_variance(self, rows: View) -> tuple[FloatArray, FloatArray]:
+        """Values (q, c), and the variance of the lesson (q,)."""
+        values, variances = self.lesson.predict(rows, rows["expected"])
+        return self.fade(rows, self.level.apply(values)), variances
+
+    def fade(self, rows: View, values: FloatArray) -> FloatArray:
+        """Go back to what is expected where no label is near."""
+        if not np.isfinite(self.reach):
+            return values
+        faded, size = np.empty_like(values), max(1, NUMBERS // len(self.lesson.points[1]))
+        for block in (slice(first, first + size) for first in range(0, len(rows), size)):
+            scaled = self.lesson.covariance.parts[1].points(rows.take(block))
+            nearest = np.sqrt(squared_distances_to(scaled, self.lesson.points[1]).min(axis=1) / self.reach)
+            share = np.clip(2.0 - nearest, 0.0, 1.0)[:, None]
+            faded[block] = share * values[block] + (1.0 - share) * rows["expected"][block]
+        return faded
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        if not self.reach > 0 or (np.isfinite(self.reach) and len(self.lesson.points) < 2):
+            raise ValueError("the reach of a lesson is out of range")
+
+
+def teach(
+    known: Known, labels: Labels, measured: IndexArray, name: str
+) -> tuple[Taught, Mixed, Known, FloatArray, Learned]:
+    """Add the columns "learned" and "taught".
+
+    Parameters
+    ----------
+    known : Known
+        With what is expected.
+    labels : Labels
+    measured, name
+        As of `Covariance.of`.
+
+    Returns
+    -------
+    learned : Taught
+    taught : Mixed
+        Of what was expected and learned, by a share that held-out labels confirm.
+    known : Known
+    variances : (r, l) array
+        Of the lesson at labelled rows that were held out.
+    lesson : Learned
+    """
+    score = labels.score
+    covariance = Covariance.of(known.held_out, measured, name, references=True)
+    rows = known.held_out.take(score.rows)
+    targets = score.observations()[:, None]
+    found = learn(covariance, rows, targets, rows["expected"], score.contrasts())
+    raw, _ = found.lesson.predict(known.held_out, known.held_out["expected"])
+    reach = _reach(found.lesson)
+    column = Taught(found.lesson, Level.of(raw), reach)
+    trials, variances = [], []
+    for trial, unseen in enumerate(labels.unseen):
+        values, doubt = found.without(labels.folds.rows(trial), unseen)
+        trials.append(column.level.apply(values))
+        variances.append(doubt)
+    here = np.broadcast_to(rows["expected"], (len(trials), *rows["expected"].shape))
+    known = replace(known, trials={"own": np.broadcast_to(rows["own"], here.shape), "expected": here})
+    held_out = column.fade(known.held_out, column.level.apply(raw))
+    fitted, doubts = column.with_variance(known.fitted)
+    known = known.add("learned", fitted, held_out, np.array(trials)).add("variance", doubts)
+    share = _confirmed(labels, rows["expected"], np.array(trials), targets)
+    taught, known = known.mix("taught", "expected", "learned", share)
+    return column, taught, known, np.array(variances), found
+
+
+def _confirmed(labels: Labels, expected: FloatArray, trials: FloatArray, targets: FloatArray) -> float:
+    """The share of a lesson that held-out labels confirm.
+
+    Least squares of the targets on what was expected and on what the lesson changed, within folds, gives the share,
+    with its standard error. The share by the number of labels counts as one more measurement.
+    """
+    count = len(targets)
+    share, folds = count / (count + EQUAL_LABELS), labels.folds
+    contrasts = labels.score.contrasts()
+
+    def observed(values: FloatArray) -> FloatArray:
+        flat = values.reshape(len(trials), len(labels.score.rows))
+        return (folds.within(flat) if contrasts is None else flat @ contrasts.T).ravel()
+
+    same = np.broadcast_to(expected, trials.shape)
+    design = np.column_stack([observed(same), observed(trials - same)])
+    truth = observed(np.broadcast_to(targets, trials.shape)) if contrasts is None else targets.ravel()
+    freedom = count - design.shape[1] - (len(folds.rows(0)) if contrasts is None else 0)
+    if freedom < 2:
+        return share
+    inverse = np.linalg.pinv(design.T @ design / len(trials))
+    slopes = inverse @ design.T @ truth / len(trials)
+    if slopes[0] <= 0:
+        return share
+    noise = float(np.sum((truth - design @ slopes) ** 2)) / len(trials) / freedom
+    measured = slopes[1] / slopes[0]
+    gradient = np.array([-measured, 1.0]) / slopes[0]
+    variance = noise * float(gradient @ inverse @ gradient)
+    trusted = SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance)
+    return float(np.clip(share + trusted * (measured - share), 0.0, 1.0))
+
+
+def _reach(lesson: Lesson) -> float:
+    """Squared distance to the next label that most labelled rows stay within; infinite without features."""
+    parts = lesson.covariance.parts
+    if len(parts) < 2 or parts[1].scaling is None:
+        return np.inf
+    # Rows that are in several ordered pairs are there several times.
+    points = np.unique(lesson.points[1], axis=0)
+    if len(points) < 3:
+        return np.inf
+    squares = euclidean_distances(points, squared=True)
+    np.fill_diagonal(squares, np.inf)
+    return float(np.quantile(squares.min(axis=1), REACHING)) or np.inf
+
+
+def _distances(
+    rows: View, labelled: IndexArray, keys: NDArray[np.str_], rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray] | None:
+    """Squared distances of labelled rows from each other, and of other rows from the next label."""
+    covariance = Covariance.of(rows, labelled, "the labelled rows", references=False)
+    others = np.setdiff1d(np.arange(len(rows)), labelled)
+    if len(covariance.parts) < 2 or not len(others):
+        return None
+    few = drawn_by_id(keys, others, MATCHED, rng)
+    there, elsewhere = (covariance.parts[1].points(rows.take(each)) for each in (labelled, few))
+    between = euclidean_distances(there, squared=True)
+    return between, euclidean_distances(elsewhere, there, squared=True).min(axis=1)

@@ -1,0 +1,129 @@
+"""Worth: what is lost at held-out labels without a reference, or without all of them.
+
+What is expected and what labels teach follow anew from the references that are left, by the variances that were found
+with all of them. The diffusion is left out, on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from manifuse.columns.lesson import DECIDING, FLAT
+from manifuse.columns.run_order import Found, Given
+from manifuse.columns.scored import Honest
+from manifuse.columns.taught import Labels, Taught
+from manifuse.columns.view import Level, View
+from manifuse.evidence.gain import Gain
+from manifuse.kernels.arrays import FloatArray, drawn
+from manifuse.kernels.gaussian_process import predict_without
+from manifuse.kernels.nearest import squared_distances_to
+
+
+def worths_by_labels(given: Given, found: Found, honest: Honest) -> tuple[Mapping[int, Gain], Gain | None]:
+    """What is lost without each reference, by its number, and without all of them."""
+    numbers = tuple(given.taking_part)
+    if not numbers or found.labels is None or found.columns.learned is None or found.columns.taught is None:
+        return {}, None
+    count = len(found.labels.score.observations())
+    labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
+    anew = _Anew(found, found.columns.learned, labels, found.columns.taught.share)
+    everything = tuple(range(len(numbers)))
+    whole = honest.scored.found(anew.taught(everything))
+
+    def loss(kept: Sequence[int]) -> Gain:
+        return labels.score.gain(honest.scored.found(anew.taught(kept)), whole, labels.folds)
+
+    alone = loss(())
+    if len(numbers) == 1:
+        return {numbers[0]: alone}, alone
+    each = {number: loss(everything[:column] + everything[column + 1 :]) for column, number in enumerate(numbers)}
+    return each, alone
+
+
+@dataclass(frozen=True, eq=False)
+class _Anew:
+    """What would be known of labelled rows, held out, by some of the references.
+
+    Attributes
+    ----------
+    found : Found
+    learned : Taught
+    labels : Labels
+        At most `DECIDING` observations.
+    share : float
+        Of what was learned.
+    """
+
+    found: Found
+    learned: Taught
+    labels: Labels
+    share: float
+
+    @cached_property
+    def _rows(self) -> View:
+        return self.found.known.held_out.take(self.labels.score.rows)
+
+    @cached_property
+    def _fixed(self) -> FloatArray:
+        """What does not read references, of the covariance of the labelled rows (l, l)."""
+        lesson, total, place = self.learned.lesson, 0.0, 0
+        for part in lesson.covariance.parts:
+            if part.source != ("references",):
+                points = part.points(self._rows)
+                for matrix in part.between(points, points):
+                    total = total + lesson.variances[place] * matrix
+                    place += 1
+        return np.asarray(total)
+
+    @cached_property
+    def _of_references(self) -> tuple[FloatArray, FloatArray]:
+        """Products and squared distances of the references' scores at labelled rows, each (l, l)."""
+        points = self._rows.points(("references",))
+        return points @ points.T, squared_distances_to(points, points)
+
+    def _covariance(self, kept: Sequence[int]) -> FloatArray:
+        """Of the labelled rows (l, l), by the references ``kept`` and without the others."""
+        total, lesson = self._fixed.copy(), self.learned.lesson
+        parts = [part for part in lesson.covariance.parts if part.source == ("references",)]
+        if not parts or not len(kept):
+            return total
+        scores = self._rows["references"]
+        products, squares = (each.copy() for each in self._of_references)
+        for column in np.setdiff1d(np.arange(scores.shape[1]), kept):
+            left = scores[:, column]
+            products -= left @ left.T
+            squares -= squared_distances_to(left, left)
+        share, variances = len(kept) / scores.shape[1], lesson.variances[-1 - sum(part.count for part in parts) : -1]
+        linear, gaussian = parts
+        total += variances[0] * products / (linear.unit * share)
+        for width, variance in zip(gaussian.widths, variances[1:], strict=True):
+            total += variance * np.exp(np.minimum(-squares, 0.0) / (width * gaussian.unit * share))
+        return total
+
+    def _expected(self, kept: Sequence[int]) -> FloatArray:
+        """What would be expected of the labelled rows (l, c)."""
+        expected, every = self.found.columns.expected, self.found.known.held_out
+        pulls = np.where(np.isin(np.arange(len(expected.pulls)), kept), expected.pulls, 0.0)
+        said = np.einsum("nmc,m->nc", every["references"] - expected.means, pulls)
+        column = every["own"] + said
+        return Level.of(column).apply(column)[self.labels.score.rows]
+
+    def taught(self, kept: Sequence[int]) -> FloatArray:
+        """What would be taught of the labelled rows (r, l, c), by the references ``kept``."""
+        score, expected = self.labels.score, self._expected(kept)
+        crossing = self._covariance(kept) + FLAT * (1.0 + expected @ expected.T)
+        prior, observed, contrasts = np.diag(crossing), crossing, score.contrasts()
+        if contrasts is not None:
+            observed, crossing = contrasts @ crossing @ contrasts.T, crossing @ contrasts.T
+        noise = self.learned.lesson.variances[-1]
+        inverse = np.linalg.inv(observed + noise * np.eye(len(observed)))
+        targets, made = score.observations()[:, None], []
+        for trial, unseen in enumerate(self.labels.unseen):
+            folds = self.labels.folds.rows(trial)
+            values, _ = predict_without(inverse, targets, crossing, prior.copy(), folds, unseen)
+            made.append((1.0 - self.share) * expected + self.share * self.learned.level.apply(values))
+        return np.array(made)

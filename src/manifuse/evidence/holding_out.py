@@ -1,0 +1,145 @@
+"""Holding out: which labels are held out together, to measure what is learned from the others.
+
+Labels are put into folds. What would be known of a labelled row without all labels of its fold is compared with other
+rows of the same fold only: these were judged without the same labels, so no row gains or loses by the label of another
+(within-fold comparison; leaving single labels out is biased against what was learned, Airola et al., Computational
+Statistics and Data Analysis, 2011).
+
+Where labels are not like the other rows, random folds are blind to it. Then folds are groups that the user names, runs
+of rows that follow each other in time, or regions of the feature space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.stats import rankdata
+
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+
+#: Folds in a trial, and trials.
+FOLDS, TRIALS = 5, 5
+
+#: Runs or regions that folds are made of.
+BLOCKS = 10
+
+#: Rows follow each other in time if the nearest row of so many is within so many lines, and far more often than among
+#: all rows within the next number of lines. In a table that is sorted, by class or score, these are alike.
+FOLLOWING, NEXT, NEAR = 0.1, 5, 50
+
+#: Labels are crowded if rows without a label are farther from the next label, in squared distances, by this factor.
+CROWDED = 2.0
+
+
+class Held(StrEnum):
+    """How labels were held out."""
+
+    AT_RANDOM = "at random"
+    BY_GROUP = "by group"
+    BY_RUN = "in runs of rows that follow each other, because the rows of the table seem to follow each other in time"
+    BY_REGION = "by region, because the labelled rows are crowded"
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Labels as they are held out.
+
+    Attributes
+    ----------
+    numbers : (r, l) array of int
+        The fold of every labelled row, in each of r trials.
+    held : Held
+    """
+
+    numbers: IndexArray
+    held: Held
+
+    @classmethod
+    def of(cls, blocks: IndexArray, held: Held, rng: np.random.Generator, *, trials: int = TRIALS) -> Folds:
+        """Put ``blocks`` (l,) of labels into folds; those of one block stay together."""
+        names, block = np.unique(blocks, return_inverse=True)
+        count = min(FOLDS, len(names))
+        drawn = np.array([rng.permutation(np.arange(len(names)) % count) for _ in range(trials)])
+        return cls(drawn[:, block], held)
+
+    def only(self, kept: IndexArray) -> Folds:
+        """Return the folds of some labels (k,)."""
+        return Folds(self.numbers[:, kept], self.held)
+
+    def first(self) -> Folds:
+        """Return the first trial alone."""
+        return Folds(self.numbers[:1], self.held)
+
+    def rows(self, trial: int) -> list[IndexArray]:
+        """The labels of every fold of a trial."""
+        return [np.flatnonzero(self.numbers[trial] == fold) for fold in np.unique(self.numbers[trial])]
+
+    def within(self, values: FloatArray) -> FloatArray:
+        """Values (r, l) less the mean of their fold."""
+        centred = np.empty_like(values)
+        for trial, row in enumerate(values):
+            for fold in self.rows(trial):
+                centred[trial, fold] = row[fold] - row[fold].mean()
+        return centred
+
+
+def blocks_of(
+    rows: IndexArray,
+    keys: NDArray[np.str_],
+    groups: Sequence[str] | None,
+    nearest: IndexArray | None,
+    distances: tuple[FloatArray, FloatArray] | None,
+) -> tuple[IndexArray, Held]:
+    """Find which labels must be held out together.
+
+    Parameters
+    ----------
+    rows : (l,) array of int
+        The labelled rows, as they stand in the main table.
+    keys : (l,) array of str
+        Their ids.
+    groups : sequence of str or None
+        Of the labels, if the user names them.
+    nearest : (n,) array of int or None
+        The nearest other row of every main row.
+    distances : pair of arrays or None
+        Squared distances of labelled rows from each other (l, l), and of other rows from the next label.
+
+    Returns
+    -------
+    blocks : (l,) array of int
+    held : Held
+    """
+    if groups is not None:
+        return np.unique(np.asarray(groups), return_inverse=True)[1], Held.BY_GROUP
+    if nearest is not None and follow_in_time(nearest):
+        return ((rankdata(rows, method="ordinal") - 1) * BLOCKS // len(rows)).astype(np.intp), Held.BY_RUN
+    if distances is not None and are_crowded(*distances):
+        between = np.sqrt(distances[0][np.triu_indices(len(rows), 1)])
+        return fcluster(linkage(between, "average"), BLOCKS, "maxclust"), Held.BY_REGION
+    # By id, so that rows in another order are put into the same folds.
+    return np.unique(keys, return_inverse=True)[1], Held.AT_RANDOM
+
+
+def follow_in_time(nearest: IndexArray) -> bool:
+    """Whether rows seem to follow each other in time, by the nearest other row of every row (n,)."""
+    lines = np.abs(nearest - np.arange(len(nearest)))
+    close: BoolArray = lines <= NEXT
+    near = int((lines <= NEAR).sum())
+    # Of rows that are near in the file, so many are next to each other by chance.
+    chance = NEXT / NEAR
+    expected, spread = near * chance, np.sqrt(near * chance * (1.0 - chance))
+    return bool(close.mean() > FOLLOWING and close.sum() > 2.0 * expected + 3.0 * spread)
+
+
+def are_crowded(between: FloatArray, others: FloatArray) -> bool:
+    """Whether labelled rows are crowded, by squared distances; see `blocks_of`."""
+    if len(between) < BLOCKS or not len(others):
+        return False
+    apart = between + np.diag(np.full(len(between), np.inf))
+    return bool(np.median(others) > CROWDED * np.median(apart.min(axis=1)))

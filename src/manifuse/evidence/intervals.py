@@ -1,0 +1,86 @@
+"""Intervals: standard errors of refined scores, by what held-out labels miss."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import stdtr, stdtrit
+
+from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.score import Score, SquaredError
+from manifuse.kernels.arrays import FloatArray
+
+#: Standard errors within which 90 of 100 truths lie.
+NINETY = 1.6449
+
+#: The error of a difference follows Student's t with so many degrees of freedom. Its tails are heavy, because a few
+#: rows are far off.
+DEGREES = 3.0
+
+#: A standard error in units of the scale of this t: both hold 90 of 100 truths.
+ERROR_IN_SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
+
+#: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
+LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
+
+#: Ordered pairs of labelled rows that calibrate standard errors.
+MOST_ORDERED = 50_000
+
+
+def ordered_rightly(
+    scores: FloatArray, others: FloatArray, errors: FloatArray, other_errors: FloatArray
+) -> FloatArray:
+    """Probability that the first of two rows is above the second, from scores and standard errors, each (p,)."""
+    # In halves, so that no sum leaves the range of floats.
+    spread = np.hypot(errors / 2.0, other_errors / 2.0)
+    differences = scores / 2.0 - others / 2.0
+    return _probability_of_order(differences / np.where(spread > 0, spread, np.finfo(float).tiny))
+
+
+def standard_errors(variances: FloatArray, scale: float) -> FloatArray:
+    """Standard errors of rows with these variances of the lesson (q,), at most `LARGEST_ERROR`."""
+    with np.errstate(over="ignore"):
+        return np.minimum(scale * np.sqrt(variances), LARGEST_ERROR)
+
+
+def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, folds: Folds) -> float:
+    """Scale of standard errors with which the labelled rows come out as often as they should.
+
+    Parameters
+    ----------
+    honest, variances : (r, l) array
+        Refined scores of the labelled rows and variances of the lesson, held out in r trials.
+    score : Score
+    folds : Folds
+        Only rows of one fold are compared.
+    """
+    deviations = np.sqrt(variances)
+    if isinstance(score, SquaredError):
+        shares = np.abs(honest - score.targets) / np.where(deviations > 0, deviations, np.inf)
+        return float(np.quantile(shares, 0.9)) / NINETY
+    better, worse = score.ordered_pairs(MOST_ORDERED)
+    trial, pair = np.nonzero(folds.numbers[:, better] == folds.numbers[:, worse])
+    better, worse = better[pair], worse[pair]
+    # In units of a power of two, so that sums of huge scores stay in range.
+    largest = float(np.exp2(np.floor(np.log2(np.abs(honest).max() or 1.0))))
+    honest = honest / largest
+    differences = honest[trial, better] - honest[trial, worse]
+    spread = np.sqrt(variances[trial, better] + variances[trial, worse])
+    spread = np.where(spread > 0, spread, spread.max(initial=1e-12))
+    unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
+    unit = unit or 1.0
+
+    def surprise(logarithm: float) -> float:
+        right = _probability_of_order(differences / (unit * np.exp(logarithm) * spread))
+        return -float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
+
+    if not len(differences):
+        return largest * unit
+    found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
+    return largest * unit * float(np.exp(found.x))
+
+
+def _probability_of_order(differences: FloatArray) -> FloatArray:
+    """Probability that the first of two rows is above the second, from the difference of scores in standard errors."""
+    with np.errstate(over="ignore"):
+        return np.asarray(stdtr(DEGREES, ERROR_IN_SCALES * differences))

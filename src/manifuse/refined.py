@@ -1,0 +1,55 @@
+"""Refined: rows with their refined scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import expit
+
+from manifuse.diffusion.observations import Observations
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True, eq=False)
+class Refined(Saved):
+    """Rows, refined, as NumPy arrays.
+
+    Attributes
+    ----------
+    scores : (n,) array
+        In the units of the main predictor or, after a regression, of the targets.
+    support : (n,) array
+        As `Refinement.support`.
+    errors : (n,) array or None
+        Standard errors; None if no label taught.
+    """
+
+    scores: FloatArray
+    support: FloatArray
+    errors: FloatArray | None
+
+    @classmethod
+    def unchanged(cls, table: Observations) -> Self:
+        """Return the scores of a table as they came, without support."""
+        return cls(table.scores, np.zeros(len(table)), None)
+
+    def in_scale_of(self, table: Observations) -> Refined:
+        """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
+        scores, errors = table.in_scale(self.scores), self.errors
+        if errors is not None and table.scale == "probability":
+            errors = errors * expit(self.scores) * expit(-self.scores)
+        return Refined(scores, self.support, errors)
+
+    def followed_by(self, more: Refined) -> Refined:
+        """Return these rows and, after them, more."""
+        errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
+        return Refined(np.append(self.scores, more.scores), np.append(self.support, more.support), errors)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together or are not finite."""
+        arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]
+        if any(array.shape != (len(self.scores),) or not np.isfinite(array).all() for array in arrays):
+            raise ValueError("scores, support and errors do not fit together, or are not finite")

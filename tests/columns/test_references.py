@@ -1,0 +1,105 @@
+"""References: known at their pairs, imputed elsewhere, from their scores alone."""
+
+import numpy as np
+import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.columns.run_order import Given, refine_columns
+from manifuse.diffusion.problem import Problem
+from manifuse.preparation import prepare
+
+
+def order_of(main, references, **method):
+    problem, method = Problem.of(main, references), mf.JointDiffusion(**method)
+    prepared = prepare(problem, method, None, 0, mf.Host())
+    fidelity = np.array([seen.fidelity for seen in prepared.pair_evidence])
+    given = Given(problem, prepared.bridges, fidelity, prepared.taking_part, None, None, prepared.nearest, None, 0)
+    return refine_columns(given)
+
+
+def bare(main, reference):
+    """The scores of the common rows, and nothing else."""
+    common = np.isin(reference.keys, main.keys)
+    return mf.Observations(reference.scores[common], ids=reference.keys[common], name=reference.name)
+
+
+def test_at_a_pair_the_score_is_known_and_held_out_it_is_not():
+    case = draw(0)
+    found = order_of(case.main, case.references)
+    for column, reference in enumerate(case.references):
+        rows = np.flatnonzero(np.isin(case.main.keys, reference.keys))
+        theirs = dict(zip(reference.keys.tolist(), reference.scores, strict=True))
+        known = np.array([theirs[key] for key in case.main.keys[rows].tolist()])
+        fitted, held_out = (view["references"][rows, column, 0] for view in (found.known.fitted, found.known.held_out))
+        np.testing.assert_allclose(fitted, (known - known.mean()) / known.std(), atol=1e-9)
+        assert 0.3 < np.corrcoef(held_out, known)[0, 1] < 0.999
+        np.testing.assert_array_equal(found.doubt[rows, column], 0.0)
+    assert found.doubt.max() <= 1.0
+
+
+def test_the_held_out_score_of_a_pair_does_not_depend_on_it():
+    case = draw(0, references=1)
+    reference = case.references[0]
+    pair = np.flatnonzero(np.isin(reference.keys, case.main.keys))[0]
+    row = int(np.flatnonzero(case.main.keys == reference.keys[pair])[0])
+    scores = reference.scores.copy()
+    scores[pair] += 0.5
+    plain, changed = (order_of(case.main, [each]) for each in (reference, remade(reference, predictions=scores)))
+    levels = [found.columns.references.levels[0] for found in (plain, changed)]
+    held_out = [
+        found.known.held_out["references"][row, 0] * level.deviation + level.mean
+        for found, level in zip((plain, changed), levels, strict=True)
+    ]
+    fitted = [found.known.fitted["references"][row, 0] for found in (plain, changed)]
+    assert abs(held_out[1] - held_out[0]) < 0.1 < abs(fitted[1] - fitted[0])
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_scores_of_the_common_rows_are_enough(labelled):
+    case = draw(0)
+    labels = case.labels() if labelled else None
+    whole = mf.refine(case.main, case.references, labels, rng=0)
+    cut = mf.refine(case.main, [bare(case.main, each) for each in case.references], labels, rng=0)
+    before, *after = (np.corrcoef(case.truth, s)[0, 1] for s in (case.main.scores, whole.scores, cut.scores))
+    # Their features are informative here, so without labels their own graphs are worth something.
+    assert after[1] - before > (0.9 if labelled else 0.6) * (after[0] - before) > 0.1
+
+
+def test_a_later_row_that_a_bare_reference_knows_has_its_score():
+    case = draw(0, references=1)
+    reference = bare(case.main, case.references[0])
+    ids = np.append(reference.keys, "later")
+    row = int(np.argmin(np.abs(case.main.scores)))
+    results = []
+    for score in (reference.scores.min(), reference.scores.max()):
+        given = mf.Observations(np.append(reference.scores, score), ids=ids, name="theirs")
+        result = mf.refine(case.main, [given], rng=0)
+        later = mf.Observations(case.main.scores[[row]], case.main.table[[row]], ids=["later"], name="later")
+        refined = result.apply_in_full(later)
+        results.append(refined.scores[0])
+        assert refined.support[0] == pytest.approx(1.0)
+    assert results[1] > results[0] + 0.5 * case.main.scores.std()
+
+
+def test_labels_at_pairs_teach_and_measure_what_other_rows_would_show():
+    """The gain that labels at pairs report is that of rows that are no pairs."""
+    said, true = [], []
+    for seed in range(6):
+        case = draw(seed, references=1, noise=1.0)
+        paired = np.isin(case.main.keys, case.references[0].keys)
+        rows = np.flatnonzero(paired)[:50]
+        labels = mf.RankLabels(case.main.keys[rows], case.truth[rows])
+        result = mf.refine(case.main, case.references, labels, rng=0)
+        other = np.flatnonzero(~paired)
+        score = mf.RankLabels(case.main.keys[other], case.truth[other])
+        said.append(result.gain.value)
+        true.append(gain(score, case.main, result.scores))
+    assert np.mean(said) == pytest.approx(np.mean(true), abs=0.04)
+
+
+def gain(labels, main, refined):
+    from manifuse.evidence.labelled import score_of
+
+    score = score_of(labels, main, regression=False)
+    return score.gain(main.scores[score.rows], refined[score.rows]).value

@@ -1,0 +1,89 @@
+"""Which labels are held out together."""
+
+import numpy as np
+import pytest
+from tests.problems import draw
+
+import manifuse as mf
+from manifuse.evidence.holding_out import Folds, Held, are_crowded, blocks_of, follow_in_time
+
+
+def nearest(features):
+    squares = np.sum((features[:, None] - features) ** 2, axis=2)
+    np.fill_diagonal(squares, np.inf)
+    return squares.argmin(axis=1)
+
+
+def test_rows_of_one_block_are_in_one_fold_of_every_trial(rng):
+    blocks = rng.integers(0, 12, 60)
+    folds = Folds.of(blocks, Held.BY_GROUP, rng)
+    assert folds.numbers.shape == (5, 60)
+    for numbers in folds.numbers:
+        assert len(np.unique(numbers)) == 5
+        assert all(len(set(numbers[blocks == block])) == 1 for block in np.unique(blocks))
+    assert sorted(np.concatenate(folds.rows(0))) == list(range(60))
+    values = rng.standard_normal((5, 60))
+    centred = folds.within(values)
+    for trial in range(5):
+        np.testing.assert_allclose([centred[trial, fold].sum() for fold in folds.rows(trial)], 0.0, atol=1e-12)
+
+
+def test_a_table_in_time_is_seen_and_a_sorted_or_shuffled_one_is_not(rng):
+    walk = np.cumsum(rng.standard_normal((600, 3)), axis=0)
+    assert follow_in_time(nearest(walk))
+    assert not follow_in_time(nearest(rng.permutation(walk)))
+    classes = np.repeat(rng.standard_normal((6, 3)) * 5.0, 100, axis=0) + rng.standard_normal((600, 3))
+    assert not follow_in_time(nearest(classes))
+
+
+def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
+    def distances(labelled, others):
+        between = np.sum((labelled[:, None] - labelled) ** 2, axis=2)
+        return between, np.sum((others[:, None] - labelled) ** 2, axis=2).min(axis=1)
+
+    points = rng.uniform(-1, 1, (500, 2))
+    corner = points[(points > 0.5).all(axis=1)]
+    assert are_crowded(*distances(corner, points))
+    assert not are_crowded(*distances(points[:40], points[40:]))
+    blocks, held = blocks_of(
+        np.arange(len(corner)), np.arange(len(corner)).astype(str), None, None, distances(corner, points)
+    )
+    assert held is Held.BY_REGION
+    assert len(np.unique(blocks)) == 10
+
+
+def test_groups_come_first_and_runs_next():
+    rows, keys = np.array([5, 1, 9, 3]), np.array(["e", "a", "i", "c"])
+    blocks, held = blocks_of(rows, keys, ["x", "y", "x", "y"], None, None)
+    assert (blocks.tolist(), held) == ([0, 1, 0, 1], Held.BY_GROUP)
+    follow = np.r_[1, np.arange(199)]
+    blocks, held = blocks_of(rows, keys, None, follow, None)
+    assert held is Held.BY_RUN
+    assert np.argsort(blocks, kind="stable").tolist() == [1, 3, 0, 2]
+    blocks, held = blocks_of(rows, keys, None, None, None)
+    assert (blocks.tolist(), held) == ([2, 0, 3, 1], Held.AT_RANDOM)
+
+
+def test_a_gain_that_exists_only_within_groups_is_not_taken(rng):
+    """Every group has its own level, which features tell; own scores know the order within groups alone."""
+    groups = np.repeat(np.arange(12), 40)
+    level, within = rng.standard_normal(12)[groups], rng.standard_normal(480)
+    features = np.eye(12)[groups] + 0.05 * rng.standard_normal((480, 12))
+    truth = 3.0 * level + within
+    main = mf.Observations(within + 0.3 * rng.standard_normal(480), features, ids=range(480), name="ours")
+    known = np.flatnonzero(groups < 6)[::2]
+    plain = mf.refine(main, [], mf.RankLabels(known, truth[known]), rng=0)
+    grouped = mf.refine(main, [], mf.RankLabels(known, truth[known], groups[known]), rng=0)
+    assert grouped.held is Held.BY_GROUP
+    assert grouped.gain.value < plain.gain.value - 0.1
+    assert not grouped.gain.is_certain
+    assert "Labels were held out by group." in grouped.summary()
+
+
+def test_groups_must_be_several_and_one_for_each_label():
+    case = draw(0)
+    ids, grades = case.main.keys[:20], case.truth[:20]
+    with pytest.raises(mf.InputError, match="All labels are of one group"):
+        mf.RankLabels(ids, grades, ["a"] * 20)
+    with pytest.raises(mf.InputError, match="20 ids but 3 groups"):
+        mf.RankLabels(ids, grades, ["a", "b", "c"])
