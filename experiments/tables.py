@@ -12,6 +12,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
+from ordinary import gates, ordinary, short_of_tables
 from sections import ablation, calibration, header, line, payoff, simulated, toy
 
 from manifuse.study.datasets.dataset import data_folder
@@ -72,9 +73,11 @@ def main() -> None:
         "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
         "for nothing else.",
         "",
+        *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
         "",
         *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
+        *gates(read("gates")),
         *simulated(read("simulated")),
         *calibration(read("calibration")),
         *toy(read("toy")),
@@ -83,6 +86,7 @@ def main() -> None:
     (HERE.parent / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
     readme = HERE.parent / "README.md"
     text = readme.read_text(encoding="utf-8")
+    text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
     text = replaced(text, "hw", short(summaries["hw"]))
     text = replaced(text, "all", overview(summaries))
     readme.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")

@@ -68,7 +68,7 @@ class RefineOptions:
     ] = False
     same_target: Annotated[
         bool | None,
-        Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them (default)."),
+        Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them strictly."),
     ] = None
     safeguarded: Annotated[
         bool | None, Option("--safeguard/--no-safeguard", help="Change scores only if labels show a gain (default).")
