@@ -2,7 +2,7 @@
 How many pairs? (real data)
 ===========================
 
-A bridge needs rows that are known on both sides. This script varies their number and nothing else. The data are the
+A refinement needs rows that are known on both sides. This script varies their number and nothing else. The data are the
 handwritten digits that come with scikit-learn. The main predictor uses Fourier features. Three references saw other
 digits through other features. There are no labels. All of them rank digits, and ``same_target=True`` says so.
 """

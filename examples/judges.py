@@ -4,7 +4,7 @@ A panel of judges (simulated data)
 
 A cheap judge rates 400 answers of a language model. Four other judges have rated answers too, but to other prompts,
 and each judge's pipeline keeps another kind of embedding. All judges rated 120 answers in common. One of the four is
-bought: its ratings have nothing to do with quality. Which judges help, and which should be ignored?
+bought: its ratings have nothing to do with quality. Which judges help, and which should count little?
 
 All data are drawn at random with a known truth, to show what manifuse reports. They say nothing about how good real
 judges are.
@@ -46,16 +46,11 @@ panel = [
 # %%
 # Refine the cheap judge
 # ----------------------
-# No label is used. A judge that aligns no better than chance on the common answers gets weight 0. The others agree
-# with each other more than with the cheap judge. From the ratings alone, nobody can tell whether it is weak or rates
-# something else, so its ratings come back unchanged.
+# No label is used. The ratings share one common factor, quality, so every judge counts as much as its ratings of the
+# common answers follow that factor. The bought judge follows it hardly at all.
 
-print(mf.refine(cheap, panel, rng=0).reason)
-
-# %%
-# We know more: every judge was asked for quality. ``same_target=True`` says so.
-
-result = mf.refine(cheap, panel, method=mf.JointDiffusion(same_target=True), rng=0)
+result = mf.refine(cheap, panel, rng=0)
+print(result.reason)
 for entry in result.relevance:
     print(
         f"{entry.name:8s} alignment on the common answers {entry.held_out_alignment:5.2f}, "
@@ -84,4 +79,5 @@ axes.set_ylabel("alignment with the cheap judge")
 axes.legend(frameon=False)
 
 assert after > before + 0.2
-assert result.relevance[3].weight == 0
+careful, *_, bought = (entry.weight for entry in result.relevance)
+assert bought < 0.2 < 0.6 < careful

@@ -13,7 +13,7 @@ The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagn
 # Refine
 # ------
 # One call, and no labels. The summary says what the partner is worth: how its scores agree with ours on the common
-# tumours, what chance alone would give, and how well the bridge predicts its scores of tumours held out of it.
+# tumours, what chance alone would give, and how well its scores are predicted at tumours that were held out.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,14 +26,16 @@ result = mf.refine(main, references, rng=0)
 print(result.summary())
 
 # %%
-# One partner cannot be compared with another, so the refinement goes half of the way at most. We know that both
-# clinics predict the same thing, and say so.
+# One partner cannot be compared with another, so the summary says that nothing was measured. The ids and scores of the
+# common tumours alone are worth about as much as B's whole table.
 
-same = mf.JointDiffusion(same_target=True)
+(theirs,) = references
+common = np.isin(theirs.keys, main.keys)
+bare = mf.Observations(theirs.scores[common], ids=theirs.keys[common], name=theirs.name)
 for name, scores in {
     "alone": main.scores,
     "refined": result.predictions,
-    "refined, same target": mf.refine(main, references, method=same, rng=0).predictions,
+    "refined, scores alone": mf.refine(main, [bare], rng=0).predictions,
 }.items():
     print(f"{name:22s} {clinics.accuracy(scores):.3f}")
 
@@ -49,7 +51,7 @@ for split in range(10):
     given = clinics.main, clinics.references
     areas["alone"].append(clinics.accuracy(clinics.main.scores))
     areas["impute and average"].append(clinics.accuracy(mf.rivals.impute_and_average(*given)))
-    areas["refined"].append(clinics.accuracy(mf.refine(*given, method=same, rng=0).predictions))
+    areas["refined"].append(clinics.accuracy(mf.refine(*given, rng=0).predictions))
 
 means = {name: np.mean(values) for name, values in areas.items()}
 for name, value in means.items():
