@@ -150,6 +150,7 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
     arrays |= {"support": shown.support} | ({} if shown.errors is None else {"errors": shown.errors})
     if result.accepted and result.method.learning:
         facts["teacher"] = result.refiner.teacher
+        facts["diffused"] = result.choice.share > 0
         arrays["learned"] = result.refiner.places_before(exploration.main.keys)
     return pack(facts, arrays)
 

@@ -408,8 +408,9 @@ async function explainRow(row, start) {
     said.push(`What is near it could not be found out. ${error.message}`);
   }
   if (set.view === "result" && Number.isFinite(result.learned?.[row])) {
+    const diffused = result.diffused ? ", after the diffusion" : "";
     said.push(`Its own score is at ${before(row).toFixed(0)} of 100 (0 is the lowest); ${result.teacher} puts it at ` +
-      `${result.learned[row].toFixed(0)}, and after the diffusion it is at ${place(after)(row).toFixed(0)}.`);
+      `${result.learned[row].toFixed(0)}, and${diffused} it is at ${place(after)(row).toFixed(0)}.`);
   }
   if (near.length > 0) {
     said.push(`The ${near.length} rows most like it are at ${mean(near.map(before))} of 100 on average before, and at ` +
