@@ -90,12 +90,24 @@ class Known:
             trials=self.trials if trials is None else {**self.trials, name: trials},
         )
 
-    def mix(self, name: str, one: str, other: str, share: float) -> tuple[Mixed, Self]:
-        """Add a mixture of two columns, measured by its own level."""
+    def mix(
+        self, name: str, one: str, other: str, share: float, shares: FloatArray | None = None
+    ) -> tuple[Mixed, Self]:
+        """Add a mixture of two columns, measured by its own level.
+
+        Parameters
+        ----------
+        name, one, other : str
+        share : float
+            Of the other column.
+        shares : (r, l) array, optional
+            The same of each labelled row in each trial, without the labels of its fold.
+        """
         plain = Level(np.zeros(self.fitted[one].shape[1]), 1.0)
         raw = Mixed(one, other, share, plain)
         column = replace(raw, level=Level.of(raw.at(self.held_out)))
         trials = None
         if one in self.trials and other in self.trials:
-            trials = column.at(replace(self.fitted, columns=self.trials))
+            each = share if shares is None else shares[..., None]
+            trials = column.level.apply((1.0 - each) * self.trials[one] + each * self.trials[other])
         return column, self.add(name, column.at(self.fitted), column.at(self.held_out), trials)

@@ -192,36 +192,53 @@ def teach(
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, np.array(trials)).add("variance", doubts)
-    share = _confirmed(labels, rows["expected"], np.array(trials), targets)
-    taught, known = known.mix("taught", "expected", "learned", share)
+    share, shares = _confirmed(labels, rows["expected"], np.array(trials), targets)
+    taught, known = known.mix("taught", "expected", "learned", share, shares)
     return column, taught, known, np.array(variances), found
 
 
-def _confirmed(labels: Labels, expected: FloatArray, trials: FloatArray, targets: FloatArray) -> float:
-    """The share of a lesson that held-out labels confirm.
+def _confirmed(
+    labels: Labels, expected: FloatArray, trials: FloatArray, targets: FloatArray
+) -> tuple[float, FloatArray]:
+    """The share of a lesson that held-out labels confirm, and what it would be without each label's fold (r, l).
 
     Least squares of the targets on what was expected and on what the lesson changed, within folds, gives the share,
     with its standard error. The share by the number of labels counts as one more measurement.
     """
-    count = len(targets)
-    share, folds = count / (count + EQUAL_LABELS), labels.folds
-    contrasts = labels.score.contrasts()
+    folds, contrasts = labels.folds, labels.score.contrasts()
 
     def observed(values: FloatArray) -> FloatArray:
         flat = values.reshape(len(trials), len(labels.score.rows))
-        return (folds.within(flat) if contrasts is None else flat @ contrasts.T).ravel()
+        return folds.within(flat) if contrasts is None else np.asarray(flat @ contrasts.T)
 
     same = np.broadcast_to(expected, trials.shape)
-    design = np.column_stack([observed(same), observed(trials - same)])
-    truth = observed(np.broadcast_to(targets, trials.shape)) if contrasts is None else targets.ravel()
-    freedom = count - design.shape[1] - (len(folds.rows(0)) if contrasts is None else 0)
+    was, changed = observed(same), observed(trials - same)
+    truth = np.broadcast_to(targets.T, was.shape)
+    means = 0
+    if contrasts is None:
+        truth, means = folds.within(truth), len(folds.rows(0))
+    shares = np.empty(folds.numbers.shape)
+    for trial, unseen in enumerate(labels.unseen):
+        for rows, out in zip(folds.rows(trial), unseen, strict=True):
+            seen = np.setdiff1d(np.arange(len(targets)), out)
+            others = was[trial, seen], changed[trial, seen], truth[trial, seen]
+            shares[trial, rows] = _share(*map(np.atleast_2d, others), means=max(means - 1, 0))
+    return _share(was, changed, truth, means=means), shares
+
+
+def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int) -> float:
+    """The share of what a lesson changed, by p observations in r trials, each (r, p), less so many means."""
+    trials, count = truth.shape
+    share = float(count / (count + EQUAL_LABELS))
+    design = np.column_stack([was.ravel(), changed.ravel()])
+    freedom = count - design.shape[1] - means
     if freedom < 2:
         return share
-    inverse = np.linalg.pinv(design.T @ design / len(trials))
-    slopes = inverse @ design.T @ truth / len(trials)
+    inverse = np.linalg.pinv(design.T @ design / trials)
+    slopes = inverse @ design.T @ truth.ravel() / trials
     if slopes[0] <= 0:
         return share
-    noise = float(np.sum((truth - design @ slopes) ** 2)) / len(trials) / freedom
+    noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
     measured = slopes[1] / slopes[0]
     gradient = np.array([-measured, 1.0]) / slopes[0]
     variance = noise * float(gradient @ inverse @ gradient)
