@@ -1,5 +1,6 @@
 import joblib
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from manifuse import machine
 
@@ -14,6 +15,30 @@ def test_the_environment_sets_the_number_of_threads(asked, count, monkeypatch):
 def test_without_it_the_cores_of_this_process_count(asked, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
     assert machine.threads() == joblib.cpu_count()
+
+
+def products():
+    """The numbers of threads that libraries of matrix products use."""
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
+    with threadpool_limits(2, user_api="blas"):
+        first, second = machine.products_in_one_thread(), machine.products_in_one_thread()
+        first.__enter__()
+        second.__enter__()
+        assert products() == {1}
+        first.__exit__(None, None, None)
+        assert products() == {1}
+        second.__exit__(None, None, None)
+        assert products() == {2}
+
+
+def test_the_limit_ends_with_an_error():
+    with threadpool_limits(2, user_api="blas"):
+        with pytest.raises(ValueError, match="an error"), machine.products_in_one_thread():
+            raise ValueError("an error")
+        assert products() == {2}
 
 
 NEW, OLD = machine.FILES

@@ -22,6 +22,7 @@ from manifuse.evidence.intervals import error_scale_of, standard_errors
 from manifuse.evidence.relevance import final_weights
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
+from manifuse.machine import products_in_one_thread
 from manifuse.preparation import Prepared
 from manifuse.refined import Refined
 from manifuse.refiner import Refiner, support_of
@@ -59,7 +60,8 @@ class Conclusion:
 
 def conclude(prepared: Prepared) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
-    return _learn(prepared) if prepared.setup.method.learning else _tune(prepared)
+    with products_in_one_thread():
+        return _learn(prepared) if prepared.setup.method.learning else _tune(prepared)
 
 
 def _tune(prepared: Prepared) -> Conclusion:

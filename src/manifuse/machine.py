@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from joblib import cpu_count
+from threadpoolctl import threadpool_limits
 
 #: Where Linux reports the memory, the control groups of this process, and the limits of the groups.
 MEMORY, MEMBERSHIP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -23,6 +26,33 @@ def threads() -> int:
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(asked) if asked.isdecimal() and int(asked) > 0 else int(cpu_count())
+
+
+class _Limit:
+    """The limit on the threads of matrix products, and how many ask for it."""
+
+    lock, asking, limit = Lock(), 0, threadpool_limits(None)
+
+
+@contextmanager
+def products_in_one_thread() -> Iterator[None]:
+    """Let matrix products use one thread.
+
+    Products of a few hundred rows are slower on several threads, and far slower if other processes need the cores.
+    Their rounding depends on the number of threads, too. The limit is one of the whole process, so it ends when the
+    last of the threads that asked for it leaves.
+    """
+    with _Limit.lock:
+        if not _Limit.asking:
+            _Limit.limit = threadpool_limits(1, user_api="blas")
+        _Limit.asking += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.asking -= 1
+            if not _Limit.asking:
+                _Limit.limit.restore_original_limits()
 
 
 def available_memory() -> int | None:

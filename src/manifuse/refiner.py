@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +24,9 @@ from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.evidence.neighbourhood import places_of
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.keys import KeyIndex
-from manifuse.machine import threads
+from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
 from manifuse.refined import Refined
-
-#: Calls from several threads wait for each other, because each limits the threads of libraries.
-ONE_AT_A_TIME = Lock()
 
 #: Later rows are refined in blocks of so many.
 BLOCK = 4096
@@ -87,8 +83,8 @@ class Refiner(Saved):
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.columns.references.look_up(new.keys, self._view(new))
-        # Sums that threads share are rounded by the number of threads. The limit is one of the whole process.
-        with ONE_AT_A_TIME, threadpool_limits(1):
+        # Sums that threads share are rounded by the number of threads.
+        with products_in_one_thread(), threadpool_limits(1, user_api="openmp"):
             self._prepare(view)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
@@ -106,7 +102,7 @@ class Refiner(Saved):
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
         pool = ThreadPoolExecutor(threads(), initializer=_use_one_thread)
-        with ONE_AT_A_TIME, threadpool_limits(1), pool:
+        with products_in_one_thread(), pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
         found = [made.scores, made.support, *([] if made.errors is None else [made.errors])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import ask
@@ -52,10 +52,25 @@ def test_correlations_are_of_ranks_at_the_rows_that_both_know(rng):
     columns[7, 1] = 1e9
     found, shared = correlations(columns, np.zeros((400, 2, 1)))
     own, first, second = columns[:, :, 0].T
-    assert found[0, 1] == pytest.approx(spearmanr(own[:100], first[:100]).statistic)
-    assert found[0, 2] == pytest.approx(spearmanr(own[50:], second[50:]).statistic)
-    assert found[1, 2] == pytest.approx(spearmanr(first[50:100], second[50:100]).statistic)
+    ranks = [rankdata(each, nan_policy="omit") for each in (own, first, second)]
+    assert found[0, 1] == pytest.approx(np.corrcoef(ranks[0][:100], ranks[1][:100])[0, 1])
+    assert found[0, 2] == pytest.approx(np.corrcoef(ranks[0][50:], ranks[2][50:])[0, 1])
+    assert found[1, 2] == pytest.approx(np.corrcoef(ranks[1][50:100], ranks[2][50:100])[0, 1])
+    np.testing.assert_array_equal(found, found.T)
     assert shared == 50
+
+
+def test_of_whole_columns_they_are_those_of_spearman(rng):
+    columns = scores(rng, (0.8, 0.7, 0.9))
+    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+    np.testing.assert_allclose(found, spearmanr(columns[:, :, 0]).statistic, atol=1e-12)
+
+
+def test_a_constant_column_correlates_with_nothing(rng):
+    columns = scores(rng, (0.8, 0.7, 0.9))
+    columns[:100, 1], columns[100:, 1] = 0.25, np.nan
+    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+    np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
 
 
 def test_references_without_common_pairs_are_compared_by_what_is_imputed(rng):
@@ -63,8 +78,11 @@ def test_references_without_common_pairs_are_compared_by_what_is_imputed(rng):
     imputed = columns[:, 1:].copy()
     columns[200:, 1], columns[:200, 2] = np.nan, np.nan
     found, _ = correlations(columns, imputed)
-    first, second = imputed[:, :, 0].T
-    ways = spearmanr(first[200:], second[200:]).statistic, spearmanr(first[:200], second[:200]).statistic
+    first, second = (rankdata(each) for each in imputed[:, :, 0].T)
+    ways = [
+        np.corrcoef(rankdata(imputed[:200, 0, 0]), second[:200])[0, 1],
+        np.corrcoef(first[200:], rankdata(imputed[200:, 1, 0]))[0, 1],
+    ]
     assert found[1, 2] == pytest.approx(np.mean(ways))
 
 

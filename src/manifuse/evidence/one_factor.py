@@ -7,7 +7,6 @@ correlation with that truth, and two predictors correlate by the product of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,6 +15,9 @@ from manifuse.kernels.arrays import FloatArray
 
 #: Fewest pairs that two predictors must share for a correlation.
 FEWEST_SHARED = 10
+
+#: A variance that is so small a share of the mean square is 0, but for rounding.
+ROUNDING = 1e-12
 
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
 #: believed.
@@ -86,10 +88,10 @@ class OneFactor:
 
 
 def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float]:
-    """Rank correlations of the main predictor and its references.
+    """Correlations of the ranks of the main predictor and its references.
 
-    Ranks, so that one outlier at a pair does not silence a reference. Two references that share too few pairs are
-    compared by what each, imputed, says at the pairs of the other.
+    Ranks among all rows that a predictor knows, so that one outlier at a pair does not silence a reference. Two
+    references that share too few pairs are compared by what each, imputed, says at the pairs of the other.
 
     Parameters
     ----------
@@ -101,39 +103,42 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     Returns
     -------
     correlated : (m + 1, m + 1) array
-        NaN where it is not known.
     shared : float
         The fewest rows that a correlation was measured on, at least 4.
     """
-    known = np.asarray(np.isfinite(columns).all(axis=2))
-    groups: dict[bytes, list[int]] = {}
-    for number, mask in enumerate(known.T):
-        groups.setdefault(mask.tobytes(), []).append(number)
-    found, shared = np.eye(columns.shape[1]), []
-    for one, other in combinations_with_replacement(groups.values(), 2):
-        rows = known[:, one[0]] & known[:, other[0]]
-        enough = rows.sum() >= FEWEST_SHARED or one[0] == 0
-        block = np.ix_(one, other)
-        if enough:
-            shared += [int(rows.sum())] if max(*one, *other) > 0 else []
-            found[block] = rank_correlations(columns[rows][:, one], columns[rows][:, other])
-        else:
-            there, here = known[:, other[0]], known[:, one[0]]
-            ahead = rank_correlations(imputed[there][:, np.array(one) - 1], columns[there][:, other])
-            back = rank_correlations(columns[here][:, one], imputed[here][:, np.array(other) - 1])
-            found[block] = (ahead + back) / 2.0
-        found[np.ix_(other, one)] = found[block].T
-    return found, float(max(4, min(shared, default=4)))
+    known = np.isfinite(columns).all(axis=2, keepdims=True)
+    ranks = _ranks(np.where(known, columns, np.nan))
+    found, shared = _correlate(ranks, ranks)
+    said = _correlate(np.concatenate([ranks[:, :1], _ranks(imputed)], axis=1), ranks)[0]
+    direct = shared >= FEWEST_SHARED
+    direct[0] = direct[:, 0] = True
+    counts = shared[direct & ~np.eye(len(shared), dtype=bool)]
+    found = np.where(direct, found, (said + said.T) / 2.0)
+    np.fill_diagonal(found, 1.0)
+    return found, float(max(4, min(counts, default=4)))
 
 
-def rank_correlations(some: FloatArray, others: FloatArray) -> FloatArray:
-    """Correlations (k, l) of the ranks of columns (n, k, c) with those of others (n, l, c); 0 of constant ones."""
-    ranked = [rankdata(columns, axis=0) for columns in (some, others)]
-    centred = [ranks - ranks.mean(axis=0) for ranks in ranked]
-    norms = [np.sqrt(np.sum(ranks**2, axis=(0, 2))) for ranks in centred]
-    products = np.einsum("nkc,nlc->kl", *centred, optimize=True)
-    scale = np.outer(*norms)
-    return np.asarray(np.divide(products, scale, out=np.zeros_like(products), where=scale > 0))
+def _ranks(columns: FloatArray) -> FloatArray:
+    """Ranks of columns (n, k, c) about their mean; NaN where a column is NaN."""
+    ranked = rankdata(columns, axis=0, nan_policy="omit")
+    return np.asarray(ranked - (np.isfinite(ranked).sum(axis=0) + 1.0) / 2.0)
+
+
+def _correlate(some: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Correlations (k, l) of columns (n, k, c) with others (n, l, c) where both are known, and how often they are."""
+    here, there = (np.asarray(np.isfinite(each).all(axis=2), dtype=np.float64) for each in (some, others))
+    some, others = np.nan_to_num(some), np.nan_to_num(others)
+    shared = here.T @ there
+    count = np.maximum(shared, 1.0)
+    sums = np.einsum("nkc,nl->klc", some, there, optimize=True), np.einsum("nk,nlc->klc", here, others, optimize=True)
+    products = np.einsum("nkc,nlc->kl", some, others, optimize=True) - np.sum(sums[0] * sums[1], axis=2) / count
+    squares = np.sum(some**2, axis=2).T @ there, here.T @ np.sum(others**2, axis=2)
+    left, right = (
+        np.maximum(each - np.sum(sum_**2, axis=2) / count, 0.0) for each, sum_ in zip(squares, sums, strict=True)
+    )
+    scale = np.sqrt(left * right)
+    constant = scale <= ROUNDING * np.sqrt(squares[0] * squares[1])
+    return np.divide(products, scale, out=np.zeros_like(products), where=~constant), shared
 
 
 def correlation(a: FloatArray, b: FloatArray) -> float:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor
+from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -44,7 +45,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     (k + 1,) array
         Positive; the noise comes last.
     """
-    count, (size, functions) = len(parts), targets.shape
+    count, functions = len(parts), targets.shape[1]
     means = np.array([PART_PRIOR[0]] * count + [NOISE_PRIOR[0]])
     deviations = np.array([PART_PRIOR[1]] * count + [NOISE_PRIOR[1]])
 
@@ -59,7 +60,8 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
             factor = cho_factor(covariance_of(parts, fixed, variances), lower=True)
         except LinAlgError:
             return outside
-        inverse = cho_solve(factor, np.eye(size))
+        lower = np.tril(dpotri(*factor)[0])
+        inverse = lower + np.tril(lower, -1).T
         weights = inverse @ targets
         likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(np.diag(factor[0])).sum()
         slopes = functions * inverse - weights @ weights.T
