@@ -27,7 +27,7 @@ KNOWS = {
     "preparation": {"columns", "evidence", "diffusion", "backends", "kernels"},
     "refined": {"diffusion", "kernels", "records"},
     "refiner": {"refined", "columns", "evidence", "diffusion", "backends", "kernels", "records", "machine", "errors"},
-    "conclusion": {"refiner", "refined", "preparation", "columns", "evidence", "diffusion", "kernels"},
+    "conclusion": {"refiner", "refined", "preparation", "columns", "evidence", "diffusion", "kernels", "machine"},
     "outcome": {"conclusion", "preparation", "columns", "evidence", "diffusion", "kernels"},
     "choice": {"outcome", "conclusion", "preparation", "columns", "evidence", "diffusion", "kernels", "records"},
     "standing": {"refiner", "evidence", "diffusion"},
