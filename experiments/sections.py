@@ -15,6 +15,11 @@ from manifuse.study.experiments.result_figures import draw_payoffs
 HERE = Path(__file__).parent
 
 
+def made_by(rows: list[dict[str, str]]) -> str:
+    """Say which commits of the code made rows, and with which versions."""
+    return f"Commit {' and '.join(dict.fromkeys(row['commit'] for row in rows))}, {versions(rows[0])}."
+
+
 def payoff(rows: list[dict[str, str]]) -> list[str]:
     """Show when references pay, and draw it."""
     maps = {title_of(*of): found for of in MAPS if (found := payoffs(rows, *of))}
@@ -32,12 +37,13 @@ def payoff(rows: list[dict[str, str]]) -> list[str]:
         "JMD gains over the predictor alone, over the best rival without references, which the last column names, and "
         "over JMD without references: what references are worth. Without labels no rival "
         "has anything to learn from, and without references JMD is the predictor alone. The main table, its ranker "
-        "and the test rows of a split are the same in all its cells.",
+        "and the test rows of a split are the same in all its cells. These runs are of the method before labels and "
+        "references became columns (M45 in decisions.md).",
         "",
     ]
     for title, found in maps.items():
         lines += [f"### {title}", "", as_markdown(payoff_grid(found)), ""]
-    return [*lines, f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+    return [*lines, made_by(rows), ""]
 
 
 def simulated(rows: list[dict[str, str]]) -> list[str]:
@@ -64,7 +70,7 @@ def simulated(rows: list[dict[str, str]]) -> list[str]:
         excess = np.array([100 * float(row["reported"]) for row in members])[taken] - gains[taken]
         cells.append(f"{excess.mean():+.2f} ± {excess.std(ddof=1) / np.sqrt(len(excess)):.2f}")
         lines.append(line(family, cells))
-    return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+    return [*lines, "", made_by(rows), ""]
 
 
 def calibration(rows: list[dict[str, str]]) -> list[str]:
@@ -96,7 +102,7 @@ def calibration(rows: list[dict[str, str]]) -> list[str]:
         both = (each.reshape(5, 2).sum(axis=1).tolist() for each in (true, pairs))
         cells = [f"{100 * rightly / of:.0f}" if of else "—" for rightly, of in zip(*both, strict=True)]
         lines.append(line(title, [*cells, f"{100 * np.abs(sure - true).sum() / pairs.sum():.1f}"]))
-    return [*lines, "", *held, f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+    return [*lines, "", *held, made_by(rows), ""]
 
 
 def ablation(rows: list[dict[str, str]]) -> list[str]:
@@ -125,7 +131,7 @@ def ablation(rows: list[dict[str, str]]) -> list[str]:
         lines.append(line(variant, cells))
     ind = {d: np.mean([float(row["ind"]) for row in rows if row["dataset"] == d]) for d in ("hw", "digits")}
     lines += ["", f"Ind on these splits: HW {100 * ind['hw']:.2f}, digits {100 * ind['digits']:.2f}."]
-    return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+    return [*lines, "", made_by(rows), ""]
 
 
 def toy(rows: list[dict[str, str]]) -> list[str]:
@@ -151,7 +157,7 @@ def toy(rows: list[dict[str, str]]) -> list[str]:
         cells = [panel, f"{correlation.mean():.3f} ± {correlation.std(ddof=1):.3f}"]
         cells += [f"{within.mean():.2f}", f"{elsewhere.mean():.2f}", f"{(within - elsewhere).mean():.2f}"]
         lines.append(line(rule, cells))
-    return [*lines, "", f"Commit {rows[0]['commit']}, {versions(rows[0])}.", ""]
+    return [*lines, "", made_by(rows), ""]
 
 
 def versions(row: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from manifuse.diffusion.reason import Reason
-from manifuse.evidence.agreement import FEWEST_REFERENCES, Agreement
+from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING, Agreement
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.grid import WIDTH, as_text
@@ -119,7 +119,7 @@ def remarks_of(result: Told) -> list[str]:
         ]
     if result.gain is not None and result.agreement is not None and result.agreement.answer in WEIGHTLESS:
         why = WEIGHTLESS[result.agreement.answer]
-        lines += [f"The references are not followed: {why}. The labels may learn from them all the same."]
+        lines += [f"The references are not followed: {why}. What labels teach may use them all the same."]
     if result.gain is not None and result.worth is not None:
         lines.append(worth_of(result.worth))
     return lines
@@ -202,7 +202,7 @@ def _of_agreement(asked: Agreement, names: list[str]) -> list[str]:
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     lines = [
         f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
-        f"(at most {asked.most_residual:.2f}, and no loading clearly below 0). Loadings on it: {listed}."
+        f"(at most {asked.most_residual:.2f}, and no loading clearly below {LEAST_LOADING}). Loadings on it: {listed}."
     ]
     if np.isfinite(asked.gain):
         error = "" if not np.isfinite(asked.standard_error) else f" ± {asked.standard_error:.3f}"

@@ -116,7 +116,11 @@ def test_one_or_two_references_are_followed_unless_clearly_opposed(rng):
     both = answer(columns)
     assert both.answer is Reason.ASSUMED
     assert both.differing.tolist() == [True, False]
-    assert answer(columns[:, :2], same_target=True).is_followed
+    assert answer(columns[:, :2], same_target=True).answer is Reason.OPPOSED
+    told = answer(columns, same_target=True)
+    assert told.answer is Reason.TOLD
+    assert told.differing.tolist() == [True, False]
+    assert (told.pulls > 0).tolist() == [False, True]
 
 
 def test_one_that_predicts_something_else_is_named_and_the_others_count_as_without_it(rng):

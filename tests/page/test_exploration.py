@@ -87,13 +87,13 @@ def test_the_columns_give_what_refine_gives_of_the_method_that_is_exported(kind,
     assert np.max(np.abs(predictions - exploration.main.scores)) > 1e-3
 
 
-def test_a_reference_at_chance_starts_off_and_takes_part_once_it_is_switched_on(rng):
+def test_a_reference_at_chance_takes_part_in_a_round_unless_it_is_switched_off(rng):
     case = draw(1)
     noise = remade(case.references[1], predictions=rng.standard_normal(160))
     exploration = replace(explored(case, labels=False), references=(case.references[0], noise))
     shown = set_as_shown(exploration.method, step_size=0.7, weight_scale=0.4, steps=1, ignored=())
     predictions, facts = solve(exploration, shown, ())
-    assert [entry["active"] for entry in facts["references"]] == [True, False]
+    assert [entry["active"] for entry in facts["references"]] == [True, True]
     result = mf.refine(exploration.main, exploration.references, method=shown, rng=3)
     assert result.weights[1] > 0
     np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)

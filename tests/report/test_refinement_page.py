@@ -136,7 +136,7 @@ def runs():
             strong.references,
             None,
             {},
-            ["accepted", "share one common factor", "predict a reference better than it does alone"],
+            ["accepted", "share one common factor", "predict a reference better than “main” alone"],
             None,
         ),
         "unlike": (
@@ -342,8 +342,8 @@ def test_sizes_of_references_are_said_where_they_are_given():
 def test_a_reference_that_runs_the_other_way_is_said_to():
     case = draw(0, features=False)
     other = remade(case.references[0], predictions=-case.references[0].scores)
-    result = mf.refine(case.main, [other], method=mf.JointDiffusion(same_target=True), rng=0)
-    assert "“reference 1” speaks in reverse" in Reader(page_of(result)).words
+    result = mf.refine(case.main, [other], method=mf.JointDiffusion(learning=False), rng=0)
+    assert "“reference 1” speaks in reverse, high where “main” is low; change its sign, or leave it out." in Reader(page_of(result)).words
 
 
 def test_references_of_slight_weight_are_counted_and_not_named():

@@ -71,7 +71,7 @@ class RefineOptions:
         Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them strictly."),
     ] = None
     safeguarded: Annotated[
-        bool | None, Option("--safeguard/--no-safeguard", help="Change scores only if labels show a gain (default).")
+        bool | None, Option("--safeguard/--no-safeguard", help="Keep the old scores if labels show a loss (default).")
     ] = None
     config: Annotated[Path | None, Option(help="A TOML file of options; the command line overrules it.")] = None
     method: dict[str, Any] = field(default_factory=dict)

@@ -1,8 +1,7 @@
 """Agreement: what the references say of each other and of the main predictor, where no label says more.
 
-Who brings a reference says by that that it
-predicts the same thing. So it is followed as far as its loading says, unless the data contradict it: one factor does
-not fit three references or more, or a correlation is clearly negative.
+We assume that a reference predicts the same thing. So it is followed as far as its loading says, unless the data
+contradict this: one factor does not fit three references or more, or a correlation is clearly negative.
 """
 
 from __future__ import annotations
@@ -116,7 +115,9 @@ def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target
     correlated, shared = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
     model = OneFactor.of(correlated)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
-    kept = np.arange(count + 1) if same_target else _kept(correlated, most, CERTAIN / np.sqrt(shared))
+    error = CERTAIN / np.sqrt(shared)
+    # Also of those that the user says to predict the same thing, none that is clearly opposed can be followed.
+    kept = np.flatnonzero(correlated[0] + error >= 0) if same_target else _kept(correlated, most, error)
     pulls = np.zeros(count)
     if len(kept) > 1:
         loadings = OneFactor.of(correlated[np.ix_(kept, kept)]).shrunk(shared)
@@ -171,10 +172,10 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
 def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None) -> Reason:
     if count == 0:
         return Reason.NO_REFERENCE
+    if kept == 0:
+        return Reason.OPPOSED if same_target or count < FEWEST_REFERENCES else Reason.DIFFER
     if same_target:
         return Reason.TOLD
-    if kept == 0:
-        return Reason.DIFFER if count >= FEWEST_REFERENCES else Reason.OPPOSED
     if same_target is None:
         return Reason.AGREE if kept >= FEWEST_REFERENCES else Reason.ASSUMED
     if kept < FEWEST_REFERENCES:

@@ -63,7 +63,7 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
     gain : Gain or None
         With labels: of what was found, at labels that were held out.
     safeguarded : bool
-        Whether a refinement without a gain is refused.
+        Whether a refinement with a loss is refused.
 
     Notes
     -----

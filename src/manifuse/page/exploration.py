@@ -254,5 +254,5 @@ def _describe_reference(prepared: Prepared, number: int, reached: float) -> dict
         "chance": chance,
         "fidelity": prepared.pair_evidence[number].fidelity,
         "idle": reference.is_idle,
-        "active": bool(prepared.active[number]),
+        "active": number in prepared.taking_part,
     }

@@ -249,5 +249,5 @@ def _evidence(result: Refinement, place: int) -> str:
     refined = result.refined.in_scale_of(result.main)
     support, errors = refined.support, refined.errors
     error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
-    meaning = "0: the references say nothing of it; 1: as much as of a typical pair"
+    meaning = "0: the references say nothing of it; 1: they know it"
     return f"Its support is {support[place]:.2f} ({meaning}).{error}"

@@ -47,7 +47,7 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
 
 
 def draw_relevance(relevance: Sequence[Relevance]) -> Any:
-    """Draw how every reference agrees with the main predictor, its chance level, and the fidelity of its bridge."""
+    """Draw how every reference agrees with the main predictor, its chance level, and its fidelity."""
     figure, axes = blank(PAGE_WIDTH, 0.42 * len(relevance) + 1.9)
     heights = np.arange(len(relevance))[::-1]
 
@@ -58,8 +58,8 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
     axes.barh(heights, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
     marks = {
         "held_out_alignment": ("D", BLUE, BLUE, "main predictor at the pairs (held out)"),
-        "fidelity": ("^", ORANGE, ORANGE, "bridge at held-out pairs (fidelity)"),
-        "alignment": ("o", "none", BLUE, "refined scores over the bridge (optimistic)"),
+        "fidelity": ("^", ORANGE, ORANGE, "predicted at held-out pairs (fidelity)"),
+        "alignment": ("o", "none", BLUE, "refined scores (optimistic)"),
     }
     for name, (marker, face, edge, text) in marks.items():
         axes.scatter(

@@ -88,8 +88,8 @@ def _of_answers(result: Refinement, found: Arguments) -> None:
         better = asked.gain > asked.standard_error
         how = "better" if better else "not measurably better"
         (found.pro if better else found.contra).append(
-            f"At held-out pairs, “{result.main.name}” and the other references predict a reference {how} than it "
-            f"does alone: by {asked.gain:.3f} ± {asked.standard_error:.3f} in correlation."
+            f"At held-out pairs, “{result.main.name}” and the other references predict a reference {how} than "
+            f"“{result.main.name}” alone: by {asked.gain:.3f} ± {asked.standard_error:.3f} in correlation."
         )
 
 
@@ -172,7 +172,7 @@ def _took_part(result: Refinement) -> list[str]:
     reverse = [entry.name for entry in taken if entry.speaks_in_reverse]
     if reverse:
         speak = f"{_first_of(reverse)} {'speaks' if len(reverse) == 1 else 'speak'} in reverse"
-        sentences.append(f"{speak}, high where “{result.main.name}” is low; the refinement takes this into account.")
+        sentences.append(f"{speak}, high where “{result.main.name}” is low; change its sign, or leave it out.")
     return sentences
 
 
