@@ -52,14 +52,15 @@ class Refinement(Saved):
     accepted : bool
         Whether the refinement was taken; if not, the main predictions came back unchanged.
     reason : Reason
-        Why the diffusion stopped, or why the main predictor came back unchanged.
+        Why the refinement was taken, or why the main predictor came back unchanged. If labels only tune: why the
+        diffusion stopped.
     relevance : RelevanceTable
         A tuple of one `Relevance` for every reference, in the order given. It knows names and prints a table.
     metric : (m + 2, m + 2) array
         Alignments of the main predictor, the refined predictions and the references with each other, at rows that
         both know (the task metric of the paper), in [-1, 1].
     history : tuple of Step
-        Every step of the f-diffusion.
+        Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
     choice : Choice
         The hyperparameters used.
     accuracy : Accuracy or None
@@ -70,7 +71,7 @@ class Refinement(Saved):
     worth : Gain or None
         What is lost without any reference; as `Relevance.worth`.
     agreement : Agreement or None
-        What the references answered; None if they were not asked.
+        What the references answered; None if labels only tune.
     held : Held or None
         How labels were held out; None if they only tuned, or there are none.
     method : JointDiffusion
@@ -150,7 +151,7 @@ class Refinement(Saved):
 
     @property
     def support(self) -> Any:
-        """Pair evidence for each row."""
+        """How much is known of the references' scores of each row; see `Refined`."""
         return self.main.like_container(self.refined.support, "support")
 
     @property

@@ -52,7 +52,7 @@ def refine(
     method : JointDiffusion, optional
         The hyperparameters; the defaults are sound.
     rng : numpy.random.Generator or int, optional
-        Draws the folds of held-out pairs and their permutations. The result has the seed.
+        Draws folds, permutations and samples. The result has the seed.
     backend : Backend, optional
         Searches neighbours and keeps graphs. Default: the device of the tensors of ``main``, else this machine.
 
@@ -67,7 +67,7 @@ def refine(
 
     Notes
     -----
-    Algorithm 1 of [1]_, with the readings of ``docs/paper.md``.
+    The order of ``docs/method.md``; its diffusion is Algorithm 1 of [1]_, with the readings of ``docs/paper.md``.
 
     References
     ----------

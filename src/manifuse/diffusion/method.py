@@ -82,19 +82,21 @@ class JointDiffusion(Saved):
     rounds : int
         Upper bound on joint rounds (T1).
     steps : int or None
-        Steps of the f-diffusion in a round (T2); if labels only tune, an upper bound. None: 1, or then 20.
+        Steps of the f-diffusion in a round (T2); if labels only tune, an upper bound. None: 1; if labels only tune,
+        20.
     settled : float
         The rounds end when ``1 - <f(t + 1), f(t)>`` falls below this.
     anchored : bool
         Keep the main predictor, as the first round began with it, among the references, so that rounds do not drift
         away from it.
     learning : bool
-        Labels teach what the diffusion starts from and how far it goes. Without labels, the references are asked
+        Labels teach, and decide how far the refinement goes. Without labels, the references are asked
         whether they predict the same thing as the main predictor. If false, labels only tune ``step_size`` and
         ``weight_scale``, and without labels the references are taken at their word, as in the paper.
     same_target : bool or None
-        Whether the references predict the same thing as the main predictor. True: they are not asked. None: they are
-        followed unless the data contradict it. False: they must show it, and that they add to the main predictor.
+        Whether the references predict the same thing as the main predictor. True: they are followed, but for those
+        that are clearly high where it is low. None: they are followed unless the data contradict it. False: they must
+        show it, and that they add to the main predictor.
     smoothing : float
         Step size with which the current prediction is smoothed over its own graph, as one more reference; 0 leaves
         it out. It is also left out if the main table has no graph.
