@@ -343,7 +343,10 @@ def test_a_reference_that_runs_the_other_way_is_said_to():
     case = draw(0, features=False)
     other = remade(case.references[0], predictions=-case.references[0].scores)
     result = mf.refine(case.main, [other], method=mf.JointDiffusion(learning=False), rng=0)
-    assert "“reference 1” speaks in reverse, high where “main” is low; change its sign, or leave it out." in Reader(page_of(result)).words
+    assert (
+        "“reference 1” speaks in reverse, high where “main” is low; change its sign, or leave it out."
+        in Reader(page_of(result)).words
+    )
 
 
 def test_references_of_slight_weight_are_counted_and_not_named():
