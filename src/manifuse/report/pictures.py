@@ -79,7 +79,7 @@ def pictures_of(result: Refinement, shift: Shift) -> dict[str, Callable[[], Any]
     if order:
         names, alignments = metric_of(result, order)
         drawn["relevance"] = lambda: draw_relevance([result.relevance[index] for index in order])
-        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment| on the main rows")
+        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment|")
     if result.accepted:
         drawn["shift"] = lambda: draw_shift(shift, shift.sample(DOTS))
     if shift.errors is not None:
