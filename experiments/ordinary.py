@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from sections import header, line
+from sections import header, line, made_by
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.study.experiments.drawn import METHODS
@@ -68,8 +68,6 @@ def ordinary(rows: Iterable[Row]) -> list[str]:
     stored = list(rows)
     problems = drawn(stored)
     labelled = [problem for problem in problems if problem.facts["labels"]]
-    about = stored[0].provenance
-    named = ", ".join(f"{name} {value}" for name, value in about.items() if name != "commit")
     lines = [
         "## Ordinary tables",
         "",
@@ -88,7 +86,7 @@ def ordinary(rows: Iterable[Row]) -> list[str]:
             cells = [cell(gains(chosen, method)) for method in methods]
             lines.append(line(name, [str(len(chosen)), *cells]))
         lines.append("")
-    return [*lines, f"Commit {about['commit']}, {named}.", ""]
+    return [*lines, made_by([row.provenance for row in stored]), ""]
 
 
 def groups_of(problems: list[Drawn]) -> list[tuple[str, list[Drawn]]]:
@@ -168,5 +166,4 @@ def gates(rows: list[dict[str, str]]) -> list[str]:
             error = differences.std(ddof=1) / np.sqrt(len(base))
             changed = f"{differences.mean():+.2f} ± {error:.2f}"
             lines.append(line(rule, [*three(gained), changed, f"{100 * (abs(differences) > 0.05).mean():.0f} %"]))
-    about = rows[0]
-    return [*lines, "", f"Commit {about['commit']}.", ""]
+    return [*lines, "", made_by(rows), ""]

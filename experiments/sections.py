@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 
 from manifuse.grid import as_markdown
@@ -15,7 +17,7 @@ from manifuse.study.experiments.result_figures import draw_payoffs
 HERE = Path(__file__).parent
 
 
-def made_by(rows: list[dict[str, str]]) -> str:
+def made_by(rows: Sequence[Mapping[str, str]]) -> str:
     """Say which commits of the code made rows, and with which versions."""
     return f"Commit {' and '.join(dict.fromkeys(row['commit'] for row in rows))}, {versions(rows[0])}."
 
@@ -24,7 +26,9 @@ def payoff(rows: list[dict[str, str]]) -> list[str]:
     """Show when references pay, and draw it."""
     maps = {title_of(*of): found for of in MAPS if (found := payoffs(rows, *of))}
     figure = draw_payoffs(maps)
-    figure.savefig(HERE / "results" / "map.svg", metadata={"Date": None})
+    # With names that are the same in every run.
+    with matplotlib.rc_context({"svg.hashsalt": "manifuse"}):
+        figure.savefig(HERE / "results" / "map.svg", metadata={"Date": None})
     figure.savefig(HERE / "results" / "map.png", dpi=110)
     trials = max(cell.trials for found in maps.values() for cell in found.values())
     lines = [
@@ -160,7 +164,7 @@ def toy(rows: list[dict[str, str]]) -> list[str]:
     return [*lines, "", made_by(rows), ""]
 
 
-def versions(row: dict[str, str]) -> str:
+def versions(row: Mapping[str, str]) -> str:
     """Name the versions behind a row."""
     return ", ".join(f"{name} {row[name]}" for name in ("python", "numpy", "scipy", "scikit-learn"))
 
