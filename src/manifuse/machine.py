@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -29,9 +29,9 @@ def threads() -> int:
 
 
 class _Limit:
-    """The limit on the threads of matrix products, and how many ask for it."""
+    """The limit on the threads of matrix products while ``asking`` threads ask for it."""
 
-    lock, asking, limit = Lock(), 0, threadpool_limits(None)
+    lock, asking, limit = Lock(), 0, ExitStack()
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def products_in_one_thread() -> Iterator[None]:
     """
     with _Limit.lock:
         if not _Limit.asking:
-            _Limit.limit = threadpool_limits(1, user_api="blas")
+            _Limit.limit.enter_context(threadpool_limits(1, user_api="blas"))
         _Limit.asking += 1
     try:
         yield
@@ -52,7 +52,7 @@ def products_in_one_thread() -> Iterator[None]:
         with _Limit.lock:
             _Limit.asking -= 1
             if not _Limit.asking:
-                _Limit.limit.restore_original_limits()
+                _Limit.limit.close()
 
 
 def available_memory() -> int | None:
