@@ -96,6 +96,12 @@ def summary_of(result: Told) -> str:
     return "\n".join(line if "\n" in line else fill(line) for line in lines)
 
 
+def meaning_of_support(*, learning: bool) -> str:
+    """Say what the ends of the support of a row mean."""
+    one = "they know it" if learning else "as much as of a typical pair"
+    return f"0: the references say nothing of it; 1: {one}"
+
+
 def remarks_of(result: Told) -> list[str]:
     """Name references that are left out or seem to harm; say how labels were held out, what references are worth."""
     stands = list(zip((entry.name for entry in result.relevance), standings(result), strict=True))

@@ -206,3 +206,10 @@ def test_without_features_a_row_that_no_reference_knows_is_explained():
     later = mf.Observations(truth[280:], ids=ids[280:], name="later")
     why = mf.explain(result, "r295", references, later=later)
     assert "Without features, no row that “R1” knows is near." in why.sentences
+
+
+@pytest.mark.parametrize("learning, words", [(True, "1: they know it"), (False, "1: as much as of a typical pair")])
+def test_the_meaning_of_support_is_that_of_the_run(learning, words):
+    case = draw(0)
+    result = mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(learning=learning), rng=0)
+    assert words in str(mf.explain(result, case.main.keys[3], case.references))

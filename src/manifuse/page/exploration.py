@@ -24,7 +24,7 @@ from manifuse.page.packing import pack
 from manifuse.preparation import Prepared, prepare
 from manifuse.run import refine
 from manifuse.standing import USED, standings
-from manifuse.wording import remarks_of
+from manifuse.wording import meaning_of_support, remarks_of
 
 #: Takes a line that says what is being done.
 Tell = Callable[[str], None]
@@ -144,6 +144,7 @@ def run_in_full(exploration: Exploration, method: JointDiffusion, tell: Tell) ->
         "metric": result.metric.tolist(),
         "used": [standing in USED for standing in standings(result)],
         "remarks": remarks_of(result),
+        "meaning_of_support": meaning_of_support(learning=result.method.learning),
         "worths": [None if entry.worth is None else entry.worth.text(signed=True) for entry in result.relevance],
     }
     shown, arrays = result.refined.in_scale_of(exploration.main), {"predictions": result.scores}

@@ -20,6 +20,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import Shift
 from manifuse.standing import USED, standings
+from manifuse.wording import meaning_of_support
 
 
 @dataclass(frozen=True)
@@ -249,5 +250,5 @@ def _evidence(result: Refinement, place: int) -> str:
     refined = result.refined.in_scale_of(result.main)
     support, errors = refined.support, refined.errors
     error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
-    meaning = "0: the references say nothing of it; 1: they know it"
+    meaning = meaning_of_support(learning=result.method.learning)
     return f"Its support is {support[place]:.2f} ({meaning}).{error}"

@@ -388,7 +388,7 @@ function showRow() {
   const said = [`${problem.ids[row]}: rank ${count(problem.before[row])} before, ${count(shown.after[row])} after`,
     `score ${brief(asItCame(problem.scores[row]))} before, ${brief(asItCame(shown.refined[row]))} after`];
   if (set.view === "result") {
-    said.push(`support ${result.support[row].toFixed(2)} (1: the references know the row; 0: nothing tells what they would say)`);
+    said.push(`support ${result.support[row].toFixed(2)} (${result.meaning_of_support})`);
     if (result.errors !== undefined) said.push(`standard error ${brief(result.errors[row])}`);
   }
   $("found").textContent = `${said.join("; ")}.`;
