@@ -73,6 +73,14 @@ def test_a_constant_column_correlates_with_nothing(rng):
     np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
 
 
+def test_a_column_that_is_constant_where_two_meet_tells_nothing_there(rng):
+    columns = scores(rng, (0.8, 0.7, 0.9))
+    columns[:50, 1], columns[200:, 1], columns[50:, 2] = 0.3, np.nan, np.nan
+    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+    assert found[1, 2] == 0.0
+    assert found[0, 1] > 0.1
+
+
 def test_references_without_common_pairs_are_compared_by_what_is_imputed(rng):
     columns = scores(rng, (0.8, 0.8, 0.8))
     imputed = columns[:, 1:].copy()

@@ -116,7 +116,7 @@ def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target
     model = OneFactor.of(correlated)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
     error = CERTAIN / np.sqrt(shared)
-    # Also of those that the user says to predict the same thing, none that is clearly opposed can be followed.
+    # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(correlated[0] + error >= 0) if same_target else _kept(correlated, most, error)
     pulls = np.zeros(count)
     if len(kept) > 1:

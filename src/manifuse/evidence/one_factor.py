@@ -16,9 +16,6 @@ from manifuse.kernels.arrays import FloatArray
 #: Fewest pairs that two predictors must share for a correlation.
 FEWEST_SHARED = 10
 
-#: A variance that is so small a share of the mean square is 0, but for rounding.
-ROUNDING = 1e-12
-
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
 #: believed.
 USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
@@ -137,8 +134,8 @@ def _correlate(some: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatA
         np.maximum(each - np.sum(sum_**2, axis=2) / count, 0.0) for each, sum_ in zip(squares, sums, strict=True)
     )
     scale = np.sqrt(left * right)
-    constant = scale <= ROUNDING * np.sqrt(squares[0] * squares[1])
-    return np.divide(products, scale, out=np.zeros_like(products), where=~constant), shared
+    # Ranks are halves of whole numbers, so that the variance of equal ones is exactly 0.
+    return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0), shared
 
 
 def correlation(a: FloatArray, b: FloatArray) -> float:
