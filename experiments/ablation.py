@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.run import refine
+from manifuse.run.refine import refine
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW

@@ -19,8 +19,8 @@ from scipy.stats import norm
 
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.kernels.arrays import FloatArray
-from manifuse.refinement import Refinement
-from manifuse.run import refine
+from manifuse.run.refine import refine
+from manifuse.run.refinement import Refinement
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS, FIRST_SEED

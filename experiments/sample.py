@@ -13,7 +13,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.run import refine
+from manifuse.run.refine import refine
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS

@@ -28,9 +28,9 @@ from scipy.spatial import cKDTree
 import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.diffusion.footprint import predicted_bytes
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
 from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.tables.problem import Problem
 
 HERE = Path(__file__).parent
 PAIRS = 200

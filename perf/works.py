@@ -25,20 +25,20 @@ from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion
-from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.prediction import diffuse_prediction
-from manifuse.diffusion.problem import Problem
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import unit
-from manifuse.refinement import Refinement
-from manifuse.run import refine
+from manifuse.run.refine import refine
+from manifuse.run.refinement import Refinement
 from manifuse.study.baselines.tpc import tpc
 from manifuse.study.ranking.ranksvm import RankSVM
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
 
 #: Seconds of a coupled run over 30,475 rows, as the paper reports them.
 PAPER_SECONDS = 0.2

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import manifuse as mf
 from manifuse import refiner as refiner_module
 from manifuse.cli.config import read_options
-from manifuse.cli.label_table import read_labels
 from manifuse.cli.refine_options import RefineOptions
-from manifuse.cli.score_tables import observe, read_features, read_table
+from manifuse.tables.label_table import read_labels
+from manifuse.tables.score_tables import observe, read_features, read_table
 from tests.problems import draw
 
 ANY = settings(

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import manifuse as mf
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import WIDTH, Grid, as_html, as_text
-from manifuse.wording import verdict_of, worth_of
+from manifuse.report.wording import verdict_of, worth_of
 from tests.problems import draw, remade
 
 

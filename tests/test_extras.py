@@ -54,7 +54,7 @@ def connect_to_a_cluster(folder):
 def read_annotated_data(folder):
     import anndata
 
-    from manifuse.cli.score_tables import read_table
+    from manifuse.tables.score_tables import read_table
 
     cells = anndata.AnnData(X=np.zeros((2, 1), dtype=np.float32))
     cells.obs["score"] = [1.0, 2.0]
@@ -126,7 +126,7 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
     if extra == "anndata":
 
         def use(folder):
-            from manifuse.cli.score_tables import read_table
+            from manifuse.tables.score_tables import read_table
 
             read_table(str(folder / "a.h5ad"))
 

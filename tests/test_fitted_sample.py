@@ -12,9 +12,9 @@ import manifuse as mf
 from manifuse import refiner as refiner_module
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
-from manifuse.diffusion import sampling
-from manifuse.diffusion.sampling import sample_rows
 from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.tables import sampling
+from manifuse.tables.sampling import sample_rows
 from tests.problems import draw, remade
 
 SAMPLED = mf.JointDiffusion(same_target=True, fitted_rows=400)

@@ -11,8 +11,8 @@ import pytest
 import manifuse as mf
 from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
+from manifuse.tables.problem import Problem
 from tests.problems import draw, remade
 
 METHOD = mf.JointDiffusion(standardised=True, learning=False)

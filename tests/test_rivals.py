@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
 import manifuse as mf
-from manifuse.diffusion.problem import Problem
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking
 from manifuse.study.baselines.imputation import impute
@@ -20,6 +19,7 @@ from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.source import Source
 from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.tables.problem import Problem
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import manifuse as mf
-from manifuse.diffusion.reason import Reason
+from manifuse.evidence.reason import Reason
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, remade
 

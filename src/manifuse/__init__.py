@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from manifuse.backends.cached import Cached as Cached
     from manifuse.backends.host import Host as Host
     from manifuse.backends.torch import Torch as Torch
-    from manifuse.combiner import PredictorCombiner as PredictorCombiner
     from manifuse.diffusion.explicit_euler import ExplicitEuler as ExplicitEuler
     from manifuse.diffusion.implicit_euler import ImplicitEuler as ImplicitEuler
-    from manifuse.diffusion.labels import RankLabels as RankLabels
     from manifuse.diffusion.method import JointDiffusion as JointDiffusion
-    from manifuse.diffusion.observations import Observations as Observations
     from manifuse.errors import InputError as InputError
     from manifuse.errors import ManifuseError as ManifuseError
     from manifuse.errors import ManifuseWarning as ManifuseWarning
     from manifuse.errors import MissingExtraError as MissingExtraError
-    from manifuse.persistence import load as load
-    from manifuse.persistence import save as save
-    from manifuse.refinement import Refinement as Refinement
     from manifuse.report.explanation import explain as explain
     from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
-    from manifuse.run import refine as refine
+    from manifuse.run.combiner import PredictorCombiner as PredictorCombiner
+    from manifuse.run.persistence import load as load
+    from manifuse.run.persistence import save as save
+    from manifuse.run.refine import refine as refine
+    from manifuse.run.refinement import Refinement as Refinement
+    from manifuse.tables.labels import RankLabels as RankLabels
+    from manifuse.tables.observations import Observations as Observations
 
 __version__ = version("manifuse")
 
@@ -46,16 +46,16 @@ HOMES = {
     "ManifuseError": "errors",
     "ManifuseWarning": "errors",
     "MissingExtraError": "errors",
-    "Observations": "diffusion.observations",
-    "PredictorCombiner": "combiner",
-    "RankLabels": "diffusion.labels",
-    "Refinement": "refinement",
+    "Observations": "tables.observations",
+    "PredictorCombiner": "run.combiner",
+    "RankLabels": "tables.labels",
+    "Refinement": "run.refinement",
     "Torch": "backends.torch",
     "explain": "report.explanation",
-    "load": "persistence",
+    "load": "run.persistence",
     "plot": "report.pictures",
-    "refine": "run",
-    "save": "persistence",
+    "refine": "run.refine",
+    "save": "run.persistence",
     "write_report": "report.refinement_page",
 }
 

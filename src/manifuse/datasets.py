@@ -16,9 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manifuse.diffusion.containers import to_floats
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, look_up
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -26,6 +23,9 @@ from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Task, data_folder
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM
+from manifuse.tables.containers import to_floats
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
 
 #: Tumours that clinic A learned from, that clinic B learned from, and that were at both.
 CLINIC_A, CLINIC_B, COMMON = 30, 120, 100

@@ -16,20 +16,20 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
-from manifuse.diffusion.containers import frame_of, to_floats
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
 from manifuse.errors import InputError, demand
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking, Score
 from manifuse.kernels.arrays import FloatArray
-from manifuse.run import refine, seed_of
+from manifuse.run.refine import refine, seed_of
 from manifuse.study.baselines.imputation import impute
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import FOLDS, mean_of_scores, stack_by_ranksvm
+from manifuse.tables.containers import frame_of, to_floats
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50

@@ -10,9 +10,9 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
-from manifuse.diffusion.containers import device_of
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
+from manifuse.tables.containers import device_of
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +199,8 @@ def test_the_work_is_done_where_the_tensors_are(case, monkeypatch):
         def free_memory(self):
             return None
 
-    monkeypatch.setattr("manifuse.run.Torch", Elsewhere)
-    monkeypatch.setattr("manifuse.diffusion.observations.device_of", lambda values: "cuda:1")
+    monkeypatch.setattr("manifuse.run.refine.Torch", Elsewhere)
+    monkeypatch.setattr("manifuse.tables.observations.device_of", lambda values: "cuda:1")
     main = remade(case.main)
     np.testing.assert_array_equal(
         mf.refine(main, case.references, rng=0).predictions, mf.refine(case.main, case.references, rng=0).predictions

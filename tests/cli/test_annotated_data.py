@@ -15,8 +15,8 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app
-from manifuse.cli.score_tables import read_table
 from manifuse.errors import MissingExtraError
+from manifuse.tables.score_tables import read_table
 
 
 @pytest.fixture

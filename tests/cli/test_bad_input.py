@@ -454,7 +454,7 @@ def test_each_is_accepted(name, folder, monkeypatch, capsys):
 
 
 def test_dates_and_truth_values_are_numbers(tmp_path):
-    from manifuse.cli.formats import read_columns
+    from manifuse.tables.formats import read_columns
 
     day, hour = datetime.date(1970, 1, 11), datetime.datetime(1970, 1, 11, 12)
     columns = {"id": ["a"], "day": [day], "hour": [hour], "time": [hour.time()], "lasts": [hour - hour], "yes": [True]}

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from manifuse import InputError, files
-from manifuse.cli import column_file, formats
-from manifuse.cli.column_file import ColumnFile
-from manifuse.cli.formats import open_columns, read_columns
-from manifuse.cli.score_tables import read_table
+from manifuse.tables import column_file, formats
+from manifuse.tables.column_file import ColumnFile
+from manifuse.tables.formats import open_columns, read_columns
+from manifuse.tables.score_tables import read_table
 
 WRITERS = {"parquet": "write_parquet", "arrow": "write_ipc", "csv": "write_csv", "jsonl": "write_ndjson"}
 READERS = {"parquet": "read_parquet", "arrow": "read_ipc"}

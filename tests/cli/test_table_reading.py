@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import manifuse as mf
-from manifuse.cli.score_tables import read_table
-from manifuse.cli.table_reading import reading_table
+from manifuse.tables.score_tables import read_table
+from manifuse.tables.table_reading import reading_table
 
 
 @pytest.mark.parametrize("form, draws", [("arrow", 250), ("parquet", 250)])
@@ -73,8 +73,8 @@ def test_tables_are_read_where_standard_error_cannot_be_written(redirected, tmp_
     lines = [
         "import sys",
         "from pathlib import Path",
-        "from manifuse.cli.score_tables import read_table",
-        "from manifuse.cli.table_reading import reading_table",
+        "from manifuse.tables.score_tables import read_table",
+        "from manifuse.tables.table_reading import reading_table",
         "with reading_table(Path('main.parquet')):",
         "    sys.stderr and sys.stderr.write('said')",
         "print(len(read_table('main.parquet')))",

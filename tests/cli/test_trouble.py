@@ -21,7 +21,7 @@ from manifuse.cli import app
 from manifuse.cli import output as output_module
 from manifuse.cli import refine_command as refine_module
 from manifuse.cli.output import write_table
-from manifuse.persistence import FORMAT
+from manifuse.run.persistence import FORMAT
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {

@@ -7,11 +7,11 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.backends.neighbours import Query
+from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.own import SCALE, Smoothed
 from manifuse.columns.view import Level, View
-from manifuse.diffusion.edges import Edges, Joining
 from manifuse.kernels.sphere import standardise
-from manifuse.preparation import MOST_WORK
+from manifuse.run.preparation import MOST_WORK
 
 
 def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng):

@@ -6,8 +6,8 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.columns.run_order import Given, refine_columns
-from manifuse.diffusion.problem import Problem
-from manifuse.preparation import prepare
+from manifuse.run.preparation import prepare
+from manifuse.tables.problem import Problem
 
 
 def order_of(main, references, **method):

@@ -9,9 +9,9 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.index import Index
-from manifuse.diffusion.edges import Edges, Joining
-from manifuse.diffusion.familiarity import Familiarity
-from manifuse.diffusion.ranks import Ranks
+from manifuse.columns.edges import Edges, Joining
+from manifuse.run.familiarity import Familiarity
+from manifuse.run.ranks import Ranks
 
 TUNED = mf.JointDiffusion(learning=False)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import ask
 from manifuse.evidence.one_factor import MOST_LOADING, OneFactor, correlation, correlations
+from manifuse.evidence.reason import Reason
 
 
 def scores(rng, loadings, rows=400, truth=None):

@@ -5,14 +5,14 @@ import pytest
 from tests.problems import Counting, draw, remade
 
 import manifuse as mf
-from manifuse.diffusion import problem as problem_module
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.setup import Setup
+from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
 from manifuse.evidence.relevance import MANY_PAIRS, chance_level, fidelities, weigh_pairs
-from manifuse.evidence.tuning import choose_bridges, scalings_to_try
 from manifuse.kernels.sphere import unit
 from manifuse.study.datasets.synthetic import toy_tasks
+from manifuse.tables import problem as problem_module
+from manifuse.tables.problem import Problem
 
 CANDIDATES = mf.JointDiffusion(
     neighbours=(4, 8),

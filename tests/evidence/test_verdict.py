@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.verdict import judge_learned
 
 CERTAIN, WITHIN, FEW = (

@@ -23,7 +23,7 @@ from manifuse.cli.refine_options import RefineOptions
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
-from manifuse.wording import remarks_of, worth_of
+from manifuse.report.wording import remarks_of, worth_of
 
 
 @pytest.fixture(scope="module")

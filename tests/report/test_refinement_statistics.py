@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
@@ -20,8 +20,8 @@ from manifuse.report.refinement_statistics import (
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import arguments, lead
-from manifuse.standing import Standing, standings
-from manifuse.wording import is_unmeasured
+from manifuse.report.wording import is_unmeasured
+from manifuse.run.standing import Standing, standings
 
 
 @pytest.fixture(scope="module")

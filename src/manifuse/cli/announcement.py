@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from manifuse.cli.score_tables import Table
-from manifuse.diffusion.labels import RankLabels
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.score_tables import Table
 
 #: Names of features that are shown.
 SHOWN = 8

@@ -9,14 +9,14 @@ from typing import Any
 from manifuse import __version__
 from manifuse.cli.apply_engine import apply_on_engine, check_folder
 from manifuse.cli.apply_part import Part, refine_part
-from manifuse.cli.column_checks import ColumnNames
 from manifuse.cli.console import once
-from manifuse.cli.later_table import WINDOW, LaterTable
 from manifuse.cli.output import TableWriter, check_output
-from manifuse.cli.paths import check_paths
-from manifuse.diffusion.seen_ids import SeenIds
-from manifuse.persistence import load
-from manifuse.refinement import Refinement
+from manifuse.run.persistence import load
+from manifuse.run.refinement import Refinement
+from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.paths import check_paths
+from manifuse.tables.seen_ids import SeenIds
 
 
 def run_apply(

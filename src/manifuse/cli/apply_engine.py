@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from manifuse.cli.apply_part import Part, refine_part
-from manifuse.cli.later_table import WINDOW, LaterTable
 from manifuse.cli.output import table_bytes
-from manifuse.diffusion.seen_ids import SeenIds
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten
-from manifuse.refinement import Refinement
+from manifuse.run.refinement import Refinement
 from manifuse.study.experiments.engine import workers
+from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.seen_ids import SeenIds
 
 #: Rows of a part.
 ROWS = 4 * WINDOW

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.feature_source import Loaded
 from manifuse.cli.output import refined_columns
-from manifuse.cli.score_tables import Table, observe
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.validity import demand_finite
-from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE
+from manifuse.run.refinement import Refinement
+from manifuse.tables.feature_source import Loaded
+from manifuse.tables.observations import Observations
+from manifuse.tables.score_tables import Table, observe
+from manifuse.tables.validity import demand_finite
 
 
 @dataclass(frozen=True, eq=False)

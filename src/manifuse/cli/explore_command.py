@@ -17,12 +17,9 @@ from typing import Any
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
 from manifuse.cli.output import WRITTEN, table_bytes
-from manifuse.cli.paths import files_in
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import HOST, Given, RefineOptions
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, look_up
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
@@ -30,6 +27,9 @@ from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.trial import Case, Trial
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.paths import files_in
 
 
 def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:

@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.formats import FORMATS, separator_of
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, shorten, write_together
+from manifuse.tables.formats import FORMATS, separator_of
 
 #: Endings under which tables are written; tables with each of them can be read as well.
 WRITTEN = (*FORMATS, ".npz")

@@ -19,27 +19,27 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
 from manifuse.cli.apply_part import refined_rows
-from manifuse.cli.column_checks import demand_columns
 from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
-from manifuse.cli.formats import read_columns
-from manifuse.cli.label_table import read_labels
-from manifuse.cli.later_table import WINDOW
 from manifuse.cli.output import TableWriter, check_output, refined_columns
-from manifuse.cli.paths import check_paths, files_in
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.cli.score_tables import Table, observe, observe_part, read_table
-from manifuse.diffusion.containers import to_text
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer
-from manifuse.persistence import check_model, model_writer
-from manifuse.refinement import Refinement
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
-from manifuse.run import refine, rows_to_fit
+from manifuse.run.persistence import check_model, model_writer
+from manifuse.run.refine import refine, rows_to_fit
+from manifuse.run.refinement import Refinement
+from manifuse.tables.column_checks import demand_columns
+from manifuse.tables.containers import to_text
+from manifuse.tables.formats import read_columns
+from manifuse.tables.label_table import read_labels
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.later_table import WINDOW
+from manifuse.tables.observations import Observations
+from manifuse.tables.paths import check_paths, files_in
+from manifuse.tables.score_tables import Table, observe, observe_part, read_table
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.
 DEVICES = ("cuda", "cpu", "mps", "xpu")

@@ -10,15 +10,15 @@ import numpy as np
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.column import Column
+from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import View
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.edges import smooth_later
 from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import Criterion, Path, Round, diffuse, mixture, replay
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.evidence.holding_out import Folds
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.problem import Problem
 
 #: Rounds of the diffusion over the own graph alone; more of them blur it.
 ROUNDS_ALONE = 3

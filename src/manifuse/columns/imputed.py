@@ -13,10 +13,10 @@ from manifuse.columns.column import Column, Known
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import Learned, Lesson, learn
 from manifuse.columns.view import Level, View
-from manifuse.diffusion.lookup import Lookup
-from manifuse.diffusion.problem import Reference
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.records import Saved
+from manifuse.tables.lookup import Lookup
+from manifuse.tables.problem import Reference
 
 #: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
 #: knows all main rows is imputed only at rows that come later, from fewer.

@@ -9,8 +9,8 @@ import numpy as np
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.column import Column
+from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import Level, View
-from manifuse.diffusion.edges import smooth_later
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 

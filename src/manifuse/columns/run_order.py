@@ -17,13 +17,13 @@ from manifuse.columns.taught import Labels, Taught, teach
 from manifuse.columns.view import Level, View, features_of
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path
-from manifuse.diffusion.problem import Problem, Reference
-from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.records import Saved
+from manifuse.tables.problem import Problem, Reference
 
 #: The share of the diffused column, where the graph is worth something.
 SHARE = 0.8

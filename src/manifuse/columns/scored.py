@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.diffusion.units import Units
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score, SquaredError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
+from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True)

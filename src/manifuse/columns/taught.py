@@ -13,11 +13,11 @@ from manifuse.columns.column import Column, Known, Mixed
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
 from manifuse.columns.view import Level, View
-from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, blocks_of
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.nearest import squared_distances_to
+from manifuse.kernels.randomness import Stream, generator
 
 #: At most so many observations teach; more would need too large a matrix.
 MOST_TAUGHT = 2000

@@ -8,11 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.observations import Observations
+from manifuse.columns.edges import Edges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import is_constant
 from manifuse.records import Saved
+from manifuse.tables.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,7 @@ import scipy.sparse as sparse
 from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
-from manifuse.diffusion.lookup import Lookup
 from manifuse.diffusion.method import JointDiffusion, Setting
-from manifuse.diffusion.problem import Reference
 from manifuse.diffusion.schemes import Anchor, anchors_of, transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
@@ -24,6 +22,8 @@ from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved, read_fields, write
+from manifuse.tables.lookup import Lookup
+from manifuse.tables.problem import Reference
 
 Key = TypeVar("Key")
 

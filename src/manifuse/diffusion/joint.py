@@ -10,14 +10,14 @@ import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_prediction
-from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.reason import Reason
 from manifuse.diffusion.transport import Arrival, Transport
-from manifuse.diffusion.units import Units
+from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit
 from manifuse.records import Saved
+from manifuse.tables.problem import Problem
+from manifuse.tables.units import Units
 
 
 class Criterion(Protocol):

@@ -9,10 +9,10 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.method import JointDiffusion, choices
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.randomness import Stream, generator
 from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.randomness import Stream, generator
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

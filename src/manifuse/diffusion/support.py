@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.diffusion.problem import Problem
 from manifuse.diffusion.transport import Transport
 from manifuse.kernels.arrays import FloatArray
+from manifuse.tables.problem import Problem
 
 
 def support_of_rows(row_sums: FloatArray, typical: FloatArray, weights: FloatArray) -> FloatArray:

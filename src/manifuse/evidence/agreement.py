@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.one_factor import OneFactor, correlation, correlations
+from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saved
 

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.kernels.keys import locate
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
 
 
 def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from manifuse.diffusion.observations import Observations
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
+from manifuse.tables.observations import Observations
 
 #: Nearest rows, and nearest pairs of each reference.
 NEAREST, PAIRS = 5, 3

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.containers import frame_of
 from manifuse.diffusion.joint import Path
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.problem import Problem, Reference
-from manifuse.diffusion.randomness import Stream, generator
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import unit
 from manifuse.records import Saved, read, write
+from manifuse.tables.containers import frame_of
+from manifuse.tables.problem import Problem, Reference
 
 #: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95

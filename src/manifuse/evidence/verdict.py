@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from manifuse.diffusion.joint import Path
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import FloatArray
 
 #: Reasons for which the main predictor comes back unchanged.

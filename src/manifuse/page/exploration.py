@@ -11,20 +11,20 @@ import numpy as np
 from manifuse.backends.host import Host
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import mixture
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import STEP_SIZES, WEIGHT_SCALES, JointDiffusion, choices
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
-from manifuse.diffusion.scales import MARGIN
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score
 from manifuse.page.packing import pack
-from manifuse.preparation import Prepared, prepare
-from manifuse.run import refine
-from manifuse.standing import USED, standings
-from manifuse.wording import meaning_of_support, remarks_of
+from manifuse.report.wording import meaning_of_support, remarks_of
+from manifuse.run.preparation import Prepared, prepare
+from manifuse.run.refine import refine
+from manifuse.run.standing import USED, standings
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
+from manifuse.tables.scales import MARGIN
 
 #: Takes a line that says what is being done.
 Tell = Callable[[str], None]

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.diffusion.containers import rows_of
-from manifuse.diffusion.frames import later_rows
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import Shift
-from manifuse.standing import USED, standings
-from manifuse.wording import meaning_of_support
+from manifuse.report.wording import meaning_of_support
+from manifuse.run.frames import later_rows
+from manifuse.run.refinement import Refinement
+from manifuse.run.standing import USED, standings
+from manifuse.tables.containers import rows_of
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
 
 
 @dataclass(frozen=True)

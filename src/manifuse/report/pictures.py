@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from manifuse.errors import InputError, demand
-from manifuse.refinement import Refinement
 from manifuse.report.drawing import draw_alignments, draw_surface
 from manifuse.report.refinement_figures import (
     draw_course,
@@ -18,6 +17,7 @@ from manifuse.report.refinement_figures import (
     measure_of,
 )
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
+from manifuse.run.refinement import Refinement
 
 #: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
 DOTS, INTERVALS, MOST_DRAWN = 1000, 40, 24

@@ -10,9 +10,9 @@ import numpy as np
 from manifuse.evidence.intervals import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.refinement import Refinement
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank, label
 from manifuse.report.refinement_statistics import LITTLE, Shift
+from manifuse.run.refinement import Refinement
 
 #: Lines that a reader can tell apart; further ones are grey.
 LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (ROSE, ":"), (AMBER, "-"), (SKY, "--"))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable
-from manifuse.refinement import Refinement
 from manifuse.report import refinement_tables as tables
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all
 from manifuse.report.refinement_statistics import Shift
 from manifuse.report.sentences import arguments, lead
-from manifuse.wording import is_unmeasured, verdict_of
+from manifuse.report.wording import is_unmeasured, verdict_of
+from manifuse.run.refinement import Refinement
+from manifuse.tables.observations import Observations
 
 #: Rows in each list of rows that moved.
 LISTED = 10

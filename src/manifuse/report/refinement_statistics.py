@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
-from manifuse.refinement import Refinement
+from manifuse.run.refinement import Refinement
 
 #: A row with less support than this has hardly any evidence behind it.
 LITTLE = 0.05

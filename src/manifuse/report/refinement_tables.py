@@ -9,20 +9,20 @@ import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.diffusion.method import JointDiffusion, choices
-from manifuse.diffusion.observations import Observations
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
-from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import (
     LITTLE,
     Shift,
     by_weight,
     metric_of,
 )
-from manifuse.standing import Standing, is_coupled, standings
-from manifuse.wording import names_of_asked
+from manifuse.report.wording import names_of_asked
+from manifuse.run.refinement import Refinement
+from manifuse.run.standing import Standing, is_coupled, standings
+from manifuse.tables.observations import Observations
 
 #: The name of each measure, and the format of its values.
 MEASURES = {

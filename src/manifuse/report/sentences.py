@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.gain import FEWEST_ROWS
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Relevance
-from manifuse.refinement import Refinement
 from manifuse.report.refinement_statistics import LITTLE, Shift, by_weight
-from manifuse.standing import USED, Standing, standings
-from manifuse.wording import change_of, rank_backwards, worth_of
+from manifuse.report.wording import change_of, rank_backwards, worth_of
+from manifuse.run.refinement import Refinement
+from manifuse.run.standing import USED, Standing, standings
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3

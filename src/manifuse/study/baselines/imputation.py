@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from manifuse.diffusion.problem import Problem, Reference
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
+from manifuse.tables.problem import Problem, Reference
 
 #: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
 #: kernel widths in units of the number of features) or nearest neighbours.

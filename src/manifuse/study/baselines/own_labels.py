@@ -16,11 +16,11 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import rbf_kernel
 
-from manifuse.diffusion.observations import Observations
 from manifuse.evidence.score import GradedRanking, Score, SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.baselines.smoothing import self_smoothing
+from manifuse.tables.observations import Observations
 
 #: Leaving one label out chooses among penalties, Gaussian widths in units of the mean squared distance of two rows,
 #: shares of the Gaussian kernel, and features standardised or as they came.

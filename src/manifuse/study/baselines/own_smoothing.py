@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from manifuse.backends.backend import FeatureGraph
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
 from manifuse.records import Saved
+from manifuse.tables.observations import Observations
+from manifuse.tables.units import Units
 
 #: Upper bound on the rounds.
 ROUNDS = 3

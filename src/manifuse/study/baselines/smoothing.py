@@ -14,14 +14,14 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.units import Units
 from manifuse.errors import InputError
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.records import write
 from manifuse.study.baselines.own_smoothing import ROUNDS, Smoothing, SmoothingSetting, averages, smooth_scores
+from manifuse.tables.observations import Observations
+from manifuse.tables.units import Units
 
 #: What the labels choose from, beside the rounds: neighbours, step sizes, and prediction scales.
 NEIGHBOURS = (5, 10, 20)

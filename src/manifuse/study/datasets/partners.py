@@ -22,12 +22,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError, require
 from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.study.datasets.public_tables import TARGETS, public_table
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
 
 #: What a problem is drawn from: numbers of references, of pairs, of labels (two of six have none), of training rows.
 REFERENCES, PAIRS, LABELS, TRAINED = (1, 2, 3, 5), (30, 60, 100, 200), (0, 0, 30, 60, 100, 200), (25, 50, 100, 200)

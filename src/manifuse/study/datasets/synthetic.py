@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.diffusion.observations import Observations
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import unit
+from manifuse.tables.observations import Observations
 
 TASKS, GROUPS, GROUP_SIZE = 12, 2, 4
 DIMENSIONS, ROWS, PAIRS, NOISE, VARIANCE_KEPT = 100, 1000, 30, 0.2, 0.95

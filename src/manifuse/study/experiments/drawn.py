@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from manifuse import rivals
 from manifuse.kernels.arrays import FloatArray
-from manifuse.run import refine
+from manifuse.run.refine import refine
 from manifuse.study.datasets.partners import Partners, draw_partners, read_table, table_names
 from manifuse.study.experiments.engine import Each
 from manifuse.study.experiments.plan import FIRST_SEED

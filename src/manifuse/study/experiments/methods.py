@@ -11,13 +11,11 @@ import numpy as np
 
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem
 from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.refinement import Refinement
-from manifuse.run import refine
+from manifuse.run.refine import refine
+from manifuse.run.refinement import Refinement
 from manifuse.study.baselines.imputation import impute, impute_by_forest
 from manifuse.study.baselines.learned import Learned
 from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
@@ -29,6 +27,8 @@ from manifuse.study.baselines.tpc import Mode, tpc
 from manifuse.study.experiments.trial import Case, Trained
 from manifuse.study.ranking.ranksvm import RankSVM
 from manifuse.study.ranking.selection import best_family, retrain
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.

@@ -18,13 +18,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.labelled import score_of
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.run import refine
+from manifuse.run.refine import refine
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.datasets.catalogue import CATALOGUE
@@ -33,6 +32,7 @@ from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.protocol import Protocol
 from manifuse.study.experiments.provenance import data_digest, provenance
 from manifuse.study.experiments.trial import Case, Rankers, Trained, Trial
+from manifuse.tables.labels import RankLabels
 
 #: The cells: labels by pairs, and the protocol that has the most of both.
 LABELS, PAIRS = (0, 10, 20, 50, 100, 200), (30, 100, 200, 500)

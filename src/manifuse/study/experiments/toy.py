@@ -10,11 +10,11 @@ import numpy as np
 from manifuse.backends.host import Host
 from manifuse.diffusion.joint import diffuse
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.problem import Problem
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
-from manifuse.preparation import prepare
+from manifuse.run.preparation import prepare
 from manifuse.study.datasets.synthetic import GROUP_SIZE, GROUPS, TASKS, ToyTasks
+from manifuse.tables.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import name_rows
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
+from manifuse.tables.containers import name_rows
 
 
 def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError, demand
 from manifuse.files import Writer, check_writable, read_archive, write_whole
 from manifuse.records import flatten, unflatten
-from manifuse.refinement import Refinement
+from manifuse.run.refinement import Refinement
 
 #: The number of the layout; raised when older versions could no longer read what is written.
 FORMAT = 6

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from manifuse.cli.column_checks import (
+from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
+from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
     choose_columns,
@@ -21,16 +23,14 @@ from manifuse.cli.column_checks import (
     demand_numbers,
     demand_visible,
 )
-from manifuse.cli.column_file import ColumnFile
-from manifuse.cli.feature_source import InFile, Loaded, Source
-from manifuse.cli.formats import open_columns
-from manifuse.cli.paths import demand_file
-from manifuse.diffusion.containers import columns_of, to_text
-from manifuse.diffusion.feature_names import warn_of_names
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.validity import demand_finite
-from manifuse.errors import InputError, ManifuseWarning, require
-from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
+from manifuse.tables.column_file import ColumnFile
+from manifuse.tables.containers import columns_of, to_text
+from manifuse.tables.feature_names import warn_of_names
+from manifuse.tables.feature_source import InFile, Loaded, Source
+from manifuse.tables.formats import open_columns
+from manifuse.tables.observations import Observations
+from manifuse.tables.paths import demand_file
+from manifuse.tables.validity import demand_finite
 
 #: Options that name columns which a file with this ending does not have.
 OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}

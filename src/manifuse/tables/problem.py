@@ -12,14 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from manifuse.diffusion.lookup import Lookup
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.sampling import sample_rows
-from manifuse.diffusion.units import Units
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import is_constant, standardise, unit
+from manifuse.tables.lookup import Lookup
+from manifuse.tables.observations import Observations
+from manifuse.tables.sampling import sample_rows
+from manifuse.tables.units import Units
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10

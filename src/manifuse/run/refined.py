@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 from scipy.special import expit
 
-from manifuse.diffusion.observations import Observations
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
+from manifuse.tables.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)

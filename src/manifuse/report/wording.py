@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from manifuse.diffusion.reason import Reason
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING, Agreement
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
+from manifuse.evidence.reason import Reason
 from manifuse.grid import WIDTH, as_text
-from manifuse.standing import Ran, Standing, standings
+from manifuse.run.standing import Ran, Standing, standings
 
 #: Wraps a line, but not within an option such as --no-safeguard.
 fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)

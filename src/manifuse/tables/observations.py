@@ -8,21 +8,21 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.diffusion.containers import (
+from manifuse.errors import InputError
+from manifuse.grid import SHOWN, Grid, as_html
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.records import Saved, read, write
+from manifuse.tables.containers import (
     Origin,
     device_of,
     parts_of_frame,
     to_floats,
     to_keys,
 )
-from manifuse.diffusion.feature_names import names_of, places_of, warn_of_names
-from manifuse.diffusion.given import given_neighbours
-from manifuse.diffusion.scales import Scale, log_odds, probabilities
-from manifuse.diffusion.validity import valid_rows
-from manifuse.errors import InputError
-from manifuse.grid import SHOWN, Grid, as_html
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saved, read, write
+from manifuse.tables.feature_names import names_of, places_of, warn_of_names
+from manifuse.tables.given import given_neighbours
+from manifuse.tables.scales import Scale, log_odds, probabilities
+from manifuse.tables.validity import valid_rows
 
 
 class Observations(Saved):

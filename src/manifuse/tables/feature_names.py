@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from manifuse.diffusion.containers import columns_of, to_text
 from manifuse.errors import InputError, ManifuseWarning
+from manifuse.tables.containers import columns_of, to_text
 
 #: The most names in a sentence.
 MOST = 10

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from manifuse.cli.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
-from manifuse.cli.column_file import ColumnFile, open_by_column, open_folder
-from manifuse.cli.paths import demand_file
-from manifuse.cli.table_reading import reading_table
 from manifuse.errors import InputError
 from manifuse.files import check_size
+from manifuse.tables.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
+from manifuse.tables.column_file import ColumnFile, open_by_column, open_folder
+from manifuse.tables.paths import demand_file
+from manifuse.tables.table_reading import reading_table
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}

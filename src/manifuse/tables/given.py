@@ -9,9 +9,9 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from manifuse.backends.neighbours import Neighbours
-from manifuse.diffusion.containers import to_numpy
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import IndexArray
+from manifuse.tables.containers import to_numpy
 
 #: The largest distance that is accepted. Its square is still in the range of floats.
 LARGEST_DISTANCE = 1e150

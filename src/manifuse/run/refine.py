@@ -11,21 +11,21 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.conclusion import conclude
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.problem import Problem, demand_different
-from manifuse.diffusion.randomness import Stream, generator
-from manifuse.diffusion.sampling import sample_rows
 from manifuse.errors import InputError, demand, look_up
 from manifuse.evidence.labelled import groups_of, score_of
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
-from manifuse.preparation import prepare
-from manifuse.refinement import Refinement
+from manifuse.run.conclusion import conclude
+from manifuse.run.preparation import prepare
+from manifuse.run.refinement import Refinement
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem, demand_different
+from manifuse.tables.sampling import sample_rows
 
 
 def refine(

@@ -11,11 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.column_checks import TEXT_COLUMNS, ColumnNames, Columns, demand_numbers, demand_visible, plain_column
-from manifuse.cli.paths import demand_file
-from manifuse.cli.table_reading import reading_table
 from manifuse.errors import InputError
 from manifuse.files import demand_memory, reading, shorten
+from manifuse.tables.column_checks import (
+    TEXT_COLUMNS,
+    ColumnNames,
+    Columns,
+    demand_numbers,
+    demand_visible,
+    plain_column,
+)
+from manifuse.tables.paths import demand_file
+from manifuse.tables.table_reading import reading_table
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.

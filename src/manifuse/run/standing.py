@@ -10,7 +10,7 @@ from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.relevance import RelevanceTable
-from manifuse.refiner import Refiner
+from manifuse.run.refiner import Refiner
 
 
 class Standing(StrEnum):

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, logit
 
-from manifuse.diffusion.containers import name_rows
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.containers import name_rows
 
 #: What scores may be.
 Scale = Literal["score", "probability"]

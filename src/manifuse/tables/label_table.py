@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from manifuse.cli.column_checks import AS_USUAL, ColumnNames, demand_numbers
-from manifuse.cli.formats import open_columns
-from manifuse.diffusion.labels import RankLabels
-from manifuse.diffusion.validity import valid_rows
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
+from manifuse.tables.formats import open_columns
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.validity import valid_rows
 
 
 def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False) -> RankLabels:

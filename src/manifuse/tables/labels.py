@@ -10,9 +10,9 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from manifuse.diffusion.containers import name_rows, to_floats, to_keys, to_text
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.containers import name_rows, to_floats, to_keys, to_text
 
 
 class RankLabels:

@@ -9,10 +9,10 @@ import numpy as np
 
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.method import Setting, choices
-from manifuse.diffusion.randomness import Stream, generator
 from manifuse.diffusion.setup import Setup
 from manifuse.evidence.relevance import align_pairs, fidelities
 from manifuse.kernels.arrays import BoolArray, IndexArray
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import alignment
 from manifuse.records import Saved
 

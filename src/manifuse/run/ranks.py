@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.diffusion.units import Units
 from manifuse.kernels.arrays import FloatArray
+from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from manifuse.diffusion.feature_names import warn_of_further
-from manifuse.diffusion.observations import Observations
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
+from manifuse.tables.feature_names import warn_of_further
+from manifuse.tables.observations import Observations
 
 
 class Applied(Protocol):

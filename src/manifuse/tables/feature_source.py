@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.column_file import ColumnFile
+from manifuse.tables.column_file import ColumnFile
 
 
 class Source(Protocol):

@@ -11,13 +11,13 @@ from manifuse.columns.taught import MOST_TAUGHT
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.problem import Problem, Reference
 from manifuse.diffusion.setup import Setup
+from manifuse.diffusion.tuning import Trial, choose_bridges, scalings_to_try
 from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
-from manifuse.evidence.tuning import Trial, choose_bridges, scalings_to_try
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations
+from manifuse.tables.problem import Problem, Reference
 
 #: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
 MOST_WORK = 5e10

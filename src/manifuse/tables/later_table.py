@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from manifuse.cli.column_checks import ColumnNames
-from manifuse.cli.formats import BY_COLUMN, FORMATS, open_columns
-from manifuse.cli.score_tables import Table, feature_names_of, read_table, table_of
+from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.formats import BY_COLUMN, FORMATS, open_columns
+from manifuse.tables.score_tables import Table, feature_names_of, read_table, table_of
 
 #: Rows of a window.
 WINDOW = 1 << 17

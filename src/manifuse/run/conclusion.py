@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from manifuse.columns.diffused import Diffused
+from manifuse.columns.edges import Joining
 from manifuse.columns.expected import Expected
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.run_order import Columns, Found, Given, refine_columns
 from manifuse.columns.scored import Honest, Scored
 from manifuse.columns.view import Level
 from manifuse.columns.worth import worths_by_labels
-from manifuse.diffusion.edges import Joining
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.support import support_of_rows, typical_row_sums
 from manifuse.evidence.gain import Gain
@@ -23,9 +23,9 @@ from manifuse.evidence.relevance import final_weights
 from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
 from manifuse.kernels.arrays import FloatArray
 from manifuse.machine import products_in_one_thread
-from manifuse.preparation import Prepared
-from manifuse.refined import Refined
-from manifuse.refiner import Refiner, support_of
+from manifuse.run.preparation import Prepared
+from manifuse.run.refined import Refined
+from manifuse.run.refiner import Refiner, support_of
 
 
 @dataclass(frozen=True, eq=False)

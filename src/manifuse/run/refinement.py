@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.choice import Choice
-from manifuse.conclusion import Conclusion
-from manifuse.diffusion.containers import frame_of, rows_of
-from manifuse.diffusion.frames import apply_to_frame
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.method import JointDiffusion
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.reason import Reason
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.intervals import ordered_rightly
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.kernels.arrays import FloatArray
-from manifuse.outcome import accuracy_of, history_of, metric_of, relevance_of
-from manifuse.preparation import Prepared
 from manifuse.records import Saved, read_fields, write
-from manifuse.refined import Refined
-from manifuse.refiner import Refiner
-from manifuse.wording import summary_of, verdict_of
+from manifuse.report.wording import summary_of, verdict_of
+from manifuse.run.choice import Choice
+from manifuse.run.conclusion import Conclusion
+from manifuse.run.frames import apply_to_frame
+from manifuse.run.outcome import accuracy_of, history_of, metric_of, relevance_of
+from manifuse.run.preparation import Prepared
+from manifuse.run.refined import Refined
+from manifuse.run.refiner import Refiner
+from manifuse.tables.containers import frame_of, rows_of
+from manifuse.tables.observations import Observations
 
 #: Fields that are not written to a file, because the refiner has them as well.
 NOT_SAVED = ("refined", "main")

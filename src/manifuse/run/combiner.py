@@ -16,16 +16,16 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.diffusion.containers import to_floats
-from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.method import JointDiffusion, field_names
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.scales import Scale
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.persistence import load, save
-from manifuse.run import refine
+from manifuse.run.persistence import load, save
+from manifuse.run.refine import refine
+from manifuse.tables.containers import to_floats
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.scales import Scale
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from manifuse.columns.imputed import known_at_pairs
-from manifuse.conclusion import Conclusion
 from manifuse.diffusion.joint import Step
 from manifuse.evidence.gain import Accuracy
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, align_pairs, final_weights
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import unit
-from manifuse.preparation import Prepared
+from manifuse.run.conclusion import Conclusion
+from manifuse.run.preparation import Prepared
 
 
 def relevance_of(prepared: Prepared, conclusion: Conclusion) -> RelevanceTable:

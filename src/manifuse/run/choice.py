@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from manifuse.columns.run_order import SHARE
-from manifuse.conclusion import Conclusion
 from manifuse.diffusion.method import Setting
-from manifuse.evidence.tuning import Trial
+from manifuse.diffusion.tuning import Trial
 from manifuse.kernels.arrays import FloatArray
-from manifuse.outcome import history_of
-from manifuse.preparation import Prepared
 from manifuse.records import Saved, write
+from manifuse.run.conclusion import Conclusion
+from manifuse.run.outcome import history_of
+from manifuse.run.preparation import Prepared
 
 
 @dataclass(frozen=True, eq=False)

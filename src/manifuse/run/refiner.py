@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from manifuse.backends.index import Index
+from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.run_order import MEASURED, Columns
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import View, features_of
-from manifuse.diffusion.edges import Edges, Joining
-from manifuse.diffusion.familiarity import Familiarity, warn_of_changes
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.ranks import Ranks
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.evidence.neighbourhood import places_of
@@ -26,7 +23,10 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
-from manifuse.refined import Refined
+from manifuse.run.familiarity import Familiarity, warn_of_changes
+from manifuse.run.ranks import Ranks
+from manifuse.run.refined import Refined
+from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
 BLOCK = 4096

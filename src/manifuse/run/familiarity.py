@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 
 from manifuse.backends.index import Index
-from manifuse.diffusion.edges import Edges
-from manifuse.diffusion.observations import Observations
-from manifuse.diffusion.units import Units
+from manifuse.columns.edges import Edges
 from manifuse.errors import ManifuseWarning
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id, thinned
 from manifuse.kernels.columns import means_and_deviations
+from manifuse.tables.observations import Observations
+from manifuse.tables.units import Units
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: so many rows are measured.
