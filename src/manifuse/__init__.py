@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from manifuse.backends.cached import Cached as Cached
     from manifuse.backends.host import Host as Host
     from manifuse.backends.torch import Torch as Torch
+    from manifuse.diffusion.algorithm1 import Algorithm1 as Algorithm1
     from manifuse.diffusion.explicit_euler import ExplicitEuler as ExplicitEuler
     from manifuse.diffusion.implicit_euler import ImplicitEuler as ImplicitEuler
-    from manifuse.diffusion.method import JointDiffusion as JointDiffusion
     from manifuse.errors import InputError as InputError
     from manifuse.errors import ManifuseError as ManifuseError
     from manifuse.errors import ManifuseWarning as ManifuseWarning
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
     from manifuse.run.combiner import PredictorCombiner as PredictorCombiner
+    from manifuse.run.method import JointDiffusion as JointDiffusion
     from manifuse.run.persistence import load as load
     from manifuse.run.persistence import save as save
     from manifuse.run.refine import refine as refine
@@ -37,12 +38,13 @@ __version__ = version("manifuse")
 
 #: Modules of the public names. A name is imported when it is first asked for, so that the command line starts at once.
 HOMES = {
+    "Algorithm1": "diffusion.algorithm1",
     "Cached": "backends.cached",
     "ExplicitEuler": "diffusion.explicit_euler",
     "Host": "backends.host",
     "ImplicitEuler": "diffusion.implicit_euler",
     "InputError": "errors",
-    "JointDiffusion": "diffusion.method",
+    "JointDiffusion": "run.method",
     "ManifuseError": "errors",
     "ManifuseWarning": "errors",
     "MissingExtraError": "errors",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.cli.output import refined_columns
-from manifuse.report.refinement_statistics import LITTLE
+from manifuse.columns.refined import LITTLE
 from manifuse.run.refinement import Refinement
 from manifuse.tables.feature_source import Loaded
 from manifuse.tables.observations import Observations

@@ -11,12 +11,13 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from manifuse.cli.refine_options import RefineOptions
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import check_size, demand_regular
+from manifuse.run.method import JointDiffusion, with_parameters
 
 Options = TypeVar("Options", bound=RefineOptions)
 
@@ -25,6 +26,10 @@ WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "t
 SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
     scheme.kind: scheme for scheme in (ImplicitEuler, ExplicitEuler)
 }
+
+#: Names of hyperparameters, in the config's tables ``[method]`` and ``[method.diffusion]``.
+METHOD = {field.name: field for field in fields(JointDiffusion) if field.name != "diffusion"}
+DIFFUSION = {field.name: field for field in fields(Algorithm1)}
 
 #: TOML has no None; this text stands for that of ``fitted_rows``.
 ALL = "all"
@@ -65,8 +70,8 @@ def method_of(options: RefineOptions) -> JointDiffusion:
     InputError
         If a hyperparameter is out of range.
     """
-    overruled = {name: value for name, value in vars(options).items() if name in field_names() and value is not None}
-    return JointDiffusion(**{**options.method, **overruled})
+    overruled = {name: getattr(options, name) for name in METHOD if getattr(options, name, None) is not None}
+    return with_parameters(JointDiffusion(), {**options.method, **overruled})
 
 
 def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
@@ -96,26 +101,39 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         key: _option(key, value, look_up(key, keys, kind=f"key in {path} named"), path)
         for key, value in content.items()
     }
-    known = dict.fromkeys(field_names())
-    for name, value in given.get("method", {}).items():
-        look_up(name, known, kind=f"hyperparameter in {path} named")
-        given["method"][name] = None if (name, value) == ("fitted_rows", ALL) else _hyperparameter(value, path)
+    if "method" in given:
+        given["method"] = _method_in(given["method"], path)
     return given
+
+
+def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
+    inner = table.pop("diffusion", {})
+    if not isinstance(inner, dict):
+        raise InputError(f"diffusion = {inner!r} came in {path}, but a table was expected; correct it.")
+    made = {}
+    for values, known, prefix in ((table, METHOD, ""), (inner, DIFFUSION, "diffusion__")):
+        for name, value in values.items():
+            look_up(name, known, kind=f"hyperparameter in {path} named")
+            made[prefix + name] = None if (name, value) == ("fitted_rows", ALL) else _hyperparameter(value, path)
+    return made
 
 
 def config_text(options: RefineOptions, method: JointDiffusion) -> str:
     """Write what a run used as TOML; ``--config`` with this text repeats the run."""
     named = {key: getattr(options, key) for key in config_keys(type(options)) if key != "method"}
-    hyperparameters = {name: getattr(method, name) for name in field_names()}
-    hyperparameters["fitted_rows"] = ALL if method.fitted_rows is None else method.fitted_rows
-    return "\n".join([*_lines(named), "", "[method]", *_lines(hyperparameters), ""])
+    outer = {name: getattr(method, name) for name in METHOD}
+    outer["fitted_rows"] = ALL if method.fitted_rows is None else method.fitted_rows
+    inner = {name: getattr(method.diffusion, name) for name in DIFFUSION}
+    tables = ["", "[method]", *_lines(outer), "", "[method.diffusion]", *_lines(inner)]
+    return "\n".join([*_lines(named), *tables, ""])
 
 
 def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
     """Return the keys of a config with the types of their values, ``list`` for ``list[str]``."""
     keys = {}
     for name, hint in get_type_hints(kind).items():
-        if name != "config" and name not in field_names():
+        if name != "config" and name not in METHOD:
             plain = get_args(hint)[0] if isinstance(hint, UnionType) else hint  # Path of Path | None
             keys[name] = get_origin(plain) or plain
     return keys

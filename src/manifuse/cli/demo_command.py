@@ -12,7 +12,6 @@ from manifuse.errors import InputError
 from manifuse.files import check_writable
 from manifuse.grid import as_table
 from manifuse.report.markup import write_page
-from manifuse.report.wording import COLUMNS
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.demonstration import (
@@ -23,6 +22,7 @@ from manifuse.study.experiments.demonstration import (
     lessons,
     relevance_grid,
 )
+from manifuse.words.wording import COLUMNS
 
 
 def run_demo(name: str, data: Path | None, out: Path, *, splits: int, seed: int) -> None:

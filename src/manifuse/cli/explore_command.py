@@ -19,10 +19,10 @@ from manifuse.cli.console import say
 from manifuse.cli.output import WRITTEN, table_bytes
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import HOST, Given, RefineOptions
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, look_up
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
+from manifuse.run.method import JointDiffusion
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.plan import EXPERIMENTS

@@ -23,11 +23,11 @@ from manifuse.cli.config import config_text, method_of
 from manifuse.cli.console import once
 from manifuse.cli.output import TableWriter, check_output, refined_columns
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
+from manifuse.run.method import JointDiffusion
 from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refine import refine, rows_to_fit
 from manifuse.run.refinement import Refinement

@@ -14,7 +14,7 @@ from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.footprint import demand_memory_to_replay
-from manifuse.diffusion.joint import Criterion, Path, Round, diffuse, mixture, replay
+from manifuse.diffusion.joint import Path, Round, diffuse, mixture, replay
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.evidence.holding_out import Folds
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -54,8 +54,8 @@ class Diffused(Column):
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         bridges, rows = self.bridges, len(self.start)
-        smoothed = bridges.graph.neighbours > 0 and bridges.method.smoothing > 0
-        columns = 1 + bridges.count + smoothed + bridges.method.anchored
+        smoothed = bridges.graph.neighbours > 0 and bridges.algorithm.smoothing > 0
+        columns = 1 + bridges.count + smoothed + bridges.algorithm.anchored
         if self.start.ndim != 1 or len(bridges.graph.scales) != rows:
             raise ValueError("the parts of the diffusion are about tables of different sizes")
         if self.coefficients.shape != (len(self.coefficients), columns):
@@ -105,7 +105,7 @@ class Diffused(Column):
         current = own
         for each, degrees in rounds:
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
-            current = mixture(current, arrived, own if self.bridges.method.anchored else None) @ each.coefficients
+            current = mixture(current, arrived, own if self.bridges.algorithm.anchored else None) @ each.coefficients
         row_sums = self._arrive(*end, current, rows).references.row_sums
         return self._standardised(current).reshape(rows[self.source].shape), row_sums
 
@@ -127,7 +127,7 @@ class Diffused(Column):
         smoothed = None
         if fitted.smoothed is not None:
             block, constant = averages[:, -2:-1], averages[:, -1:]
-            values = smooth_later(current[:, None], self.bridges.method.smoothing, block, constant)
+            values = smooth_later(current[:, None], self.bridges.algorithm.smoothing, block, constant)
             smoothed = Transport(values, constant, constant > 0)
         return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
 
@@ -142,14 +142,11 @@ class Diffusion:
     bridges : Bridges
     numbers : tuple of int
         The references that are followed, if any; else it diffuses over the own graph alone.
-    criterion : Criterion or None
-        What labels say of candidates, if they only tune.
     """
 
     problem: Problem
     bridges: Bridges
     numbers: tuple[int, ...]
-    criterion: Criterion | None = None
 
     @property
     def active(self) -> FloatArray:
@@ -159,16 +156,16 @@ class Diffusion:
     def run(self, start: FloatArray, without: IndexArray | None = None) -> Path:
         """Diffuse from a column (n, c), over bridges without the pairs at some main rows."""
         bridges = self.bridges
-        if not self.numbers and bridges.method.learning:
-            rounds = min(ROUNDS_ALONE, bridges.method.rounds)
-            bridges = replace(bridges, method=replace(bridges.method, rounds=rounds))
+        if not self.numbers:
+            rounds = min(ROUNDS_ALONE, bridges.algorithm.rounds)
+            bridges = replace(bridges, algorithm=replace(bridges.algorithm, rounds=rounds))
         if without is not None:
             left = {
                 number: anchor.without(np.flatnonzero(np.isin(anchor.main_rows, without)))
                 for number, anchor in bridges.anchors.items()
             }
             bridges = replace(bridges, anchors=left)
-        return diffuse(self.problem.starting_from(start.ravel()), bridges, self.active, self.criterion)
+        return diffuse(self.problem.starting_from(start.ravel()), bridges, self.active, None)
 
     def values(self, path: Path, start: FloatArray) -> FloatArray:
         """What came of it (n, c), standardised."""

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
-from manifuse.diffusion.method import JointDiffusion, Setting
+from manifuse.diffusion.algorithm1 import Algorithm1, Setting
 from manifuse.diffusion.schemes import Anchor, anchors_of, transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
@@ -84,7 +84,7 @@ class Bridges(Saved):
     Attributes
     ----------
     setting : Setting
-    method : JointDiffusion
+    algorithm : Algorithm1
     graph : FeatureGraph
         The main table's; without edges if nothing needs it.
     anchors : mapping of int to Anchor
@@ -94,7 +94,7 @@ class Bridges(Saved):
     """
 
     setting: Setting
-    method: JointDiffusion
+    algorithm: Algorithm1
     graph: FeatureGraph
     anchors: Mapping[int, Anchor]
     lookups: Mapping[int, Lookup]
@@ -119,7 +119,8 @@ class Bridges(Saved):
             for count in {setting.neighbours for setting in settings}
         }
         return [
-            cls(setting, setup.method, graphs[setting.neighbours], anchors[setting], lookups) for setting in settings
+            cls(setting, setup.algorithm, graphs[setting.neighbours], anchors[setting], lookups)
+            for setting in settings
         ]
 
     def to_record(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
+from manifuse.diffusion.algorithm1 import choices
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS, Bridges
-from manifuse.diffusion.method import choices
 from manifuse.diffusion.setup import Setup
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
@@ -29,21 +29,21 @@ def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
     taught : int
         Pairs or labels that a lesson is learned from, at the most; 0 without lessons.
     """
-    problem, method, backend = setup.problem, setup.method, setup.backend
+    problem, algorithm, backend = setup.problem, setup.algorithm, setup.backend
     rows, references = len(problem.main), len(problem.references)
     if not (problem.bridged or setup.own_graph):
         return _of_round(rows, references) + _of_lesson(taught)
     searched = problem.tables_with_graphs()
-    count = max(choices(method.neighbours))
-    scalings = 1 if problem.is_large or not problem.bridged else len(choices(method.standardised))
+    count = max(choices(algorithm.neighbours))
+    scalings = 1 if problem.is_large or not problem.bridged else len(choices(algorithm.standardised))
     tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
-    graphs = _of_edges(backend, rows, sum(choices(method.neighbours)))
+    graphs = _of_edges(backend, rows, sum(choices(algorithm.neighbours)))
     search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)
     # Edges as each end names them, then joined.
     building = max(backend.edge_bytes(len(table)) * (2 + EDGES) * len(table) * count for table in searched)
     sides, used = _of_bridges(setup)
     running = _of_round(rows, references) + _of_edges(backend, rows, count) + used
-    held_out = 32 * min(HELD_OUT_NUMBERS, 2 * method.folds * references * rows) + used
+    held_out = 32 * min(HELD_OUT_NUMBERS, 2 * algorithm.folds * references * rows) + used
     return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + _of_lesson(taught)))
 
 
@@ -91,20 +91,20 @@ def _of_edges(backend: Backend, rows: int, count: int) -> float:
 
 def _of_bridges(setup: Setup) -> tuple[float, float]:
     """Bytes of all reference sides, and of what bridges need while held-out pairs are predicted."""
-    method = setup.method
+    algorithm = setup.algorithm
     settings, count = (
-        len(choices(method.neighbours)) * len(choices(method.score_scale)),
-        max(choices(method.neighbours)),
+        len(choices(algorithm.neighbours)) * len(choices(algorithm.score_scale)),
+        max(choices(algorithm.neighbours)),
     )
     # Schemes of one kind share their reference sides.
-    schemes = sorted(choices(method.bridge), key=lambda scheme: scheme.carry_bytes(1, 1))
+    schemes = sorted(choices(algorithm.bridge), key=lambda scheme: scheme.carry_bytes(1, 1))
     edges = EDGES * len(setup.problem.main) * count
     sides = used = 0.0
     for scheme in {type(scheme): scheme for scheme in schemes}.values():
         for reference in setup.problem.bridged.values():
             pairs = len(reference.main_rows)
             sides += settings * scheme.anchor_bytes(pairs, _of_edges(setup.backend, len(reference.table), count))
-            used += method.folds * scheme.carry_bytes(pairs, edges)
+            used += algorithm.folds * scheme.carry_bytes(pairs, edges)
     return sides, used
 
 

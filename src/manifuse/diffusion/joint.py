@@ -1,9 +1,10 @@
-"""Algorithm 1: bridges, f-diffusion and graph in turn. The one loop of the method."""
+"""Algorithm 1: bridges, f-diffusion and graph in turn. The one loop of the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -11,13 +12,20 @@ import numpy as np
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_prediction
 from manifuse.diffusion.transport import Arrival, Transport
-from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit
 from manifuse.records import Saved
 from manifuse.tables.problem import Problem
 from manifuse.tables.units import Units
+
+
+class Ending(StrEnum):
+    """Why the rounds ended."""
+
+    SCORE_STOPPED_RISING = "the score on the labels stopped rising"
+    SETTLED = "a further round hardly changed the predictions"
+    ROUNDS_USED_UP = "all rounds were used"
 
 
 class Criterion(Protocol):
@@ -80,8 +88,7 @@ class Path:
         history saw them, with each other; in [-1, 1], and 0 for constant ones.
     surface : (step sizes, weight scales) array or None
         Best score of every cell in the first round; None without labels.
-    reason : Reason
-        Why the rounds ended.
+    ending : Ending
     """
 
     predictions: FloatArray
@@ -90,7 +97,7 @@ class Path:
     history: tuple[Step, ...]
     metric: FloatArray
     surface: FloatArray | None
-    reason: Reason
+    ending: Ending
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +131,13 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
     criterion : Criterion or None
         With labels, rounds go on while it rises; without, until the predictions settle.
     """
-    method, labelled = bridges.method, criterion is not None
-    current, origin = problem.start, problem.start if bridges.method.anchored else None
+    algorithm, labelled = bridges.algorithm, criterion is not None
+    current, origin = problem.start, problem.start if algorithm.anchored else None
     coefficients: list[FloatArray] = []
     history: list[Step] = []
-    surface, references, reason = None, None, Reason.ROUNDS_USED_UP
-    for number in range(1, method.rounds + 1):
-        arrival = bridges.arrive(current, method.smoothing)
+    surface, references, ending = None, None, Ending.ROUNDS_USED_UP
+    for number in range(1, algorithm.rounds + 1):
+        arrival = bridges.arrive(current, algorithm.smoothing)
         columns = mixture(current, arrival.columns(), origin)
         others = np.ones(columns.shape[1] - 1 - len(active))
         if origin is not None:
@@ -140,15 +147,15 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
             columns,
             problem.start,
             active=np.append(active, others),
-            grid=method.grid(labelled=labelled),
-            steps=method.most_steps(labelled=labelled),
+            grid=algorithm.grid,
+            steps=algorithm.steps,
             evaluate=None if criterion is None else _evaluation(columns, problem.units, criterion),
         )
         surface = run.surface if surface is None else surface
         history += _record(number, run, history[-1:], active)
         seen = unit(problem.main.scores) @ columns[:, 1 : 1 + len(active)]
         if len(run.path) == 1:
-            reason, references = Reason.SCORE_STOPPED_RISING, arrival.references
+            ending, references = Ending.SCORE_STOPPED_RISING, arrival.references
             break
         coefficients.append(run.path[-1])
         following = mix(columns, run.path[-1])
@@ -156,23 +163,23 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
         del columns, arrival
         change = 1.0 - float(following @ current)
         current = following
-        if not labelled and change < method.settled:
-            reason = Reason.SETTLED
+        if not labelled and change < algorithm.settled:
+            ending = Ending.SETTLED
             break
     if references is None:
         references = bridges.arrive(current).references
     metric = _metric(float(unit(problem.main.scores) @ current), seen, history[-1], run.gram)
     mixed = np.array(coefficients).reshape(len(coefficients), len(run.gram))
-    return Path(current, mixed, references, tuple(history), metric, surface, reason)
+    return Path(current, mixed, references, tuple(history), metric, surface, ending)
 
 
 def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tuple[Round, ...]:
     """Repeat the rounds of `diffuse` from their coefficients; last comes what a further round would begin with."""
     current, rounds = start, []
     for each in coefficients:
-        arrival = bridges.arrive(current, bridges.method.smoothing)
+        arrival = bridges.arrive(current, bridges.algorithm.smoothing)
         rounds.append(Round(current, arrival, each))
-        current = mix(mixture(current, arrival.columns(), start if bridges.method.anchored else None), each)
+        current = mix(mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None), each)
     return (*rounds, Round(current, bridges.arrive(current), np.zeros(0)))
 
 

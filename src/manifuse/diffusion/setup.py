@@ -8,7 +8,7 @@ import numpy as np
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.diffusion.method import JointDiffusion, choices
+from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.tables.observations import Observations
@@ -17,12 +17,12 @@ from manifuse.tables.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A problem with the method, the seed and the backend that a run solves it by.
+    """A problem, with the algorithm, the seed and the backend that a run solves it by.
 
     Attributes
     ----------
     problem : Problem
-    method : JointDiffusion
+    algorithm : Algorithm1
     seed : int
     backend : Backend
     own_graph : bool
@@ -30,7 +30,7 @@ class Setup:
     """
 
     problem: Problem
-    method: JointDiffusion
+    algorithm: Algorithm1
     seed: int
     backend: Backend
     own_graph: bool = False
@@ -50,12 +50,12 @@ class Setup:
         if table.neighbours is not None:
             return table.neighbours
         assert table.table is not None, "tables without a graph were refused"
-        count = max(choices(self.method.neighbours))
-        return self.backend.search(table.table, Query(count, standardised, table.name, self.method.search), rng)
+        count = max(choices(self.algorithm.neighbours))
+        return self.backend.search(table.table, Query(count, standardised, table.name, self.algorithm.search), rng)
 
     def folds(self) -> list[IndexArray]:
         """Put the pairs of every reference into folds of nearly equal size, an array (p,) of fold numbers each."""
         return [
-            generator(self.seed, Stream.FOLDS).permutation(np.arange(len(reference.main_rows)) % self.method.folds)
+            generator(self.seed, Stream.FOLDS).permutation(np.arange(len(reference.main_rows)) % self.algorithm.folds)
             for reference in self.problem.references
         ]

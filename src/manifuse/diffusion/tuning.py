@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from manifuse.diffusion.algorithm1 import Setting, choices
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.method import Setting, choices
+from manifuse.diffusion.pair_evidence import PairEvidence, alignments_and_chance, fidelities
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.relevance import align_pairs, fidelities
-from manifuse.kernels.arrays import BoolArray, IndexArray
+from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import alignment
 from manifuse.records import Saved
+
+#: The alignment of the main predictor with every reference at the pairs, and its chance level.
+Aligned = Sequence[tuple[float, float]]
 
 #: Whether features are standardised: of the main table, then of every reference.
 Scaling = tuple[bool, ...]
@@ -37,15 +40,15 @@ class Tuned:
     bridges : Bridges
     tables : NeighbourTables
         The neighbour searches that the bridges are made of.
-    folds : sequence of (p,) arrays of int
-        The fold of each pair of every reference, for further held-out questions.
+    evidence : tuple of PairEvidence
+        What the pairs say of every reference.
     trials : tuple of Trial
         Every setting with its criterion; empty if there was nothing to choose.
     """
 
     bridges: Bridges
     tables: NeighbourTables
-    folds: Sequence[IndexArray]
+    evidence: tuple[PairEvidence, ...]
     trials: tuple[Trial, ...] = ()
 
 
@@ -56,14 +59,14 @@ def scalings_to_try(setup: Setup) -> tuple[Scaling, ...]:
     large table is most of the work of a run; for large tables a sample chooses one way.
     """
     problem = setup.problem
-    uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(setup.method.standardised))
+    uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(setup.algorithm.standardised))
     given = [table.neighbours is not None for table in problem.tables_with_graphs()]
     if all(given) or not problem.bridged:
         return uniform[:1]
     if len(uniform) == 1 or not problem.is_large or any(given):
         return uniform
     sample = replace(setup, problem=problem.sample(generator(setup.seed, Stream.SAMPLE)))
-    chosen = choose_scaling(sample, uniform)
+    chosen = choose_scaling(sample, uniform, alignments_and_chance(sample.problem, sample.seed))
     return (tuple(flag is True for flag in chosen.tables.standardised()),)
 
 
@@ -76,18 +79,21 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     scalings : sequence of tuple of bool
         What `scalings_to_try` gives.
     """
-    first = choose_scaling(setup, scalings)
-    settings = setup.method.settings()
+    aligned = alignments_and_chance(setup.problem, setup.seed)
+    first = choose_scaling(setup, scalings, aligned)
+    settings = setup.algorithm.settings()
     if len(settings) == 1 or not first.bridges.anchors:
         return first
     candidates = Bridges.build(setup, settings, first.tables)
-    judging = _judging(setup)
-    criteria = [_judge(setup, bridges, first.folds, judging) for bridges in candidates]
+    folds, judging = setup.folds(), _judging(setup, aligned)
+    found = [fidelities(setup.problem, bridges, folds) for bridges in candidates]
+    criteria = [_judge(setup, bridges, fidelity[judging]) for bridges, fidelity in zip(candidates, found, strict=True)]
     trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
-    return replace(first, bridges=candidates[int(np.argmax(criteria))], trials=trials)
+    best = int(np.argmax(criteria))
+    return Tuned(candidates[best], first.tables, _evidence(aligned, found[best]), trials)
 
 
-def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
+def choose_scaling(setup: Setup, scalings: Sequence[Scaling], aligned: Aligned) -> Tuned:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
     Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of
@@ -98,37 +104,46 @@ def choose_scaling(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     for flags in scalings:
         tables = NeighbourTables.search(setup, flags, generator(setup.seed, Stream.RECALL))
         searched.append(tables)
-        built += Bridges.build(setup, setup.method.settings()[:1], tables)
+        built += Bridges.build(setup, setup.algorithm.settings()[:1], tables)
     if len(built) == 1 or not problem.bridged:
-        return Tuned(built[0], searched[0], folds)
+        return Tuned(built[0], searched[0], _evidence(aligned, fidelities(problem, built[0], folds)))
     reached = np.array(
         [[fidelities(problem, replace(main, anchors=side.anchors), folds) for side in built] for main in built]
     )
-    best = int(np.argmax(reached.max(axis=1)[:, _judging(setup)].sum(axis=1)))
+    best = int(np.argmax(reached.max(axis=1)[:, _judging(setup, aligned)].sum(axis=1)))
     sides = reached[best].argmax(axis=0)
     anchors = {number: built[sides[number]].anchors[number] for number in problem.bridged}
     references = tuple(searched[side].references[number] for number, side in enumerate(sides))
     tables = replace(searched[best], references=references)
-    return Tuned(replace(built[best], anchors=anchors), tables, folds)
+    fidelity = np.array([reached[best][side, number] for number, side in enumerate(sides)])
+    return Tuned(replace(built[best], anchors=anchors), tables, _evidence(aligned, fidelity))
 
 
-def _judging(setup: Setup) -> BoolArray:
+def _evidence(aligned: Aligned, fidelity: FloatArray) -> tuple[PairEvidence, ...]:
+    """Put together what the pairs say of every reference."""
+    return tuple(
+        PairEvidence(alignment, each, chance)
+        for (alignment, chance), each in zip(aligned, fidelity.tolist(), strict=True)
+    )
+
+
+def _judging(setup: Setup, aligned: Aligned) -> BoolArray:
     """Which references have a say in how bridges are built, (m,): those that may take part, or all if none may.
 
     Those that are ignored by name have one, so that one preparation serves whatever is ignored.
     """
-    problem, method, may = setup.problem, setup.method, []
-    for reference in problem.references:
-        aligned, chance = align_pairs(problem.start, reference, setup.seed)
-        at_chance = method.ignore_chance and abs(aligned) <= chance
-        may.append(not (reference.is_idle or at_chance))
+    ignore_chance = setup.algorithm.ignore_chance
+    may = [
+        not (reference.is_idle or (ignore_chance and abs(alignment) <= chance))
+        for reference, (alignment, chance) in zip(setup.problem.references, aligned, strict=True)
+    ]
     return np.array(may) if any(may) else np.full(len(may), True)
 
 
-def _judge(setup: Setup, bridges: Bridges, folds: Sequence[IndexArray], judging: BoolArray) -> float:
-    """How good a setting is: mean held-out fidelity of those ``judging``, or the largest alignment (section 2.2.4)."""
-    if setup.method.selection == "held-out":
-        return float(fidelities(setup.problem, bridges, folds)[judging].mean())
+def _judge(setup: Setup, bridges: Bridges, fidelity: FloatArray) -> float:
+    """How good a setting is: the mean of held-out fidelities, or the largest alignment (section 2.2.4)."""
+    if setup.algorithm.selection == "held-out":
+        return float(fidelity.mean())
     # Coupled references align alike under every setting; the largest of their alignments would hide the others.
     start = setup.problem.start
     arrived = bridges.arrive(start).references.values[:, list(bridges.anchors)]

@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum, auto
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.joint import Path
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.randomness import Stream, generator
-from manifuse.kernels.sphere import unit
+from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read, write
 from manifuse.tables.containers import frame_of
-from manifuse.tables.problem import Problem, Reference
-
-#: Permutations that give a chance level, and the share of them that stays below it.
-PERMUTATIONS, LEVEL = 499, 0.95
-
-#: With more pairs than this the normal limit of the permutation distribution takes the place of permutations.
-MANY_PAIRS = 1000
 
 
-@dataclass(frozen=True)
-class PairEvidence:
-    """What the pairs say of one reference, before any diffusion of the main predictor.
+class Standing(StrEnum):
+    """Whether a reference took part, and why not; `words.reasons` has words for each.
 
-    Attributes
-    ----------
-    alignment : float
-        Of the scores that the diffusion begins with and the reference's at the pairs, without a bridge (eq. 8), in
-        [-1, 1].
-    fidelity : float
-        Alignment of the reference's own scores at the pairs with what a bridge built without these pairs predicts
-        (k folds), in [-1, 1]; 1 for the identity bridge.
-    chance : float
-        95 of 100 permutations of the pairs have a smaller absolute alignment; in [0, 1].
+    TAUGHT: only in what labels taught. DIFFERS, NOT_FOLLOWED: it, or all, are not followed. LEFT_OUT: the user ignores
+    it. IDLE: its scores are all equal, or repeat the main predictor's.
     """
 
-    alignment: float
-    fidelity: float
-    chance: float
+    TOOK_PART = auto()
+    TAUGHT = auto()
+    DIFFERS = auto()
+    NOT_FOLLOWED = auto()
+    LEFT_OUT = auto()
+    IDLE = auto()
 
     @property
-    def is_chance(self) -> bool:
-        """Whether permuted pairs do as well, in alignment or in fidelity."""
-        return abs(self.alignment) <= self.chance or self.fidelity <= self.chance
+    def is_used(self) -> bool:
+        """Whether the result depends on it."""
+        return self in (Standing.TOOK_PART, Standing.TAUGHT)
 
 
 @dataclass(frozen=True)
@@ -71,15 +52,13 @@ class Relevance(Saved):
     fidelity : float
         How well its scores are predicted at pairs that are held out, in [-1, 1]; 1 if it knows all main rows.
     weight : float
-        How much its standardised scores count, where the main predictor's count 1; 0 if it is not followed. If labels
-        only tune, its weight in the diffusion (eq. 5).
+        How much its standardised scores count, where the main predictor's count 1; 0 if it is not followed.
     reached : float
-        How much is known of its scores at the main rows, in [0, 1]. If labels only tune, the share of rows that its
-        bridge reaches.
+        How much is known of its scores at the main rows, in [0, 1].
     pairs : int
         Rows that it has in common with the main table.
-    differs : bool
-        Whether it predicts something else than the main predictor and most references do, so that it is not followed.
+    standing : Standing
+        Whether it took part, and why not.
     worth : Gain or None
         What is lost without it, with its standard error: with labels, of the score on labels that were held out;
         without, of the correlation with which left-out references are predicted. None if it was not measured.
@@ -93,7 +72,7 @@ class Relevance(Saved):
     weight: float
     reached: float
     pairs: int
-    differs: bool
+    standing: Standing
     worth: Gain | None
 
     @property
@@ -180,54 +159,3 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
 
     def _repr_html_(self) -> str:
         return as_html(self.grid) + (f"<p>{self.said_of_worth()}</p>" if self else "")
-
-
-def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
-    """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
-    pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
-    found = np.ones(len(problem.references))
-    for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
-        found[number] = float(unit(values) @ unit(problem.references[number].paired))
-    return found
-
-
-def weigh_pairs(
-    problem: Problem, bridges: Bridges, folds: Sequence[IndexArray], seed: int
-) -> tuple[PairEvidence, ...]:
-    """Measure what the pairs say of every reference."""
-    evidence = []
-    for reference, fidelity in zip(problem.references, fidelities(problem, bridges, folds).tolist(), strict=True):
-        alignment, chance = align_pairs(problem.start, reference, seed)
-        evidence.append(PairEvidence(alignment, fidelity, chance))
-    return tuple(evidence)
-
-
-def active_references(problem: Problem, evidence: Sequence[PairEvidence], method: JointDiffusion) -> FloatArray:
-    """1 for a reference that takes part, shape (m,); 0 if it is idle, to be ignored, or no better than chance."""
-    active = np.ones(len(evidence))
-    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
-        is_chance = method.ignore_chance and seen.is_chance
-        if reference.is_idle or reference.name in method.ignored or is_chance:
-            active[number] = 0.0
-    return active
-
-
-def final_weights(path: Path) -> FloatArray:
-    """Weights of the references at the end, shape (m,); zeros if no step was taken, as then none took part."""
-    weights = np.array(path.history[-1].weights)
-    return weights if len(path.coefficients) else np.zeros_like(weights)
-
-
-def align_pairs(scores: FloatArray, reference: Reference, seed: int) -> tuple[float, float]:
-    """Alignment of main scores (n,) with a reference at the pairs, and its chance level."""
-    ours, theirs = unit(scores[reference.main_rows]), unit(reference.paired)
-    return float(ours @ theirs), chance_level(ours, theirs, seed)
-
-
-def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:
-    """Absolute alignment that 95 of 100 permutations of the pairs stay below, for vectors on the sphere (p,)."""
-    if len(ours) > MANY_PAIRS:
-        # The alignment of permuted pairs has mean 0 and variance 1 / (p - 1) exactly, and is normal in the limit.
-        return float(ndtri((1.0 + LEVEL) / 2.0) / np.sqrt(len(ours) - 1))
-    shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(theirs, (PERMUTATIONS, 1)), axis=1)
-    return float(np.quantile(np.abs(shuffled @ ours), LEVEL))

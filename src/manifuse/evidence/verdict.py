@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from scipy.special import ndtr
 
-from manifuse.diffusion.joint import Path
 from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
 
 #: Reasons for which the main predictor comes back unchanged.
 UNCHANGED = (
     Reason.NO_REFERENCE,
-    Reason.NOTHING_BETTER,
-    Reason.GAIN_UNCERTAIN,
     Reason.NO_GAIN,
     Reason.FEW_LABELS,
     Reason.DIFFER,
@@ -30,8 +26,8 @@ UNCHANGED = (
 EXPECTED_GAIN = 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
+@dataclass(frozen=True)
+class Verdict(Saved):
     """What becomes of the main predictor.
 
     Attributes
@@ -47,14 +43,19 @@ class Verdict:
     reason: Reason
     certainty: float
 
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        if self.accepted is (self.reason in UNCHANGED) or not 0 <= self.certainty <= 1:
+            raise ValueError("the verdict contradicts itself")
+
     @classmethod
     def of(cls, reason: Reason, certainty: float = 1.0) -> Verdict:
         """Decide by the reason."""
         return cls(reason not in UNCHANGED, reason, certainty)
 
 
-def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verdict:
-    """Decide whether a refinement is taken that labels or references taught.
+def judge(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verdict:
+    """Decide whether a refinement is taken.
 
     Parameters
     ----------
@@ -80,24 +81,3 @@ def judge_learned(agreement: Agreement, gain: Gain | None, *, safeguarded: bool)
         return Verdict.of(Reason.NO_GAIN)
     certainty = float(ndtr(gain.value / gain.standard_error + EXPECTED_GAIN)) if gain.standard_error > 0 else 1.0
     return Verdict.of(Reason.TAUGHT, certainty)
-
-
-def judge_tuned(path: Path, active: FloatArray, gain: Gain | None, *, safeguarded: bool) -> Verdict:
-    """Decide whether a refinement is taken that labels only tuned, or that took references at their word.
-
-    Parameters
-    ----------
-    path : Path
-    active : (m,) array
-        1 for references that take part, 0 for the others.
-    gain : Gain or None
-        With labels: of the refinement on them. They chose its parameters, so it is too good.
-    safeguarded : bool
-        Whether a gain within its own standard error is refused.
-    """
-    reason = path.reason if len(path.coefficients) else Reason.NOTHING_BETTER
-    if not np.any(active):
-        reason = Reason.NO_REFERENCE
-    elif reason is not Reason.NOTHING_BETTER and safeguarded and gain is not None and not gain.is_certain:
-        reason = Reason.FEW_LABELS if gain.is_of_few else Reason.GAIN_UNCERTAIN
-    return Verdict.of(reason)

@@ -17,7 +17,6 @@ from manifuse.evidence.labelled import score_of
 from manifuse.evidence.relevance import align_pairs
 from manifuse.evidence.score import Score
 from manifuse.page.packing import pack
-from manifuse.report.wording import meaning_of_support, remarks_of
 from manifuse.run.preparation import Prepared, prepare
 from manifuse.run.refine import refine
 from manifuse.run.standing import USED, standings
@@ -25,6 +24,7 @@ from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse.tables.scales import MARGIN
+from manifuse.words.wording import meaning_of_support, remarks_of
 
 #: Takes a line that says what is being done.
 Tell = Callable[[str], None]

@@ -14,13 +14,12 @@ from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.refinement_statistics import Shift
-from manifuse.report.wording import meaning_of_support
 from manifuse.run.frames import later_rows
 from manifuse.run.refinement import Refinement
-from manifuse.run.standing import USED, standings
 from manifuse.tables.containers import rows_of
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.words.wording import SUPPORT
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def explain(
     shift, used = Shift.of(result), _used(result, references)
     before, after = places_of(shift.before), places_of(shift.after)
     tables = [*references, *([] if labels is None else [_as_table(labels, main)])]
-    near = neighbourhood(main, tables, place, standardised=result.choice.standardised[0] is not False)
+    near = neighbourhood(main, tables, place, standardised=result.course.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
         return {
@@ -145,7 +144,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
     one = later.take(rows_of([row], later.keys, name=later.name))
     if np.isin(one.keys, result.main.keys).all():
         return result
-    refined, main = result.refine_later(one), result.main
+    main = result.main
     one = one.arranged_like(main)
     both = Observations(
         np.append(main.in_scale(main.scores), one.in_scale(one.scores)),
@@ -155,7 +154,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
         feature_names=main.feature_names,
         scale=main.scale,
     )
-    return replace(result, main=both, refined=result.refined.followed_by(refined))
+    return replace(result, main=both)
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
@@ -166,17 +165,18 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
         raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
     for reference in references:
         _demand_common(reference, result.main)
-    return {name for name, standing in zip(known, standings(result), strict=True) if standing in USED}
+    return {entry.name for entry in result.relevance if entry.standing.is_used}
 
 
 def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
     """Say how much of the way is what was learned, and how much the diffusion, if the row was fitted."""
     learned = float(result.refiner.places_before(result.main.keys[[place]])[0])
-    if not result.method.learning or not result.accepted or np.isnan(learned):
+    if not result.accepted or np.isnan(learned):
         return []
-    diffused = ", after the diffusion" if result.choice.share > 0 else ""
+    diffused = ", after the diffusion" if result.course.share > 0 else ""
+    teacher = "what the references say" if result.evidence.measured is None else "what the labels taught"
     return [
-        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {result.refiner.teacher} puts it at "
+        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teacher} puts it at "
         f"{learned:.0f}, and{diffused} it is at {after[place]:.0f}."
     ]
 
@@ -250,5 +250,4 @@ def _evidence(result: Refinement, place: int) -> str:
     refined = result.refined.in_scale_of(result.main)
     support, errors = refined.support, refined.errors
     error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
-    meaning = meaning_of_support(learning=result.method.learning)
-    return f"Its support is {support[place]:.2f} ({meaning}).{error}"
+    return f"Its support is {support[place]:.2f} ({SUPPORT}).{error}"

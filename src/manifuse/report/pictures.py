@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manifuse.errors import InputError, demand
-from manifuse.report.drawing import draw_alignments, draw_surface
+from manifuse.report.drawing import draw_alignments
 from manifuse.report.refinement_figures import (
     draw_course,
     draw_errors,
@@ -14,7 +14,6 @@ from manifuse.report.refinement_figures import (
     draw_shift,
     draw_support,
     draw_worth,
-    measure_of,
 )
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.refinement import Refinement
@@ -33,8 +32,7 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
         ``"worth"``: what is lost without each reference. ``"relevance"``: how each reference agrees with the main
         predictor, and its chance level. ``"metric"``: how alike all scores are. ``"shift"``: scores before and after.
         ``"support"``: how much evidence rows have. ``"errors"``: refined scores with intervals of 90 %.
-        ``"course"``: the alignments, step by step. ``"surface"``: what labels that only tune say of each
-        hyperparameter.
+        ``"course"``: the alignments, step by step.
 
     Returns
     -------
@@ -87,9 +85,6 @@ def pictures_of(result: Refinement, shift: Shift) -> dict[str, Callable[[], Any]
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
         drawn["support"] = lambda: draw_support(shift)
-    choice, moved = result.choice, bool(order) and any(step.step > 0 for step in result.history)
-    if moved:
+    if order and any(step.step > 0 for step in result.history):
         drawn["course"] = lambda: draw_course(result, order)
-    if moved and choice.surface is not None and choice.surface.size > 1:
-        drawn["surface"] = lambda: draw_surface(vars(choice), measure=f"{measure_of(result)}, first round")
     return drawn

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.columns.refined import LITTLE
 from manifuse.evidence.intervals import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank, label
-from manifuse.report.refinement_statistics import LITTLE, Shift
+from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
 
 #: Lines that a reader can tell apart; further ones are grey.
@@ -79,7 +80,7 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
 
 
 def draw_course(result: Refinement, order: Sequence[int]) -> Any:
-    """Draw the alignments and, if labels only tuned, the scores on them over the steps.
+    """Draw the alignments over the steps.
 
     Parameters
     ----------
@@ -89,24 +90,12 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     """
     history = result.history
     taken = np.cumsum([step.step > 0 for step in history])
-    tuned = bool(np.isfinite(history[0].score))
-    figure, axes = blank(PAGE_WIDTH, 5.8, rows=2) if tuned else blank(PAGE_WIDTH, 3.4)
-    panels = np.atleast_1d(axes)
-    if tuned and result.accuracy is not None:
-        before = result.accuracy.before * (-1 if result.method.is_regression else 1)
-        panels[0].axhline(before, color=GREY, lw=1.0, ls=":", label="as it came")
-        panels[0].plot(
-            taken, [step.score for step in history], color=BLUE, marker="o", ms=3.5, label="in the diffusion"
-        )
-        panels[0].set_ylabel(measure_of(result))
-        panels[0].legend(frameon=False, fontsize=8, loc="center right")
-    _draw_alignments_of(result, taken, order, panels[-1])
-    starts = taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]
-    for panel in panels:
-        for start in starts:
-            panel.axvline(start, color=RULE, lw=0.7, zorder=0)
-        panel.set_xlabel("steps (lines: a new round)")
-        panel.xaxis.get_major_locator().set_params(integer=True)
+    figure, panel = blank(PAGE_WIDTH, 3.4)
+    _draw_alignments_of(result, taken, order, panel)
+    for start in taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]:
+        panel.axvline(start, color=RULE, lw=0.7, zorder=0)
+    panel.set_xlabel("steps (lines: a new round)")
+    panel.xaxis.get_major_locator().set_params(integer=True)
     return figure
 
 
@@ -123,12 +112,6 @@ def _draw_alignments_of(result: Refinement, taken: IndexArray, order: Sequence[i
     # Written afterwards, because a legend leaves out the names that begin with an underscore.
     for text, index in zip(legend.get_texts(), order, strict=False):
         text.set_text(label(result.relevance[index].name))
-
-
-def measure_of(result: Refinement) -> str:
-    """Name what the labels measure, for an axis on which more is better."""
-    measure = "minus root mean squared error" if result.method.is_regression else "ranking accuracy"
-    return f"{measure} on the labels"
 
 
 def draw_shift(shift: Shift, rows: IndexArray) -> Any:

@@ -11,10 +11,12 @@ from manifuse.report import refinement_tables as tables
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all
 from manifuse.report.refinement_statistics import Shift
-from manifuse.report.sentences import arguments, lead
-from manifuse.report.wording import is_unmeasured, verdict_of
+from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
+from manifuse.words.findings import findings_of
+from manifuse.words.reasons import REASONS
+from manifuse.words.wording import is_unmeasured, verdict_of
 
 #: Rows in each list of rows that moved.
 LISTED = 10
@@ -82,18 +84,18 @@ def page_of(
     return render(
         "refinement.html",
         name=result.main.name,
-        verdict=verdict_of(result),
+        verdict=verdict_of(result.evidence),
         lead=lead(result, shift),
-        arguments=arguments(result, shift),
+        findings=findings_of(result.evidence, result.refined),
         accepted=result.accepted,
-        unmeasured=is_unmeasured(result),
-        reason=str(result.reason),
+        unmeasured=is_unmeasured(result.evidence),
+        reason=REASONS[result.reason],
         given=tables.given_grid(result, references),
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
         answers=tables.answers_grid(result),
-        answer="" if result.agreement is None else str(result.agreement.answer),
+        answer=REASONS[result.agreement.answer],
         metric=tables.metric_grid(result),
         risen=tables.moves_grid(shift, shift.risen(LISTED)),
         fallen=tables.moves_grid(shift, shift.fallen(LISTED)),
@@ -102,7 +104,6 @@ def page_of(
         method=tables.method_grid(result.method),
         figures=draw_all(result, shift),
         labelled=result.accuracy is not None,
-        learning=result.method.learning,
         steps=any(step.step > 0 for step in result.history),
         most_dots=DOTS,
         intervals=INTERVALS,

@@ -14,9 +14,6 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.run.refinement import Refinement
 
-#: A row with less support than this has hardly any evidence behind it.
-LITTLE = 0.05
-
 #: Refined scores fall into bands where there are gaps of more than this share of their range.
 GAP = 0.1
 
@@ -73,11 +70,6 @@ class Shift:
         count = -(-len(self.before) // 10)
         first, then = (np.argsort(-scores, kind="stable")[:count] for scores in (self.before, self.after))
         return float(np.isin(first, then).mean())
-
-    @property
-    def little_support(self) -> int:
-        """The number of rows with hardly any evidence behind them."""
-        return int(np.sum(self.support < LITTLE))
 
     @property
     def bands(self) -> int:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 
 import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
-from manifuse.diffusion.method import JointDiffusion, choices
+from manifuse.columns.refined import LITTLE
+from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
+from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.refinement_statistics import (
-    LITTLE,
     Shift,
     by_weight,
     metric_of,
 )
-from manifuse.report.wording import names_of_asked
+from manifuse.run.method import JointDiffusion, parameters_of
 from manifuse.run.refinement import Refinement
-from manifuse.run.standing import Standing, is_coupled, standings
 from manifuse.tables.observations import Observations
+from manifuse.words.reasons import STANDINGS
 
 #: The name of each measure, and the format of its values.
 MEASURES = {
@@ -71,7 +71,7 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
         facts["ranks that half of the rows moved by at most"] = f"{shift.median_rise:,.1f}"
         facts["share of the highest tenth that stays there"] = f"{shift.top_kept:.1%}"
         if result.weights.any():
-            facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{shift.little_support:,}"
+            facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{result.refined.little_support:,}"
     if shift.errors is not None:
         middle, least, most = np.median(shift.errors), shift.errors.min(), shift.errors.max()
         facts["standard error of a refined score, median"] = f"{middle:.3g} (from {least:.3g} to {most:.3g})"
@@ -80,21 +80,21 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
 
 def relevance_grid(result: Refinement) -> Grid:
     """What is known of every reference, the largest weight first."""
-    parts = standings(result)
 
     def record(index: int) -> dict[str, str]:
-        entry, part = result.relevance[index], parts[index]
+        entry = result.relevance[index]
+        fidelity = "known everywhere" if _is_coupled(result, index) else f"{entry.fidelity:+.3f}"
         return {
             "reference": entry.name,
-            "weight": strong_if(part is Standing.TOOK_PART, _weight(entry.weight)),
+            "weight": strong_if(entry.standing is Standing.TOOK_PART, _weight(entry.weight)),
             "agrees": f"{entry.held_out_alignment:+.3f}",
             "chance": f"{entry.chance_alignment:.3f}",
             "alignment, refined": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
-            "imputed": "known everywhere" if is_coupled(result, index) else f"{entry.fidelity:+.3f}",
+            "imputed": fidelity,
             "known": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
             "worth": ABSENT if entry.worth is None else entry.worth.amount(signed=True),
-            "part": part,
+            "part": STANDINGS[entry.standing],
         }
 
     return Grid.of(map(record, by_weight(result)))
@@ -103,9 +103,9 @@ def relevance_grid(result: Refinement) -> Grid:
 def agreement_grid(result: Refinement) -> Grid:
     """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
     asked = result.agreement
-    if asked is None or not len(asked.pulls):
+    if not len(asked.pulls):
         return Grid((), ())
-    names = names_of_asked(result)
+    names = result.evidence.names_of_asked
     weights = [ABSENT, *(_known(pull, "{:.2f}") for pull in asked.pulls.tolist())]
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
     return Grid(
@@ -116,7 +116,7 @@ def agreement_grid(result: Refinement) -> Grid:
 def answers_grid(result: Refinement) -> Grid:
     """What was asked of the references, and what they answered; no lines if none was asked."""
     asked = result.agreement
-    if asked is None or not len(asked.pulls):
+    if not len(asked.pulls):
         return Grid((), ())
     several = len(asked.pulls) >= FEWEST_REFERENCES
     facts = {
@@ -162,7 +162,7 @@ def trials_grid(result: Refinement) -> Grid:
     """The settings tried for graphs and bridges, the chosen one strong; without lines if there was no choice."""
     return Grid.of(
         {
-            name: strong_if(trial.setting == result.choice.setting, value)
+            name: strong_if(trial.setting == result.course.setting, value)
             for name, value in {
                 "neighbours": _text(trial.setting.neighbours),
                 "scale of scores": _text(trial.setting.score_scale),
@@ -170,15 +170,15 @@ def trials_grid(result: Refinement) -> Grid:
                 "criterion": f"{trial.criterion:.4f}",
             }.items()
         }
-        for trial in result.choice.trials
+        for trial in result.course.trials
     )
 
 
 def method_grid(method: JointDiffusion) -> Grid:
     """Every field of the method as it was given."""
-    return Grid(
-        ("field", "value"), tuple((field.name, _text(getattr(method, field.name))) for field in fields(method))
-    )
+    values = {**parameters_of(method)}
+    del values["diffusion"]
+    return Grid(("field", "value"), tuple((name.replace("__", "."), _text(value)) for name, value in values.items()))
 
 
 def _known(value: float, form: str) -> str:
@@ -194,67 +194,59 @@ def _weight(weight: float) -> str:
     return "<0.001" if 0 < weight < 0.0005 else f"{weight:.3f}"
 
 
+def _is_coupled(result: Refinement, index: int) -> bool:
+    """Whether a reference is known on all main rows."""
+    return bool(result.relevance[index].pairs >= len(result.refiner.main))
+
+
 def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
-    method, setting = result.method, result.choice.setting
-    rule = "by pairs held out" if method.selection == "held-out" else "by alignment"
+    diffusion, setting = result.method.diffusion, result.course.setting
+    rule = "by pairs held out" if diffusion.selection == "held-out" else "by alignment"
     graph = [
-        ("neighbours in the graphs", _text(setting.neighbours), _origin(method, "neighbours", rule)),
-        ("scale of scores in the graphs", _text(setting.score_scale), _origin(method, "score_scale", rule)),
+        ("neighbours in the graphs", _text(setting.neighbours), _origin(diffusion, "neighbours", rule)),
+        ("scale of scores in the graphs", _text(setting.score_scale), _origin(diffusion, "score_scale", rule)),
     ]
-    if is_coupled(result):
+    if all(_is_coupled(result, index) for index in range(len(result.relevance))):
         why = "every reference is known on all main rows" if result.relevance else "no reference came"
         return [("bridges", ABSENT, why), *(graph if result.refiner.joining is not None else [])]
-    own, *others = result.choice.standardised
+    own, *others = result.course.standardised
     flags = [flag for flag in others if flag is not None]
     standardised = f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}"
     by_table = "by pairs held out, table by table"
     return [
         *graph,
-        ("bridge", _text(setting.bridge), _origin(method, "bridge", rule)),
-        ("features standardised", standardised, _origin(method, "standardised", by_table)),
+        ("bridge", _text(setting.bridge), _origin(diffusion, "bridge", rule)),
+        ("features standardised", standardised, _origin(diffusion, "standardised", by_table)),
     ]
 
 
 def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
-    method, choice = result.method, result.choice
+    diffusion, columns = result.method.diffusion, result.refiner.columns
     taken = [step for step in result.history if step.step > 0]
 
-    def chosen(value: float, axis: Sequence[float], given: object) -> tuple[str, str]:
+    def used(name: str) -> tuple[str, str]:
         if not taken:
             return ABSENT, "no step was taken"
-        if len(axis) > 1:
-            return f"{value:.4g}", f"chosen by the labels from {len(axis)}, in every round; this is the first"
-        return f"{value:.4g}", "default" if given is None else "given"
+        return _text(getattr(diffusion, name)), _origin(diffusion, name, "")
 
-    alone = method.learning and not (result.agreement and result.agreement.is_followed)
-    most = min(ROUNDS_ALONE, method.rounds) if alone else method.rounds
+    most = diffusion.rounds if result.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
     rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}, with {len(taken):,} steps"
-    weight_scale = chosen(choice.weight_scale, choice.weight_scales, method.weight_scale)
-    return [
-        ("step size of the diffusion (δ)", *chosen(choice.step_size, choice.step_sizes, method.step_size)),
-        ("weight scale of the diffusion (σ²)", *weight_scale),
-        ("rounds", *rounds),
-        *_of_learning(result),
-    ]
-
-
-def _of_learning(result: Refinement) -> list[tuple[str, str, str]]:
-    columns, scored = result.refiner.columns, result.refiner.scored
-    if not result.method.learning:
-        return []
     taught = [] if columns.taught is None else [("share of what labels taught", f"{columns.taught.share:.0%}", TAUGHT)]
     return [
+        ("step size of the diffusion (δ)", *used("step_size")),
+        ("weight scale of the diffusion (σ²)", *used("weight_scale")),
+        ("rounds", *rounds),
         *taught,
-        ("share of the diffused scores", f"{result.choice.share:.0%}", DIFFUSED),
-        ("how far the scores go to what was found", f"{scored.certainty:.0%}", CERTAIN),
+        ("share of the diffused scores", f"{result.course.share:.0%}", DIFFUSED),
+        ("how far the scores go to what was found", f"{result.refiner.scored.certainty:.0%}", CERTAIN),
     ]
 
 
-def _origin(method: JointDiffusion, name: str, rule: str) -> str:
-    candidates = getattr(method, name)
+def _origin(diffusion: Algorithm1, name: str, rule: str) -> str:
+    candidates = getattr(diffusion, name)
     if len(choices(candidates)) > 1:
         return f"chosen {rule}"
-    return "default" if candidates == getattr(JointDiffusion(), name) else "given"
+    return "default" if candidates == getattr(Algorithm1(), name) else "given"
 
 
 def _text(value: object) -> str:
@@ -264,7 +256,7 @@ def _text(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(_text(entry) for entry in value)
     if value is None:
-        return "default, or chosen by labels that only tune"
+        return ABSENT
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

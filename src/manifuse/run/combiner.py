@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,10 +15,10 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.diffusion.method import JointDiffusion, field_names
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.tables.containers import to_floats
@@ -71,7 +70,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> truth, ids = np.arange(60.0), range(60)
     >>> ours = pd.DataFrame({"id": ids, "score": truth + 20 * noise.standard_normal(60)})
     >>> other = mf.Observations(truth + 5 * noise.standard_normal(60), ids=ids, name="other")
-    >>> combiner = mf.PredictorCombiner([other], random_state=0).set_params(method__rounds=5)
+    >>> combiner = mf.PredictorCombiner([other], random_state=0).set_params(method__diffusion__rounds=5)
     >>> known = np.where(truth % 2, truth, np.nan)
     >>> combiner.set_output(transform="pandas").fit_transform(ours, known).columns.tolist()
     ['score']
@@ -234,7 +233,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             method = JointDiffusion() if self.method is None else self.method
             # Another type may have been set. Then `fit` refuses it, as scikit-learn demands.
             if isinstance(method, JointDiffusion):
-                params |= {f"method__{name}": getattr(method, name) for name in field_names()}
+                params |= {f"method__{name}": value for name, value in parameters_of(method).items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -242,14 +241,11 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         inner = {
             name.removeprefix("method__"): params.pop(name) for name in list(params) if name.startswith("method__")
         }
-        unknown = sorted(set(inner) - set(field_names()))
-        if unknown:
-            raise InputError(f"{unknown[0]!r} is not a hyperparameter; use one of {', '.join(field_names())}.")
         super().set_params(**params)
         if inner:
             method = JointDiffusion() if self.method is None else self.method
             demand(JointDiffusion, method)
-            self.method = replace(method, **inner)
+            self.method = with_parameters(method, inner)
         return self
 
     def _observe(self, X: Any) -> Observations:

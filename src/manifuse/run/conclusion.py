@@ -1,4 +1,4 @@
-"""Conclusion: what a run comes to, whether labels and references taught or labels only tuned."""
+"""Conclusion: what a run comes to, taken or not, and why."""
 
 from __future__ import annotations
 
@@ -7,25 +7,62 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manifuse.columns.diffused import Diffused
-from manifuse.columns.edges import Joining
-from manifuse.columns.expected import Expected
-from manifuse.columns.imputed import Imputed
-from manifuse.columns.run_order import Columns, Found, Given, refine_columns
+from manifuse.columns.imputed import known_at_pairs
+from manifuse.columns.refined import Refined
+from manifuse.columns.run_order import SHARE, Found, Given, refine_columns
 from manifuse.columns.scored import Honest, Scored
-from manifuse.columns.view import Level
 from manifuse.columns.worth import worths_by_labels
-from manifuse.diffusion.joint import Path, diffuse
-from manifuse.diffusion.support import support_of_rows, typical_row_sums
-from manifuse.evidence.gain import Gain
-from manifuse.evidence.intervals import error_scale_of, standard_errors
-from manifuse.evidence.relevance import final_weights
-from manifuse.evidence.verdict import Verdict, judge_learned, judge_tuned
+from manifuse.diffusion.algorithm1 import Setting
+from manifuse.diffusion.joint import Step
+from manifuse.diffusion.pair_evidence import align_at_pairs
+from manifuse.diffusion.tuning import Trial
+from manifuse.evidence.found import Evidence, Measured
+from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.intervals import error_scale_of
+from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
+from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import unit
 from manifuse.machine import products_in_one_thread
+from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
-from manifuse.run.refined import Refined
-from manifuse.run.refiner import Refiner, support_of
+from manifuse.run.refiner import Refiner
+
+
+@dataclass(frozen=True, eq=False)
+class Course(Saved):
+    """What was chosen on the way, and how the diffusion went.
+
+    Attributes
+    ----------
+    setting : Setting
+        Of graphs and bridges.
+    standardised : tuple of bool or None
+        Whether features were standardised: of the main table, then of every reference; None if there was no search.
+    recall : tuple of float or None
+        Share of the true neighbours that the search found, likewise; None without a graph.
+    trials : tuple of Trial
+        Settings tried, with the criterion of each; empty if there was nothing to choose.
+    history : tuple of Step
+        Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
+    share : float
+        Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
+    """
+
+    setting: Setting
+    standardised: tuple[bool | None, ...]
+    recall: tuple[float | None, ...]
+    trials: tuple[Trial, ...]
+    history: tuple[Step, ...]
+    share: float
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        references = len(self.standardised) - 1
+        counts = {len(self.recall) - 1, *(len(each) for s in self.history for each in (s.alignments, s.weights))}
+        if counts != {references} or not self.history:
+            raise ValueError("what was chosen does not fit together")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,105 +71,53 @@ class Conclusion:
 
     Attributes
     ----------
-    verdict : Verdict
-    path : Path or None
-        Of the diffusion; None if nothing was diffused.
+    evidence : Evidence
+    course : Course
     refiner : Refiner
         With the refined scores, taken or not.
-    found : Found or None
-        All columns; None if labels only tuned.
-    gain : Gain or None
-        Of the refined scores at labels that were held out; None without labels.
-    worths : mapping of int to Gain
-        What is lost without each reference.
-    worth : Gain or None
-        The same without all of them.
     """
 
-    verdict: Verdict
-    path: Path | None
+    evidence: Evidence
+    course: Course
     refiner: Refiner
-    found: Found | None
-    gain: Gain | None
-    worths: Mapping[int, Gain]
-    worth: Gain | None
 
 
 def conclude(prepared: Prepared) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
     with products_in_one_thread():
-        return _learn(prepared) if prepared.setup.method.learning else _tune(prepared)
+        return _conclude(prepared)
 
 
-def _tune(prepared: Prepared) -> Conclusion:
-    """Let labels choose the step size and the weight scale; without labels, take the references at their word."""
-    problem, score, method = prepared.problem, prepared.score, prepared.setup.method
-    path = diffuse(problem, prepared.bridges, prepared.active, score)
-    refined = problem.units.from_sphere(path.predictions)
-    gain = None if score is None else score.gain(problem.main.scores[score.rows], refined[score.rows])
-    verdict = judge_tuned(path, prepared.active, gain, safeguarded=method.safeguarded)
-    own, scores = Level.of(problem.main.scores[:, None]), problem.main.scores
-    bridges = prepared.bridges.on_host()
-    numbers = tuple(np.flatnonzero(prepared.active).tolist())
-    looked_up = {n: bridges.lookups[n] for n in numbers if n in bridges.lookups}
-    levels = tuple(Level(np.zeros(1), 1.0) for _ in numbers)
-    places = {n: numbers.index(n) if n in numbers else -1 for n in bridges.lookups}
-    columns = Columns(
-        own=own,
-        smoothed=None,
-        references=Imputed(numbers, (), looked_up, levels),
-        expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), Level(np.zeros(1), 1.0)),
-        learned=None,
-        taught=None,
-        diffused=Diffused("own", problem.start, bridges, places, path.coefficients),
-        refined=None,
-    )
-    transport, weights = path.references, final_weights(path)
-    support = support_of_rows(transport.row_sums * transport.reached, typical_row_sums(problem, transport), weights)
-    scored = Scored(problem.units, None, 1.0, None)
-    refiner = Refiner(
-        problem.main, Joining.of(bridges.graph), columns, scored, scores, Refined(refined, support, None)
-    )
-    return Conclusion(verdict, path, refiner, None, gain, {}, None)
-
-
-def _learn(prepared: Prepared) -> Conclusion:
-    """Let labels and references teach."""
-    problem, method, bridges = prepared.problem, prepared.setup.method, prepared.bridges
-    given = Given(
-        problem=problem,
-        bridges=bridges,
-        fidelity=np.array([seen.fidelity for seen in prepared.pair_evidence]),
-        taking_part=prepared.taking_part,
-        score=prepared.score,
-        groups=prepared.groups,
-        nearest=prepared.nearest,
-        same_target=method.same_target,
-        seed=prepared.setup.seed,
-    )
-    found = refine_columns(given)
-    columns, fitted, own = found.columns, found.known.fitted, problem.main.scores
-    honest = None
-    if found.labels is not None:
-        trials = found.known.trials.get(columns.last, found.known.trials["taught"])
-        rows = found.labels.score.rows
-        honest = Honest.of(problem.units, own[rows], trials, found.labels.score, found.labels.folds)
-    verdict = judge_learned(found.agreement, None if honest is None else honest.gain, safeguarded=method.safeguarded)
-    scored = Scored(problem.units, None, verdict.certainty, None) if honest is None else honest.scored
-    scored, gain, errors = replace(scored, certainty=verdict.certainty), None, None
+def _conclude(prepared: Prepared) -> Conclusion:
+    given, problem, method = prepared.given, prepared.problem, prepared.method
+    found, own = refine_columns(given), problem.main.scores
+    honest, scored, gain = _honest(given, found), Scored(problem.units, None, 1.0, None), None
+    verdict = judge(found.agreement, None if honest is None else honest.gain, safeguarded=method.safeguarded)
+    scored = replace(scored if honest is None else honest.scored, certainty=verdict.certainty)
     if honest is not None:
         scored, gain = _measured(found, honest, scored, own)
-        errors = standard_errors(fitted["variance"], scored.error_scale or 0.0)
-    support = support_of(found.doubt, found.agreement.pulls)
-    refiner = Refiner(
-        main=problem.main,
-        joining=None if columns.smoothed is None else Joining.of(bridges.graph),
-        columns=columns,
-        scored=scored,
-        before=fitted[columns.before_diffusion].ravel(),
-        fitted=Refined(scored.scores(own, fitted[columns.last]), support, errors),
+    refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
+    each, worth = _worths(given, found, honest)
+    evidence = Evidence(
+        name=problem.main.name,
+        verdict=verdict,
+        relevance=_relevance(prepared, found, refiner.fitted, each),
+        metric=_metric(prepared, refiner.fitted),
+        agreement=found.agreement,
+        asked=tuple(given.taking_part),
+        measured=None if gain is None else _measured_by_labels(given, found, verdict, gain),
+        worth=worth,
     )
-    return Conclusion(verdict, found.path, refiner, found, gain, *_worths(given, found, honest))
+    return Conclusion(evidence, _course(prepared, found), refiner)
+
+
+def _honest(given: Given, found: Found) -> Honest | None:
+    """What was found at labelled rows that were held out; None without labels."""
+    if found.labels is None:
+        return None
+    trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
+    score = found.labels.score
+    return Honest.of(given.problem.units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
 
 
 def _measured(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> tuple[Scored, Gain]:
@@ -144,6 +129,17 @@ def _measured(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> 
     refined = (1.0 - scored.certainty) * there + scored.certainty * honest.values
     scale = error_scale_of(refined, found.variances, score, folds)
     return replace(scored, error_scale=scale), score.gain(there, refined, folds)
+
+
+def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gain: Gain) -> Measured:
+    """The measure on the labelled rows, before and after."""
+    score = given.score
+    assert score is not None, "there are labels"
+    assert found.labels is not None, "there are labels"
+    before = score.measured(given.problem.main.scores[score.rows])
+    # The gain is measured within folds, and what comes before is not.
+    after = before - gain.value if score.measure == "rmse" else min(before + gain.value, 1.0)
+    return Measured(Accuracy(score.measure, before, after if verdict.accepted else before), gain, found.labels.held)
 
 
 def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
@@ -162,3 +158,74 @@ def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[
         return each, None
     pairs = max(len(reference.main_rows) for reference in given.taking_part.values())
     return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")
+
+
+def _relevance(prepared: Prepared, found: Found, refined: Refined, worths: Mapping[int, Gain]) -> RelevanceTable:
+    """Put together what a run found out about every reference."""
+    problem, numbers = prepared.problem, list(prepared.given.taking_part)
+    entries = []
+    for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
+        fidelity, weight, reached = seen.fidelity, 0.0, 0.0
+        standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
+        if number in numbers:
+            column, rows = numbers.index(number), reference.main_rows
+            weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
+            reached = float(1.0 - found.doubt[:, column].mean())
+            if not reference.is_coupled:
+                imputed = found.known.held_out["references"][rows, column]
+                fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
+        entries.append(
+            Relevance(
+                name=reference.name,
+                alignment=align_at_pairs(refined.scores, reference),
+                held_out_alignment=seen.alignment,
+                chance_alignment=seen.chance,
+                fidelity=fidelity,
+                weight=weight,
+                reached=reached,
+                pairs=len(reference.main_rows),
+                standing=standing,
+                worth=worths.get(number),
+            )
+        )
+    return RelevanceTable(entries)
+
+
+def _standing(found: Found, column: int) -> Standing:
+    """What became of a reference that was asked."""
+    if found.agreement.pulls[column] > 0:
+        return Standing.TOOK_PART
+    if found.columns.learned is not None:
+        return Standing.TAUGHT
+    return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
+
+
+def _metric(prepared: Prepared, refined: Refined) -> FloatArray:
+    """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
+    problem = prepared.problem
+    pairs = known_at_pairs(problem.references, len(problem.main))
+    flat = pairs.reshape(len(problem.main), len(problem.references))
+    columns = np.column_stack([problem.main.scores, refined.scores, flat])
+    metric = np.eye(columns.shape[1])
+    for one in range(len(metric)):
+        for other in range(one):
+            both = np.isfinite(columns[:, one]) & np.isfinite(columns[:, other])
+            if both.any():
+                metric[one, other] = metric[other, one] = float(unit(columns[both, one]) @ unit(columns[both, other]))
+    return metric
+
+
+def _course(prepared: Prepared, found: Found) -> Course:
+    """Collect what was chosen; one step stands for none, if nothing was diffused."""
+    path, tables = found.path, prepared.tables
+    (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
+    alignments = tuple(seen.alignment for seen in prepared.pair_evidence)
+    nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
+    return Course(
+        setting=prepared.bridges.setting,
+        standardised=tables.standardised(),
+        recall=tables.recall(),
+        trials=prepared.trials,
+        history=(nothing,) if path is None else path.history,
+        share=0.0 if path is None else SHARE,
+    )

@@ -1,23 +1,24 @@
-"""Preparation: everything that a run does before the diffusion. The run as a noun is `Prepared`."""
+"""Preparation: everything that a run does before its columns. The run as a noun is `Prepared`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.imputed import MOST_PAIRS
+from manifuse.columns.run_order import Given
 from manifuse.columns.taught import MOST_TAUGHT
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import demand_memory
-from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import Trial, choose_bridges, scalings_to_try
-from manifuse.evidence.relevance import PairEvidence, active_references, weigh_pairs
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations
-from manifuse.tables.problem import Problem, Reference
+from manifuse.run.method import JointDiffusion
+from manifuse.tables.problem import Problem
 
 #: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
 MOST_WORK = 5e10
@@ -25,61 +26,36 @@ MOST_WORK = 5e10
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A run that is ready for the diffusion.
+    """A run whose columns can follow.
 
     Attributes
     ----------
-    setup : Setup
-        What the run was given.
-    score : Score or None
-        What the labels measure.
-    groups : mapping of int to str, or None
-        Of the labelled rows, if the user names them.
-    bridges : Bridges
-        Under the best setting.
+    method : JointDiffusion
+    given : Given
+        What the columns start from.
     tables : NeighbourTables
         The neighbour searches that the bridges are made of.
     trials : tuple of Trial
         Settings tried; empty if there was nothing to choose.
     pair_evidence : tuple of PairEvidence
         What the pairs say of every reference.
-    active : (m,) array
-        1 for references that take part in a diffusion that labels only tune, 0 for the others.
     """
 
-    setup: Setup
-    score: Score | None
-    groups: dict[int, str] | None
-    bridges: Bridges
+    method: JointDiffusion
+    given: Given
     tables: NeighbourTables
     trials: tuple[Trial, ...]
     pair_evidence: tuple[PairEvidence, ...]
-    active: FloatArray
 
     @property
     def problem(self) -> Problem:
         """The problem, started from the main predictor as it came."""
-        return self.setup.problem
+        return self.given.problem
 
     @property
-    def taking_part(self) -> dict[int, Reference]:
-        """The references that take part, by their numbers: those that have something to say and are not ignored."""
-        ignored = self.setup.method.ignored
-        return {
-            number: reference
-            for number, reference in enumerate(self.problem.references)
-            if not reference.is_idle and reference.name not in ignored
-        }
-
-    @property
-    def nearest(self) -> IndexArray | None:
-        """The nearest other row of every main row; None without a graph."""
-        return None if self.tables.main is None else self.tables.main.indices[:, 0]
-
-    @property
-    def labels_tune(self) -> bool:
-        """Whether labels choose the step size and the weight scale of the f-diffusion, and teach nothing."""
-        return self.score is not None and not self.setup.method.learning
+    def bridges(self) -> Bridges:
+        """Under the best setting."""
+        return self.given.bridges
 
 
 def prepare(
@@ -88,7 +64,6 @@ def prepare(
     score: Score | None,
     seed: int,
     backend: Backend,
-    tell: Callable[[str], None] = lambda doing: None,
     groups: dict[int, str] | None = None,
 ) -> Prepared:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
@@ -102,8 +77,6 @@ def prepare(
     seed : int
     backend : Backend
         Searches neighbours and keeps graphs.
-    tell : callable, optional
-        Gets a short text before each stage, for whoever waits.
     groups : mapping of int to str, optional
         Of the labelled rows.
 
@@ -114,14 +87,25 @@ def prepare(
     MissingExtraError
         If the neighbour search needs a library that is not installed.
     """
-    setup = Setup(problem, method, seed, backend, method.learning and needs_own_graph(problem, score))
-    demand_memory(setup, taught=_taught(problem, score) if method.learning else 0)
-    tell("Searching neighbours, making graphs and building bridges")
+    setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
+    demand_memory(setup, taught=_taught(problem, score))
     tuned = choose_bridges(setup, scalings_to_try(setup))
-    tell("Predicting the held-out pairs")
-    evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
-    active = active_references(problem, evidence, method)
-    return Prepared(setup, score, groups, tuned.bridges, tuned.tables, tuned.trials, evidence, active)
+    given = Given(
+        problem=problem,
+        bridges=tuned.bridges,
+        fidelity=np.array([seen.fidelity for seen in tuned.evidence]),
+        taking_part={
+            number: reference
+            for number, reference in enumerate(problem.references)
+            if not reference.is_idle and reference.name not in method.ignored
+        },
+        score=score,
+        groups=groups,
+        nearest=None if tuned.tables.main is None else tuned.tables.main.indices[:, 0],
+        same_target=method.same_target,
+        seed=seed,
+    )
+    return Prepared(method, given, tuned.tables, tuned.trials, tuned.evidence)
 
 
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, demand, look_up
 from manifuse.evidence.labelled import groups_of, score_of
 from manifuse.evidence.score import Score
@@ -20,6 +19,7 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
 from manifuse.run.conclusion import conclude
+from manifuse.run.method import JointDiffusion
 from manifuse.run.preparation import prepare
 from manifuse.run.refinement import Refinement
 from manifuse.tables.labels import RankLabels
@@ -96,18 +96,17 @@ def refine(
     demand(Observations, main, *references)
     demand(JointDiffusion, method)
     seed = seed_of(rng)
-    problem = Problem.of(main, references, needed=labels is None or not method.learning)
+    problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     score = None if labels is None else score_of(labels, main, regression=method.is_regression)
-    method.grid(labelled=score is not None and not method.learning)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
     fitted, score = fitted_part(problem, score, method, seed)
     groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
     prepared = prepare(fitted, method, score, seed, backend, groups=groups)
-    return Refinement.of(prepared, conclude(prepared), main)
+    return Refinement.of(method, seed, conclude(prepared), main)
 
 
 def fitted_part(

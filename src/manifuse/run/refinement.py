@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from html import escape
 from typing import Any
 
-import numpy as np
-
+from manifuse.columns.refined import Refined
 from manifuse.diffusion.joint import Step
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.intervals import ordered_rightly
@@ -19,19 +19,15 @@ from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read_fields, write
-from manifuse.report.wording import summary_of, verdict_of
-from manifuse.run.choice import Choice
-from manifuse.run.conclusion import Conclusion
+from manifuse.run.conclusion import Conclusion, Course
 from manifuse.run.frames import apply_to_frame
-from manifuse.run.outcome import accuracy_of, history_of, metric_of, relevance_of
-from manifuse.run.preparation import Prepared
-from manifuse.run.refined import Refined
+from manifuse.run.method import JointDiffusion
 from manifuse.run.refiner import Refiner
 from manifuse.tables.containers import frame_of, rows_of
 from manifuse.tables.observations import Observations
-
-#: Fields that are not written to a file, because the refiner has them as well.
-NOT_SAVED = ("refined", "main")
+from manifuse.words.findings import findings_of
+from manifuse.words.reasons import REASONS
+from manifuse.words.wording import summary_of, verdict_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,45 +36,13 @@ class Refinement(Saved):
 
     Attributes
     ----------
-    predictions : array, series or tensor (n,)
-        Refined predictions in the library, order and units of the main predictions.
-    support : array, series or tensor (n,)
-        How much is known of the references' scores of each row, in [0, 1]: 1 where they know the row itself, 0 if
-        nothing says what they would say, or if the main predictor came back unchanged.
-    errors : array, series or tensor (n,), or None
-        Standard errors of the predictions, in their units; 90 of 100 truths lie within 1.645 of them.
-    scores : (n,) array
-        The predictions as a NumPy array; of probabilities, log-odds.
-    accepted : bool
-        Whether the refinement was taken; if not, the main predictions came back unchanged.
-    reason : Reason
-        Why the refinement was taken, or why the main predictor came back unchanged. If labels only tune: why the
-        diffusion stopped.
-    relevance : RelevanceTable
-        A tuple of one `Relevance` for every reference, in the order given. It knows names and prints a table.
-    metric : (m + 2, m + 2) array
-        Alignments of the main predictor, the refined predictions and the references with each other, at rows that
-        both know (the task metric of the paper), in [-1, 1].
-    history : tuple of Step
-        Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
-    choice : Choice
-        The hyperparameters used.
-    accuracy : Accuracy or None
-        With labels: ``before`` and ``after``, on the labelled rows.
-    gain : Gain or None
-        With labels: the gain on them, accepted or not. Each labelled row is judged without its own label. If labels
-        only tune, they are judged by what they chose, and the gain on other rows may be smaller.
-    worth : Gain or None
-        What is lost without any reference; as `Relevance.worth`.
-    agreement : Agreement or None
-        What the references answered; None if labels only tune.
-    held : Held or None
-        How labels were held out; None if they only tuned, or there are none.
+    evidence : Evidence
+        What labels and references say of it.
+    course : Course
+        What was chosen on the way, and how the diffusion went.
     method : JointDiffusion
     seed : int
         Gives the same result again on the same input.
-    refined : Refined
-        Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
     refiner : Refiner
@@ -95,104 +59,133 @@ class Refinement(Saved):
     (True, 'TOLD')
     """
 
-    accepted: bool
-    reason: Reason
-    relevance: RelevanceTable
-    metric: FloatArray
-    history: tuple[Step, ...]
-    choice: Choice
-    accuracy: Accuracy | None
-    gain: Gain | None
-    worth: Gain | None
-    agreement: Agreement | None
-    held: Held | None
+    evidence: Evidence
+    course: Course
     method: JointDiffusion
     seed: int
-    refined: Refined
     main: Observations
     refiner: Refiner
 
     @classmethod
-    def of(cls, prepared: Prepared, found: Conclusion, main: Observations) -> Refinement:
+    def of(cls, method: JointDiffusion, seed: int, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        setup, problem = prepared.setup, prepared.problem
-        refiner, accepted = found.refiner, found.verdict.accepted
-        refined = Refined.unchanged(main)
-        if accepted:
-            refined = refiner.fitted if main is problem.main else refiner.refine(main)
-        return cls(
-            accepted=accepted,
-            reason=found.verdict.reason,
-            relevance=relevance_of(prepared, found),
-            metric=metric_of(prepared, found),
-            history=history_of(prepared, found),
-            choice=Choice.of(prepared, found),
-            accuracy=accuracy_of(prepared, found),
-            gain=found.gain,
-            worth=found.worth,
-            agreement=None if found.found is None else found.found.agreement,
-            held=None if found.found is None or found.found.labels is None else found.found.labels.held,
-            method=setup.method,
-            seed=setup.seed,
-            refined=refined,
-            main=main,
-            refiner=refiner,
-        )
+        made = cls(found.evidence, found.course, method, seed, main, found.refiner)
+        _ = made.refined  # which may refuse rows
+        return made
+
+    @cached_property
+    def refined(self) -> Refined:
+        """Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors."""
+        if not self.accepted:
+            return Refined.unchanged(self.main)
+        return self.refiner.fitted if self.main is self.refiner.main else self.refiner.refine(self.main)
 
     @property
     def predictions(self) -> Any:
-        """Refined predictions."""
+        """Refined predictions (n,) in the library, order and units of the main predictions."""
         return self.main.like_predictions(self.refined.scores)
 
     @property
     def scores(self) -> FloatArray:
-        """The same as a NumPy array."""
+        """The predictions as a NumPy array (n,); of probabilities, log-odds."""
         return self.refined.scores
 
     @property
     def support(self) -> Any:
-        """How much is known of the references' scores of each row; see `Refined`."""
+        """How much is known of the references' scores of each row (n,), in [0, 1].
+
+        It is 1 where they know the row itself, 0 if nothing says what they would say, or if the main predictor came
+        back unchanged.
+        """
         return self.main.like_container(self.refined.support, "support")
 
     @property
     def errors(self) -> Any:
-        """Standard errors."""
+        """Standard errors of the predictions (n,), in their units; None if no label taught.
+
+        90 of 100 truths lie within 1.645 of them.
+        """
         errors = self.refined.in_scale_of(self.main).errors
         return None if errors is None else self.main.like_container(errors, "error")
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the refinement was taken; if not, the main predictions came back unchanged."""
+        return self.evidence.verdict.accepted
+
+    @property
+    def reason(self) -> Reason:
+        """Why the refinement was taken, or why the main predictor came back unchanged."""
+        return self.evidence.verdict.reason
+
+    @property
+    def why(self) -> str:
+        """The same in a sentence."""
+        return REASONS[self.reason]
+
+    @property
+    def relevance(self) -> RelevanceTable:
+        """A `Relevance` for every reference, in the order given. It knows names and prints a table."""
+        return self.evidence.relevance
 
     @property
     def weights(self) -> FloatArray:
         """Weights of the references, shape (m,); see `Relevance`."""
         return self.relevance.weights
 
+    @property
+    def metric(self) -> FloatArray:
+        """Alignments of all predictors with each other, shape (m + 2, m + 2); see `Evidence`."""
+        return self.evidence.metric
+
+    @property
+    def agreement(self) -> Agreement:
+        """What the references answered."""
+        return self.evidence.agreement
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """With labels: ``before`` and ``after``, on the labelled rows."""
+        return None if self.evidence.measured is None else self.evidence.measured.accuracy
+
+    @property
+    def gain(self) -> Gain | None:
+        """With labels: the gain on them, accepted or not. Each labelled row is judged without its own label."""
+        return self.evidence.gain
+
+    @property
+    def held(self) -> Held | None:
+        """How labels were held out; None without labels."""
+        return None if self.evidence.measured is None else self.evidence.measured.held
+
+    @property
+    def worth(self) -> Gain | None:
+        """What is lost without any reference; as `Relevance.worth`."""
+        return self.evidence.worth
+
+    @property
+    def history(self) -> tuple[Step, ...]:
+        """Every step of the f-diffusion; one entry, step 0, if nothing was diffused."""
+        return self.course.history
+
     def to_record(self) -> dict[str, Any]:
-        """Return what a file holds: everything but the container of the predictions."""
-        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name not in NOT_SAVED}
+        """Return what a file holds: all but the rows that were not fitted."""
+        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name != "main"}
 
     @classmethod
     def from_record(cls, record: Any) -> Refinement:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
-        values = read_fields(cls, record, omit=NOT_SAVED)
-        refiner: Refiner = values["refiner"]
-        refined = refiner.fitted if values["accepted"] else Refined.unchanged(refiner.main)
-        made = cls(**values, refined=refined, main=refiner.main)
+        values = read_fields(cls, record, omit=("main",))
+        made = cls(**values, main=values["refiner"].main)
         made.check()
         return made
 
     def check(self) -> None:
         """Refuse values that do not fit together."""
-        references, shape = len(self.relevance), (len(self.relevance) + 2,) * 2
-        if self.metric.shape != shape or not np.isfinite(self.metric).all():
-            raise ValueError(f"metric is not finite and of shape {shape}")
-        counts = {len(self.choice.standardised) - 1, *(len(s.alignments) for s in self.history)}
-        if {*counts, *(len(s.weights) for s in self.history)} != {references} or not self.history:
+        if len(self.course.standardised) != 1 + len(self.relevance):
             raise ValueError("the references are not those of the fit")
         if self.accuracy is not None and (self.accuracy.measure == "rmse") is not self.method.is_regression:
             raise ValueError("the accuracy has another measure than the task")
-        gains = (self.gain, self.worth, *(entry.worth for entry in self.relevance))
-        expected = "correlation" if self.accuracy is None else self.accuracy.measure
-        if any(gain.measure != expected for gain in gains if gain):
-            raise ValueError(f"a gain is not of {expected}, which was measured")
 
     def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
@@ -260,16 +253,22 @@ class Refinement(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
+        course, diffusion = self.course, self.method.diffusion
+        (step_size, *_), (weight_scale, *_) = diffusion.grid
+        used = {"standardised": course.standardised, "recall": course.recall, "step_size": step_size}
+        used |= {"weight_scale": weight_scale, "share": course.share}
         return {
             "accepted": self.accepted,
-            "reason": str(self.reason),
+            "reason": self.reason.name,
+            "why": self.why,
+            "findings": write(tuple(findings_of(self.evidence, self.refined))),
             "accuracy": write(self.accuracy),
             "gain": write(self.gain),
             "worth": write(self.worth),
-            "agreement": write(None if self.agreement is None else self.agreement.summary()),
+            "agreement": write(self.agreement.summary()),
             "held_out": None if self.held is None else self.held.name,
             "references": write(self.relevance),
-            "hyperparameters": {**self.choice.to_dict(), "rounds": self.history[-1].round},
+            "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
             "rows": len(self.main),
             "fitted": len(self.refiner.main),
             "seed": self.seed,
@@ -277,7 +276,7 @@ class Refinement(Saved):
 
     def summary(self) -> str:
         """Say in a few lines what was found: the verdict and why, what each reference is worth, and all together."""
-        return summary_of(self)
+        return summary_of(self.evidence, self.refined)
 
     def to_frame(self, library: Any = None) -> Any:
         """Return a data frame of the refined rows, with the columns of the file that ``manifuse refine`` writes.
@@ -299,7 +298,8 @@ class Refinement(Saved):
 
     def __repr__(self) -> str:
         taken = "accepted" if self.accepted else "unchanged"
-        return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {taken}: {self.reason})"
+        return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {taken}: {self.why})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(verdict_of(self))} {escape(str(self.reason))}</p>{self.relevance._repr_html_()}"
+        said = escape(f"{verdict_of(self.evidence)} {self.why}")
+        return f"<p>{said}</p>{self.relevance._repr_html_()}"

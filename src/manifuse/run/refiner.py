@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.run_order import MEASURED, Columns
+from manifuse.columns.refined import Refined
+from manifuse.columns.run_order import MEASURED, Columns, Found
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
@@ -25,7 +27,6 @@ from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
 from manifuse.run.familiarity import Familiarity, warn_of_changes
 from manifuse.run.ranks import Ranks
-from manifuse.run.refined import Refined
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
@@ -56,6 +57,24 @@ class Refiner(Saved):
     scored: Scored
     before: FloatArray
     fitted: Refined
+
+    @classmethod
+    def of(cls, main: Observations, graph: FeatureGraph, found: Found, scored: Scored) -> Refiner:
+        """Make the refiner of what a run found, with the fitted rows refined."""
+        columns, known = found.columns, found.known.fitted
+        errors = None if scored.error_scale is None else standard_errors(known["variance"], scored.error_scale)
+        return cls(
+            main=main,
+            joining=None if columns.smoothed is None else Joining.of(graph),
+            columns=columns,
+            scored=scored,
+            before=known[columns.before_diffusion].ravel(),
+            fitted=Refined(
+                scored.scores(main.scores, known[columns.last]),
+                support_of(found.doubt, found.agreement.pulls),
+                errors,
+            ),
+        )
 
     def refine(self, new: Observations) -> Refined:
         """Refine rows. Fitted rows have their fitted scores; the score of another does not depend on rows beside it.
@@ -154,11 +173,6 @@ class Refiner(Saved):
         """Places of rows (q,) before the diffusion: 0 for the lowest, 100 for the highest; NaN if not fitted."""
         rows, fitted = self.locate(keys)
         return np.where(fitted, places_of(self.before)[rows], np.nan)
-
-    @property
-    def teacher(self) -> str:
-        """Who taught, in a sentence that goes on with "puts it at"."""
-        return "what the references say" if self.columns.learned is None else "what the labels taught"
 
     @property
     def weights(self) -> FloatArray:

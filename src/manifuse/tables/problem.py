@@ -131,8 +131,7 @@ class Problem:
         """
         if needed and not references:
             raise InputError(
-                "No reference came; give at least one table of another predictor's scores, or labels and leave the "
-                "method's 'learning' on."
+                "No reference and no labels came; give at least one table of another predictor's scores, or labels."
             )
         if len(main) < LEAST_PAIRS:
             rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"

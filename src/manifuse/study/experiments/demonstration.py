@@ -16,12 +16,12 @@ from manifuse.grid import ABSENT, Grid, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, RULE, blank, draw_alignments
 from manifuse.report.markup import render
-from manifuse.report.wording import COLUMNS
 from manifuse.run.refinement import Refinement
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import EXPERIMENTS
 from manifuse.study.experiments.trial import Case, Trial
+from manifuse.words.wording import COLUMNS
 
 #: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
 #: ceiling.

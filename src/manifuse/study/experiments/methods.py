@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
+from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
 from manifuse.study.baselines.imputation import impute, impute_by_forest
@@ -24,6 +25,7 @@ from manifuse.study.baselines.smoothing import self_smoothing
 from manifuse.study.baselines.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 from manifuse.study.baselines.tpc import Mode, tpc
+from manifuse.study.experiments.published import TUNED, describe_alone, run_alone
 from manifuse.study.experiments.trial import Case, Trained
 from manifuse.study.ranking.ranksvm import RankSVM
 from manifuse.study.ranking.selection import best_family, retrain
@@ -32,9 +34,7 @@ from manifuse.tables.problem import Problem
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.
-PUBLISHED = replace(
-    JointDiffusion.as_published(), bridge=(ImplicitEuler(1.0), ImplicitEuler(10.0), ImplicitEuler(30.0))
-)
+PUBLISHED = replace(Algorithm1.as_published(), bridge=(ImplicitEuler(1.0), ImplicitEuler(10.0), ImplicitEuler(30.0)))
 
 #: Decimal places of the weights and of the accuracy surface in a row; the rows have thousands of these numbers.
 DIGITS = 5
@@ -84,15 +84,15 @@ class Method:
 
 def describe(result: Refinement) -> dict[str, Any]:
     """Return what a refinement chose and found, as the plain data of a row."""
-    found, choice = result.to_dict(), result.choice
+    found, (step_sizes, weight_scales) = result.to_dict(), result.method.diffusion.grid
     return {
         "accepted": found["accepted"],
         "gain": found["gain"],
         **{name: value for name, value in found["hyperparameters"].items() if name != "recall"},
         "weights": {entry.name: round(entry.weight, DIGITS) for entry in result.relevance},
-        "step_sizes": list(choice.step_sizes),
-        "weight_scales": list(choice.weight_scales),
-        "surface": None if choice.surface is None else np.round(choice.surface, DIGITS).tolist(),
+        "step_sizes": list(step_sizes),
+        "weight_scales": list(weight_scales),
+        "surface": None,
     }
 
 
@@ -108,6 +108,19 @@ def _jmd(method: JointDiffusion, *, labelled: bool = True, oracle: bool = False)
         references = case.tables_of_others(coupled=True) if oracle else case.references
         result = refine(case.main, references, case.labels if labelled else None, method, rng=case.trial.seed)
         return Outcome(np.asarray(result.predictions), describe(result), result)
+
+    return run
+
+
+def _algorithm1(algorithm: Algorithm1, *, safeguarded: bool) -> Callable[[Case], Outcome]:
+    """Run Algorithm 1 by itself; with a safeguard, a gain within its own standard error is refused."""
+
+    def run(case: Case) -> Outcome:
+        found = run_alone(algorithm, case.main, case.references, case.labels, case.trial.seed)
+        certain = not safeguarded or found.gain is None or found.gain.is_certain
+        accepted = found.has_moved and certain
+        predictions = found.predictions if accepted else case.main.scores
+        return Outcome(predictions, describe_alone(found, accepted=accepted, digits=DIGITS))
 
     return run
 
@@ -223,10 +236,10 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method("Ind", _ind),
         Method("JMD", _jmd(JointDiffusion())),
-        Method("JMD, only tuned", _jmd(JointDiffusion(learning=False))),
+        Method("JMD, only tuned", _algorithm1(TUNED, safeguarded=True)),
         Method("JMD, no labels", _jmd(JointDiffusion(), labelled=False)),
         Method("JMD, no references", _without_references),
-        Method("JMD, as published", _jmd(PUBLISHED)),
+        Method("JMD, as published", _algorithm1(PUBLISHED, safeguarded=False)),
         Method("TPC, iterative", _tpc(("kl", "rank"), closed_form=False), COUPLED),
         Method("TPC, closed form", _tpc(("kl",), closed_form=True), COUPLED),
         Method("MTL1", _mtl(mtl1), SHARED),

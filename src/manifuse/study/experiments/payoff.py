@@ -18,11 +18,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.evidence.labelled import score_of
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
+from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.study.baselines.own_labels import own_labels
 from manifuse.study.baselines.smoothing import self_smoothing

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.errors import InputError, look_up
 from manifuse.grid import as_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface
@@ -29,13 +29,12 @@ from manifuse.study.experiments.toy import estimate_metrics
 PAPER_SURFACE = "osr/perspective"
 
 #: The toy figure shows the paper's method without our additions, as docs/results.md does.
-TOY = JointDiffusion(
+TOY = Algorithm1(
     neighbours=30,
     score_scale=(1.0, np.inf),
     bridge=ImplicitEuler(1.0),
     standardised=True,
     anchored=False,
-    learning=False,
     smoothing=0.0,
     ignore_chance=False,
 )

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.backends.host import Host
-from manifuse.diffusion.joint import diffuse
-from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import alignment
-from manifuse.run.preparation import prepare
 from manifuse.study.datasets.synthetic import GROUP_SIZE, GROUPS, TASKS, ToyTasks
-from manifuse.tables.problem import Problem
+from manifuse.study.experiments.published import run_alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +40,17 @@ class Metrics:
 
 
 def estimate_metrics(
-    toy: ToyTasks, method: JointDiffusion, seed: int, tick: Callable[[], None] = lambda: None
+    toy: ToyTasks, algorithm: Algorithm1, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Metrics:
     """Take every task as the main predictor once, without labels. ``tick`` is called after each task."""
     first, final, pairs, fidelity = (np.eye(TASKS) for _ in range(4))
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
-        problem = Problem.of(toy.decoupled[task], [toy.decoupled[other] for other in others])
-        prepared = prepare(problem, method, None, seed, Host())
-        path = diffuse(problem, prepared.bridges, prepared.active, None)
-        pairs[task, others] = [abs(seen.alignment) for seen in prepared.pair_evidence]
-        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in prepared.pair_evidence]
-        for metric, predictions in ((first, problem.start), (final, path.predictions)):
-            arrived = prepared.bridges.arrive(predictions).references.values
+        found = run_alone(algorithm, toy.decoupled[task], [toy.decoupled[other] for other in others], seed=seed)
+        pairs[task, others] = [abs(seen.alignment) for seen in found.tuned.evidence]
+        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in found.tuned.evidence]
+        for metric, predictions in ((first, found.problem.start), (final, found.path.predictions)):
+            arrived = found.tuned.bridges.arrive(predictions).references.values
             towards = np.broadcast_to(predictions[:, None], arrived.shape)
             metric[task, others] = np.abs(alignment(towards, arrived))
         tick()

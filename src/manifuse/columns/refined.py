@@ -12,6 +12,9 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
 from manifuse.tables.observations import Observations
 
+#: A row with less support than this has hardly any evidence behind it.
+LITTLE = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Refined(Saved):
@@ -36,17 +39,17 @@ class Refined(Saved):
         """Return the scores of a table as they came, without support."""
         return cls(table.scores, np.zeros(len(table)), None)
 
+    @property
+    def little_support(self) -> int:
+        """The number of rows with hardly any evidence behind them."""
+        return int(np.sum(self.support < LITTLE))
+
     def in_scale_of(self, table: Observations) -> Refined:
         """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
         scores, errors = table.in_scale(self.scores), self.errors
         if errors is not None and table.scale == "probability":
             errors = errors * expit(self.scores) * expit(-self.scores)
         return Refined(scores, self.support, errors)
-
-    def followed_by(self, more: Refined) -> Refined:
-        """Return these rows and, after them, more."""
-        errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
-        return Refined(np.append(self.scores, more.scores), np.append(self.support, more.support), errors)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""

@@ -1,0 +1,90 @@
+"""Pair evidence: what the pairs say of each reference, and whether that could be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from manifuse.diffusion.algorithm1 import Algorithm1
+from manifuse.diffusion.bridges import Bridges
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.randomness import Stream, generator
+from manifuse.kernels.sphere import unit
+from manifuse.tables.problem import Problem, Reference
+
+#: Permutations that give a chance level, and the share of them that stays below it.
+PERMUTATIONS, LEVEL = 499, 0.95
+
+#: With more pairs than this the normal limit of the permutation distribution takes the place of permutations.
+MANY_PAIRS = 1000
+
+
+@dataclass(frozen=True)
+class PairEvidence:
+    """What the pairs say of one reference, before any diffusion of the main predictor.
+
+    Attributes
+    ----------
+    alignment : float
+        Of the scores that the diffusion begins with and the reference's at the pairs, without a bridge (eq. 8), in
+        [-1, 1].
+    fidelity : float
+        Alignment of the reference's own scores at the pairs with what a bridge built without these pairs predicts
+        (k folds), in [-1, 1]; 1 for the identity bridge.
+    chance : float
+        95 of 100 permutations of the pairs have a smaller absolute alignment; in [0, 1].
+    """
+
+    alignment: float
+    fidelity: float
+    chance: float
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether permuted pairs do as well, in alignment or in fidelity."""
+        return abs(self.alignment) <= self.chance or self.fidelity <= self.chance
+
+
+def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
+    """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
+    pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
+    found = np.ones(len(problem.references))
+    for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
+        found[number] = float(unit(values) @ unit(problem.references[number].paired))
+    return found
+
+
+def active_references(problem: Problem, evidence: Sequence[PairEvidence], algorithm: Algorithm1) -> FloatArray:
+    """Whether each reference takes part if Algorithm 1 is run by itself, shape (m,): 0 if it is idle or at chance."""
+    active = np.ones(len(evidence))
+    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
+        is_chance = algorithm.ignore_chance and seen.is_chance
+        if reference.is_idle or is_chance:
+            active[number] = 0.0
+    return active
+
+
+def align_at_pairs(scores: FloatArray, reference: Reference) -> float:
+    """Alignment of main scores (n,) with a reference at the pairs."""
+    return float(unit(scores[reference.main_rows]) @ unit(reference.paired))
+
+
+def alignments_and_chance(problem: Problem, seed: int) -> list[tuple[float, float]]:
+    """Alignment of the main predictor with every reference at the pairs, and its chance level."""
+    found = []
+    for reference in problem.references:
+        ours, theirs = unit(problem.start[reference.main_rows]), unit(reference.paired)
+        found.append((float(ours @ theirs), chance_level(ours, theirs, seed)))
+    return found
+
+
+def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:
+    """Absolute alignment that 95 of 100 permutations of the pairs stay below, for vectors on the sphere (p,)."""
+    if len(ours) > MANY_PAIRS:
+        # The alignment of permuted pairs has mean 0 and variance 1 / (p - 1) exactly, and is normal in the limit.
+        return float(ndtri((1.0 + LEVEL) / 2.0) / np.sqrt(len(ours) - 1))
+    shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(theirs, (PERMUTATIONS, 1)), axis=1)
+    return float(np.quantile(np.abs(shuffled @ ours), LEVEL))

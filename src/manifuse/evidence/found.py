@@ -1,0 +1,89 @@
+"""Evidence: what labels and references say of a refinement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.holding_out import Held
+from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.verdict import Verdict
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+
+
+@dataclass(frozen=True)
+class Measured(Saved):
+    """What labels measure.
+
+    Attributes
+    ----------
+    accuracy : Accuracy
+        On the labelled rows, before and after.
+    gain : Gain
+        Of the refinement, taken or not. Each labelled row is judged without its own label.
+    held : Held
+        How labels were held out.
+    """
+
+    accuracy: Accuracy
+    gain: Gain
+    held: Held
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence(Saved):
+    """What labels and references say of a refinement.
+
+    Attributes
+    ----------
+    name : str
+        Of the main table.
+    verdict : Verdict
+    relevance : RelevanceTable
+    metric : (m + 2, m + 2) array
+        Alignments of the main predictor, the refined predictions and the references with each other, at rows that
+        both know (the task metric of the paper), in [-1, 1].
+    agreement : Agreement
+        What the references that were asked answered.
+    asked : tuple of int
+        Their numbers.
+    measured : Measured or None
+        None without labels.
+    worth : Gain or None
+        What is lost without any reference; as `Relevance.worth`.
+    """
+
+    name: str
+    verdict: Verdict
+    relevance: RelevanceTable
+    metric: FloatArray
+    agreement: Agreement
+    asked: tuple[int, ...]
+    measured: Measured | None
+    worth: Gain | None
+
+    @property
+    def gain(self) -> Gain | None:
+        """What labels say of the refinement; None without labels."""
+        return None if self.measured is None else self.measured.gain
+
+    @property
+    def names_of_asked(self) -> list[str]:
+        """Names of the main predictor and of the references that were asked, in the order of their loadings."""
+        return [self.name, *(self.relevance[number].name for number in self.asked)]
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        shape = (len(self.relevance) + 2,) * 2
+        if self.metric.shape != shape or not np.isfinite(self.metric).all():
+            raise ValueError(f"metric is not finite and of shape {shape}")
+        if len(self.asked) != len(self.agreement.pulls) or not set(self.asked) <= set(range(len(self.relevance))):
+            raise ValueError("the references that were asked are not those of the fit")
+        gains = (self.gain, self.worth, *(entry.worth for entry in self.relevance))
+        expected = "correlation" if self.measured is None else self.measured.accuracy.measure
+        if any(gain.measure != expected for gain in gains if gain):
+            raise ValueError(f"a gain is not of {expected}, which was measured")

@@ -1,0 +1,114 @@
+"""JointDiffusion: what `refine` does, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from manifuse.diffusion.algorithm1 import Algorithm1, demand_value, is_count
+from manifuse.diffusion.schemes import MOST_COUNTED
+from manifuse.errors import InputError, look_up
+from manifuse.records import Saved
+
+#: Fewer rows of a large table would say too little of it.
+FEWEST_FITTED = 100
+
+
+@dataclass(frozen=True)
+class JointDiffusion(Saved):
+    """Joint manifold diffusion: what `refine` does.
+
+    Labels teach, and decide how far the refinement goes. Without labels, the references are asked whether they predict
+    the same thing as the main predictor. The paper's Algorithm 1 is a part: it diffuses what was learned.
+
+    Parameters
+    ----------
+    diffusion : Algorithm1
+        Graphs, bridges and rounds, with one step size and one weight scale.
+    same_target : bool or None
+        Whether the references predict the same thing as the main predictor. True: they are followed, but for those
+        that are clearly high where it is low. None: they are followed unless the data contradict it. False: they must
+        show it, and that they add to the main predictor.
+    ignored : tuple of str
+        Names of references that get weight 0 in any case.
+    fitted_rows : int or None
+        About how many rows of a table are fitted, at least 100, if it has more: all labelled rows; pairs, up to 2,000
+        or half of this number, whichever is more; and others, drawn at random. All other rows are refined as later
+        rows are. None fits all rows.
+    task : {"ranking", "regression"}
+        What labels measure: ranking accuracy or root mean squared error.
+    safeguarded : bool
+        With labels, go only as far as the probability that there is a gain at labels that were held out, and return
+        the main predictor unchanged if there is a loss above its standard error.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    References
+    ----------
+    .. [1] Kim, K. I. and Chang, H. J. "Joint Manifold Diffusion for Combining Predictions on Decoupled Observations",
+       CVPR 2019.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(neighbours=20)).diffusion.neighbours
+    20
+    """
+
+    diffusion: Algorithm1 = Algorithm1()
+    same_target: bool | None = None
+    ignored: tuple[str, ...] = ()
+    fitted_rows: int | None = 20_000
+    task: Literal["ranking", "regression"] = "ranking"
+    safeguarded: bool = True
+
+    def __post_init__(self) -> None:
+        are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
+        counts = f"whole numbers of at least {FEWEST_FITTED}"
+        for name, fits, expected in (
+            ("diffusion", isinstance(self.diffusion, Algorithm1), "the hyperparameters of an Algorithm1"),
+            ("same_target", isinstance(self.same_target, bool | None), "True, False or None"),
+            ("ignored", are_names, "a tuple of names"),
+            ("fitted_rows", self.fitted_rows is None or is_count(self.fitted_rows, FEWEST_FITTED), counts),
+            ("task", self.task in ("ranking", "regression"), "'ranking' or 'regression'"),
+            ("safeguarded", isinstance(self.safeguarded, bool), "True or False"),
+        ):
+            demand_value(name, getattr(self, name), fits, expected)
+        most = f"whole numbers of at most {MOST_COUNTED}"
+        demand_value("fitted_rows", self.fitted_rows, (self.fitted_rows or 0) <= MOST_COUNTED, most)
+        if not self.diffusion.has_one_cell:
+            raise InputError(
+                "Several values of step_size or weight_scale came, but labels teach and do not choose among them; "
+                "give one value of each."
+            )
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the labels are target values, and not only an order."""
+        return self.task == "regression"
+
+
+def parameters_of(method: JointDiffusion) -> dict[str, Any]:
+    """Every hyperparameter by its name; those of the diffusion also as ``diffusion__*``."""
+    inner = {f"diffusion__{field.name}": getattr(method.diffusion, field.name) for field in fields(Algorithm1)}
+    return {field.name: getattr(method, field.name) for field in fields(JointDiffusion)} | inner
+
+
+def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointDiffusion:
+    """Return the method with other hyperparameters, by the names of `parameters_of`.
+
+    Raises
+    ------
+    InputError
+        If there is no such hyperparameter, or a value is out of range.
+    """
+    for name in values:
+        look_up(name, parameters_of(method), kind="hyperparameter named")
+    outer = {name: value for name, value in values.items() if "__" not in name}
+    inner = {name.removeprefix("diffusion__"): value for name, value in values.items() if "__" in name}
+    made = replace(method, **outer)
+    return replace(made, diffusion=replace(made.diffusion, **inner)) if inner else made

@@ -1,0 +1,120 @@
+"""The paper's method by itself: Algorithm 1, of which labels choose the step size and the weight scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from manifuse.backends.backend import Backend
+from manifuse.backends.host import Host
+from manifuse.diffusion.algorithm1 import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, Algorithm1
+from manifuse.diffusion.footprint import demand_memory
+from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.pair_evidence import active_references
+from manifuse.diffusion.setup import Setup
+from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
+from manifuse.errors import InputError
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.labelled import score_of
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import write
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
+
+#: Algorithm 1 with our additions, if labels choose the cell of its grid.
+TUNED = replace(Algorithm1(), step_size=STEP_SIZES, weight_scale=WEIGHT_SCALES, steps=PUBLISHED_STEPS)
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What Algorithm 1 came to by itself.
+
+    Attributes
+    ----------
+    problem : Problem
+    tuned : Tuned
+        Bridges, and how they were chosen.
+    active : (m,) array
+        1 for references that took part, 0 for the others.
+    path : Path
+    gain : Gain or None
+        On the labels, which chose the cell, so that it is too good; None without labels.
+    """
+
+    problem: Problem
+    tuned: Tuned
+    active: FloatArray
+    path: Path
+    gain: Gain | None
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether a reference took part and a step was taken."""
+        return bool(self.active.any()) and len(self.path.coefficients) > 0
+
+    @property
+    def predictions(self) -> FloatArray:
+        """Of the main rows, in their units, shape (n,)."""
+        return self.problem.units.from_sphere(self.path.predictions)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Of the references at the end (eq. 5), shape (m,); zeros if no step was taken."""
+        weights = np.array(self.path.history[-1].weights)
+        return weights if len(self.path.coefficients) else np.zeros_like(weights)
+
+
+def run_alone(
+    algorithm: Algorithm1,
+    main: Observations,
+    references: Sequence[Observations],
+    labels: RankLabels | None = None,
+    seed: int = 0,
+    backend: Backend | None = None,
+) -> Alone:
+    """Run Algorithm 1 as the paper does: references are taken at their word, labels choose the cell of the grid.
+
+    Raises
+    ------
+    InputError
+        If there are several cells and no labels, or `refine` would refuse the tables.
+    """
+    if labels is None and not algorithm.has_one_cell:
+        raise InputError(
+            "Several values of step_size or weight_scale came, but no labels choose among them; give some."
+        )
+    problem = Problem.of(main, references)
+    score = None if labels is None else score_of(labels, main, regression=False)
+    setup = Setup(problem, algorithm, seed, Host() if backend is None else backend)
+    demand_memory(setup)
+    tuned = choose_bridges(setup, scalings_to_try(setup))
+    active = active_references(problem, tuned.evidence, algorithm)
+    path = diffuse(problem, tuned.bridges, active, score)
+    refined = problem.units.from_sphere(path.predictions)
+    gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
+    return Alone(problem, tuned, active, path, gain)
+
+
+def describe_alone(found: Alone, *, accepted: bool, digits: int) -> dict[str, Any]:
+    """Return what was chosen and found, as the plain data of a row; numbers of arrays with so many digits."""
+    path, (step_sizes, weight_scales) = found.path, found.tuned.bridges.algorithm.grid
+    names = [reference.name for reference in found.problem.references]
+    weights = dict(zip(names, (round(weight, digits) for weight in found.weights.tolist()), strict=True))
+    return {
+        "accepted": accepted,
+        "gain": write(found.gain),
+        **write(found.tuned.bridges.setting),
+        "standardised": write(found.tuned.tables.standardised()),
+        "step_size": path.history[0].step_size,
+        "weight_scale": path.history[0].weight_scale,
+        "share": 1.0,
+        "rounds": path.history[-1].round,
+        "weights": weights,
+        "step_sizes": list(step_sizes),
+        "weight_scales": list(weight_scales),
+        "surface": None if path.surface is None else np.round(path.surface, digits).tolist(),
+    }

@@ -1,0 +1,1 @@
+"""All words about a result: facts come in, sentences go out."""

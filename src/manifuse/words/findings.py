@@ -1,0 +1,198 @@
+"""Findings: what speaks for a refinement and against it. They are made here, for summary, pages and JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.columns.refined import LITTLE, Refined
+from manifuse.evidence.agreement import YES
+from manifuse.evidence.found import Evidence
+from manifuse.evidence.gain import FEWEST_ROWS, Gain
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.relevance import Relevance, Standing
+from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
+
+#: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
+BACKWARDS = 1.2
+
+#: The most names in a sentence; further ones are counted.
+NAMED = 3
+
+#: With fewer pairs than this a reference is hardly of use.
+FEW_PAIRS = 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that speaks for a refinement, taken or not, or against it.
+
+    Attributes
+    ----------
+    code : str
+        What it is about.
+    speaks_for : bool
+        Or against.
+    sentence : str
+    remedy : str or None
+        The parameter that helps, if one does.
+    """
+
+    code: str
+    speaks_for: bool
+    sentence: str
+    remedy: str | None = None
+
+
+def findings_of(evidence: Evidence, refined: Refined) -> list[Finding]:
+    """Say what speaks for a refinement and against it; ``refined`` are the scores that came of it."""
+    found = [*_of_labels(evidence), *_of_answers(evidence), *_of_worth(evidence), *_of_references(evidence)]
+    return found + (_of_rows(evidence, refined) if evidence.verdict.accepted else [])
+
+
+def change_of(evidence: Evidence) -> str:
+    """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
+    assert evidence.measured is not None, "there are labels"
+    accuracy, gain = evidence.measured.accuracy, evidence.measured.gain
+    goes, gained = "goes" if evidence.verdict.accepted else "would go", gain.amount(signed=True)
+    if accuracy.measure == "rmse":
+        reached = accuracy.before - gain.value
+        return f"the root mean squared error {goes} from {accuracy.before:.3g} to {reached:.3g} (gain {gained})"
+    reached = min(accuracy.before + gain.value, 1.0)
+    return f"ranking accuracy {goes} from {accuracy.before:.1%} to {reached:.1%} ({gained})"
+
+
+def _of_labels(evidence: Evidence) -> Iterator[Finding]:
+    measured = evidence.measured
+    if measured is None:
+        said = "No labels came, so whether the new scores are better was not measured."
+        yield Finding("no labels", False, said, "labels")
+        return
+    accuracy, gain = measured.accuracy, measured.gain
+    # By more than two standard errors of chance.
+    low = accuracy.measure == "accuracy" and accuracy.before < 0.5 - BACKWARDS / np.sqrt(gain.rows)
+    if low and not gain.is_of_few:
+        said = f"The scores of “{evidence.name}” rank the labels backwards ({accuracy.before:.1%})."
+        yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
+    change = f"On the {gain.rows:,} rows whose truth is known, {change_of(evidence)}."
+    how = f"Each of these rows was judged without its own label; labels were held out {measured.held}."
+    if gain.is_certain:
+        yield Finding("gain", True, f"{change} {how}")
+    else:
+        yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
+    if evidence.verdict.reason is Reason.UNGUARDED:
+        yield Finding("unguarded", False, "It was taken because 'safeguarded' is false.", "safeguarded")
+
+
+def _of_answers(evidence: Evidence) -> Iterator[Finding]:
+    """What the references answered, where it counts: without labels, or where labels cannot decide."""
+    asked, reason = evidence.agreement, evidence.verdict.reason
+    if evidence.measured is not None and asked.answer in NOT_FOLLOWED:
+        said = f"The references are not followed: {NOT_FOLLOWED[asked.answer]}."
+        said = f"{said} What labels teach may use them all the same."
+        yield Finding("not followed", False, said, REMEDIES.get(asked.answer))
+    if reason is Reason.TAUGHT or not evidence.relevance:
+        return
+    weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.TOLD)
+    if evidence.verdict.accepted or evidence.measured is not None:
+        answer = reason if evidence.measured is None else asked.answer
+        yield Finding("answer", not weak, REASONS[answer], REMEDIES.get(answer))
+    if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
+        better = asked.gain > asked.standard_error
+        how = "better" if better else "not measurably better"
+        said = f"At held-out pairs, “{evidence.name}” and the other references predict a reference {how} than"
+        by = f"by {asked.gain:.3f} ± {asked.standard_error:.3f} in correlation"
+        yield Finding("held-out pairs", better, f"{said} “{evidence.name}” alone: {by}.")
+
+
+def _of_worth(evidence: Evidence) -> Iterator[Finding]:
+    """What all references together are worth by the labels."""
+    worth = evidence.worth
+    if worth is None or evidence.measured is None:
+        return
+    if worth.is_of_few:
+        said = f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth."
+        yield Finding("worth", False, said, "labels")
+        return
+    yield Finding("worth", worth.is_certain, _said_of_worth(worth), None if worth.is_certain else "references")
+
+
+def _said_of_worth(worth: Gain) -> str:
+    measured = worth.amount(signed=False)
+    if worth.is_certain:
+        are = "are" if worth.is_clear else "are probably"
+        return f"Your references {are} worth {measured} beyond your own features and labels."
+    if worth.is_clear_loss:
+        return f"Your references are probably worth less than nothing ({measured}); try without them."
+    return f"{worth.rows:,} labels cannot tell whether your references add anything ({measured})."
+
+
+def _of_references(evidence: Evidence) -> Iterator[Finding]:
+    """Who agrees with the main predictor, who took no part, and who has few pairs."""
+    entries, name = evidence.relevance, evidence.name
+    if not entries:
+        return
+    sure = sum(entry.held_out_alignment > entry.chance_alignment for entry in entries)
+    agree = f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance"
+    if sure:
+        said = f"On the rows that both know, {sure} of {many(len(entries), 'reference')} {agree}."
+        yield Finding("agrees", True, said)
+    else:
+        yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")
+    reverse = _named(entry for entry in entries if entry.speaks_in_reverse)
+    if reverse:
+        said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
+        yield Finding("reverse", False, said, "references")
+    for standing, said, remedy in (
+        (Standing.IDLE, f"Ignored, because their scores are all equal or repeat “{name}”", "references"),
+        (Standing.DIFFERS, "Not followed, because they predict something else", "same_target"),
+        (Standing.LEFT_OUT, "Left out, as 'ignored' says", "ignored"),
+    ):
+        those = _named(entry for entry in entries if entry.standing is standing)
+        if those:
+            yield Finding(standing.replace("_", " "), False, f"{said}: {those}.", remedy)
+    harmful = [entry for entry in entries if entry.worth is not None and entry.worth.is_clear_loss]
+    if harmful:
+        listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
+        yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
+    few = _named(entry for entry in entries if entry.pairs < FEW_PAIRS)
+    if few:
+        said = f"Fewer than {FEW_PAIRS} common rows connect {few} with “{name}”."
+        yield Finding("few pairs", False, said, "references")
+
+
+def _of_rows(evidence: Evidence, refined: Refined) -> list[Finding]:
+    """How many rows have evidence; without a reference that took part there is none to speak of."""
+    if not evidence.relevance.weights.any():
+        return []
+    little = refined.little_support
+    if not little:
+        return [Finding("support", True, "Every row has some evidence from the references behind it.")]
+    verb, them = ("has", "it") if little == 1 else ("have", "them")
+    advice = f"trust {them} no more than before"
+    if refined.errors is not None:
+        advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
+    said = (
+        f"{many(little, 'row')} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "
+        f"behind {them} (support below {LITTLE}): {advice}."
+    )
+    return [Finding("support", False, said)]
+
+
+def _named(entries: Iterator[Relevance]) -> str:
+    """Return the first names in quotation marks, and how many more there are."""
+    names = [f"“{entry.name}”" for entry in entries]
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return listed([*names[:NAMED], *more])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence; empty without any."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 row, 2 rows."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

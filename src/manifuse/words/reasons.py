@@ -1,0 +1,65 @@
+"""Reasons in sentences. Each says what to do, if there is something to do; parameters stand in quotation marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.relevance import Standing
+
+#: Why a refinement came out as it did.
+REASONS: Mapping[Reason, str] = {
+    Reason.NO_REFERENCE: "No reference takes part, so the main predictor comes back unchanged; give references whose "
+    "scores differ from each other and from the main predictor's.",
+    Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
+    "unchanged; give more labels, or set 'safeguarded' to false to take the refinement all the same.",
+    Reason.FEW_LABELS: "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor "
+    "comes back unchanged; give more labels, or set 'safeguarded' to false to take the refinement all the same.",
+    Reason.TAUGHT: "The labels taught the refinement, and it is taken as far as labels that were held out say that it "
+    "gains.",
+    Reason.UNGUARDED: "The labels taught the refinement. No gain was seen at labels that were held out, but "
+    "'safeguarded' is false, so it is taken.",
+    Reason.AGREE: "The references share one common factor with the main predictor, so the refinement follows them as "
+    "far as their reliability says.",
+    Reason.TOLD: "'same_target' says that the references predict the same thing as the main predictor.",
+    Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor; "
+    "they were brought as if they did, so the refinement follows them as far as their reliability says.",
+    Reason.DIFFER: "The main predictor and the references do not predict the same thing, because their scores do not "
+    "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
+    "'same_target' to true if you know better.",
+    Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
+    "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
+    Reason.NOT_SHOWN: "'same_target' is false, so the references must show that they predict the same thing as the "
+    "main predictor, and fewer than three cannot; it comes back unchanged. Give more references or labels.",
+    Reason.WORSE: "'same_target' is false, and at held-out pairs the references add nothing certain to what the main "
+    "predictor says of them, so it comes back unchanged; give labels or other references.",
+}
+
+#: The parameter that a reason names as its remedy.
+REMEDIES: Mapping[Reason, str] = {
+    Reason.NO_GAIN: "safeguarded",
+    Reason.FEW_LABELS: "safeguarded",
+    Reason.UNGUARDED: "safeguarded",
+    Reason.TOLD: "same_target",
+    Reason.DIFFER: "same_target",
+    Reason.NOT_SHOWN: "same_target",
+    Reason.WORSE: "same_target",
+}
+
+#: Whether a reference took part, and why not.
+STANDINGS: Mapping[Standing, str] = {
+    Standing.TOOK_PART: "took part",
+    Standing.TAUGHT: "took part in what the labels taught, and is not followed beyond that",
+    Standing.DIFFERS: "not followed: predicts something else than the main predictor and most references do",
+    Standing.NOT_FOLLOWED: "not followed: the answers of the references say why",
+    Standing.LEFT_OUT: "left out, as 'ignored' says",
+    Standing.IDLE: "ignored: its scores are all equal, or repeat the main predictor's",
+}
+
+#: Why references are not followed, where labels taught.
+NOT_FOLLOWED: Mapping[Reason, str] = {
+    Reason.DIFFER: "they and your scores do not share one common factor",
+    Reason.OPPOSED: "they are high where your scores are low",
+    Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
+    Reason.WORSE: "at held-out pairs they add nothing certain to your scores",
+}

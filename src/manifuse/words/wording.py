@@ -1,0 +1,91 @@
+"""What a refinement says in a few lines: what became of the scores, why, and what each reference is worth."""
+
+from __future__ import annotations
+
+from functools import partial
+from textwrap import fill as fill_lines
+
+import numpy as np
+
+from manifuse.columns.refined import Refined
+from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
+from manifuse.evidence.found import Evidence
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.reason import Reason
+from manifuse.grid import WIDTH, as_text
+from manifuse.words.findings import change_of, findings_of
+from manifuse.words.reasons import REASONS
+
+#: Wraps a line, but not within an option such as --no-safeguard.
+fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
+
+#: What the columns of the printed table of references say.
+COLUMNS = (
+    "weight: how much its scores count where yours count 1; agrees: correlation",
+    "at the pairs; chance: of permuted pairs; imputed: how well its scores are",
+    "predicted at held-out pairs; known: how much is known of them at your rows.",
+)
+
+#: What the ends of the support of a row mean.
+SUPPORT = "0: the references say nothing of it; 1: they know it"
+
+#: Findings that the first lines of the summary say already.
+SAID = ("no labels", "gain", "answer")
+
+
+def summary_of(evidence: Evidence, refined: Refined) -> str:
+    """Say the verdict, why, what the references answered, what each is worth, and what speaks for and against it."""
+    lines = [verdict_of(evidence), f"Why: {REASONS[evidence.verdict.reason]}"]
+    lines += _of_agreement(evidence) if evidence.measured is None else []
+    if evidence.relevance:
+        lines += ["", as_text(evidence.relevance.grid), f"{evidence.relevance.said_of_worth()};", *COLUMNS]
+    found = [finding for finding in findings_of(evidence, refined) if finding.code not in SAID]
+    for heading, speaks_for in (("What speaks for it:", True), ("What speaks against it:", False)):
+        said = [f"- {finding.sentence}" for finding in found if finding.speaks_for is speaks_for]
+        lines += ["", heading, *said] if said else []
+    return "\n".join(line if "\n" in line else fill(line) for line in lines)
+
+
+def is_unmeasured(evidence: Evidence) -> bool:
+    """Whether the refinement was taken, although neither labels nor references could speak for it."""
+    reason = evidence.verdict.reason
+    return reason is Reason.ASSUMED or (evidence.measured is None and reason is Reason.TOLD)
+
+
+def verdict_of(evidence: Evidence) -> str:
+    """Say in a sentence what became of the scores, and how good they are on the labels."""
+    name, accepted = f"The scores of “{evidence.name}”", evidence.verdict.accepted
+    if evidence.measured is None:
+        if not accepted:
+            return f"{name} stay as they were."
+        if is_unmeasured(evidence):
+            return f"{name} were refined. No labels came, so whether that is better was not measured."
+        return f"{name} were refined. No labels came; the references agree with them and with each other."
+    gain = evidence.measured.gain
+    rows = f"{gain.rows:,} labelled rows"
+    if accepted and gain.is_of_few:
+        return f"{name} were refined. {rows} are too few to measure whether that is better."
+    if not accepted:
+        return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
+    return f"{name} were refined, {_how_certain(gain)}: on {rows}, {change_of(evidence)}."
+
+
+def _how_certain(gain: Gain) -> str:
+    if not gain.is_certain:
+        return "but are not certainly better"
+    return "and are better" if gain.is_clear else "and are probably better"
+
+
+def _of_agreement(evidence: Evidence) -> list[str]:
+    """What was asked of the references, and their answers."""
+    asked = evidence.agreement
+    if len(asked.pulls) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
+        return []
+    # A reference may have the name of the main predictor.
+    loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
+    said = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
+    listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
+    return [
+        f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
+        f"(at most {asked.most_residual:.2f}, and no loading clearly below {LEAST_LOADING}). Loadings on it: {listed}."
+    ]
