@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import manifuse as mf
 from manifuse.backends.backend import Backend
+from manifuse.evidence.gain import Gain
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,13 @@ def remade(table: mf.Observations, **changes: object) -> mf.Observations:
     """Return the same table with some arguments changed."""
     given = {"predictions": table.scores, "features": table.table, "ids": table.keys, "name": table.name} | changes
     return mf.Observations(given.pop("predictions"), given.pop("features"), **given)
+
+
+def with_evidence(result: mf.Refinement, *, gain: Gain | None = None, **changes: object) -> mf.Refinement:
+    """Return a result with other evidence: another gain on the labels, and other parts by their names."""
+    if gain is not None:
+        changes["measured"] = replace(result.evidence.measured, gain=gain)
+    return replace(result, evidence=replace(result.evidence, **changes))
 
 
 class Counting(Backend):

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import manifuse as mf
-from manifuse import refiner as refiner_module
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
+from manifuse.run import refiner as refiner_module
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.score_tables import observe, read_features, read_table
 from tests.problems import draw
@@ -193,7 +193,7 @@ def models(tmp_path_factory):
     saved = []
     for features, labelled in ((True, True), (True, False), (False, False)):
         case = draw(0, rows=40, pairs=15 if features else 40, references=2, features=features)
-        method = mf.JointDiffusion(ignore_chance=False, safeguarded=False, rounds=3)
+        method = mf.JointDiffusion(safeguarded=False, diffusion=mf.Algorithm1(ignore_chance=False, rounds=3))
         path = tmp_path_factory.mktemp("saved") / "model.npz"
         mf.save(mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0), path)
         table = None if case.main.table is None else case.main.table[:3] + 0.02

@@ -95,15 +95,17 @@ def test_it_does_what_refine_does(case):
 
 def test_hyperparameters_are_parameters(case):
     combiner = mf.PredictorCombiner(case.references)
-    assert combiner.get_params()["method__neighbours"] == 10
-    combiner.set_params(method__neighbours=7, random_state=1)
-    assert combiner.method == mf.JointDiffusion(neighbours=7)
+    assert combiner.get_params()["method__diffusion__neighbours"] == 10
+    combiner.set_params(method__diffusion__neighbours=7, random_state=1)
+    assert combiner.method == mf.JointDiffusion(diffusion=mf.Algorithm1(neighbours=7))
     assert combiner.get_params()["random_state"] == 1
-    assert "method__neighbours" not in combiner.get_params(deep=False)
+    assert "method__diffusion__neighbours" not in combiner.get_params(deep=False)
 
 
 def test_a_clone_has_the_parameters_and_not_the_fit(case):
-    fitted = mf.PredictorCombiner(case.references, mf.JointDiffusion(rounds=2), random_state=0).fit(case.main)
+    fitted = mf.PredictorCombiner(
+        case.references, mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=2)), random_state=0
+    ).fit(case.main)
     twin = clone(fitted)
     assert twin.method == fitted.method
     with pytest.raises(NotFittedError):
@@ -112,14 +114,14 @@ def test_a_clone_has_the_parameters_and_not_the_fit(case):
 
 
 def test_repr_names_what_was_set(case):
-    assert "rounds=2" in repr(mf.PredictorCombiner(method=mf.JointDiffusion(rounds=2)))
+    assert "rounds=2" in repr(mf.PredictorCombiner(method=mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=2))))
 
 
 @pytest.mark.parametrize(
     "call",
     [
         lambda c: c.set_params(method__depth=3),
-        lambda c: c.set_params(method="best", method__rounds=3),
+        lambda c: c.set_params(method="best", method__diffusion__rounds=3),
         lambda c: c.fit([1.0, 2.0]),
     ],
 )
@@ -179,19 +181,22 @@ def test_cross_validation_is_the_plain_loop_and_beats_the_scores_alone(numerals)
 
 def test_a_grid_search_chooses_hyperparameters(numerals):
     X, y, references = numerals
-    combiner = mf.PredictorCombiner(references, mf.JointDiffusion(learning=False), random_state=0)
-    grid = {"combine__method__score_scale": [0.1, np.inf], "combine__method__rounds": [3]}
+    combiner = mf.PredictorCombiner(references, random_state=0)
+    grid = {"combine__method__diffusion__score_scale": [0.1, np.inf], "combine__method__diffusion__rounds": [3]}
     search = GridSearchCV(scaled(combiner), grid, cv=FOLDS, error_score="raise").fit(X, y)
     by_hand = [
         cross_val_score(
-            scaled(clone(combiner).set_params(method__score_scale=scale, method__rounds=3)), X, y, cv=FOLDS
+            scaled(clone(combiner).set_params(method__diffusion__score_scale=scale, method__diffusion__rounds=3)),
+            X,
+            y,
+            cv=FOLDS,
         )
         for scale in (0.1, np.inf)
     ]
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], np.mean(by_hand, axis=1))
     chosen = search.best_estimator_["combine"].refinement_.method
-    assert chosen.score_scale == search.best_params_["combine__method__score_scale"]
-    assert (chosen.rounds, chosen.learning) == (3, False)
+    assert chosen.diffusion.score_scale == search.best_params_["combine__method__diffusion__score_scale"]
+    assert chosen.diffusion.rounds == 3
 
 
 def test_what_it_gives_feeds_the_next_step(numerals):
@@ -221,7 +226,9 @@ def test_set_output_is_honoured(case, library, name):
 
 
 def test_the_page_of_a_pipeline_names_references_and_hyperparameters(case):
-    page = estimator_html_repr(scaled(mf.PredictorCombiner(case.references, mf.JointDiffusion(rounds=7))))
+    page = estimator_html_repr(
+        scaled(mf.PredictorCombiner(case.references, mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=7))))
+    )
     for text in ("PredictorCombiner", "reference 1", "reference 2", "rounds=7", "random_state"):
         assert text in page
 
@@ -320,7 +327,7 @@ def test_known_truth_is_enough_without_references(case):
         ranking_accuracy(case.truth[unknown], each[unknown]) for each in (X["score"], combiner.predict(X))
     )
     assert after > before + 0.05
-    with pytest.raises(mf.InputError, match="No reference came"):
+    with pytest.raises(mf.InputError, match="No reference and no labels came"):
         mf.PredictorCombiner(random_state=0).fit(X)
 
 

@@ -14,9 +14,11 @@ import manifuse as mf
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.verdict import Verdict
 from manifuse.grid import WIDTH, Grid, as_html, as_text
-from manifuse.report.wording import verdict_of, worth_of
-from tests.problems import draw, remade
+from manifuse.words.findings import findings_of
+from manifuse.words.wording import verdict_of as verdict_of_evidence
+from tests.problems import draw, remade, with_evidence
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,10 @@ def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught
     assert f"from {before} to {after} ({taught.gain.amount(signed=True)})" in first
 
 
+def verdict_of(result):
+    return verdict_of_evidence(result.evidence)
+
+
 @pytest.mark.parametrize(
     "value, rows, words",
     [
@@ -46,11 +52,11 @@ def test_the_first_line_is_the_verdict_with_the_accuracy_before_and_after(taught
     ],
 )
 def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):
-    assert words in verdict_of(replace(taught, gain=Gain(value, 0.01, rows, "accuracy")))
+    assert words in verdict_of(with_evidence(taught, gain=Gain(value, 0.01, rows, "accuracy")))
 
 
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(taught):
-    refused = replace(taught, accepted=False, gain=Gain(-0.021, 0.01, 60, "accuracy"))
+    refused = with_evidence(taught, verdict=Verdict.of(Reason.NO_GAIN), gain=Gain(-0.021, 0.01, 60, "accuracy"))
     before = taught.accuracy.before
     assert f"would go from {before:.1%} to {before - 0.021:.1%}" in verdict_of(refused)
 
@@ -85,13 +91,17 @@ def test_printed_tables_fit_and_no_head_is_cut(case):
 
 
 def test_what_references_are_worth_is_said_in_points(taught):
-    assert worth_of(taught.worth).count("points") == 1
+    def said_of(worth):
+        found = findings_of(with_evidence(taught, worth=worth).evidence, taught.refined)
+        return " ".join(finding.sentence for finding in found if finding.code == "worth")
+
+    assert said_of(taught.worth).count("points") == 1
     assert f"{100 * taught.relevance[0].worth.value:+.1f} ± " in taught.relevance.grid.body[0][1]
     lost = replace(taught.worth, value=-1.0)
-    assert "probably worth less than nothing" in worth_of(lost)
+    assert "probably worth less than nothing" in said_of(lost)
     for errors, said in ((0.4, "are worth 1.0"), (0.6, "are probably worth 1.0"), (1.1, "cannot tell")):
-        assert said in worth_of(replace(taught.worth, value=0.01, standard_error=0.01 * errors))
-    assert "cannot tell" in worth_of(replace(taught.worth, value=0.0))
+        assert said in said_of(replace(taught.worth, value=0.01, standard_error=0.01 * errors))
+    assert "cannot tell" in said_of(replace(taught.worth, value=0.0))
 
 
 def test_gains_of_any_size_are_told_with_their_digits(case):
@@ -106,19 +116,6 @@ def test_gains_of_any_size_are_told_with_their_digits(case):
         lines = as_text(result.relevance.grid).splitlines()
         assert max(map(len, lines)) <= WIDTH
         assert all(line.split()[-1] == "40" for line in lines[2:])
-
-
-def test_a_reference_that_says_no_more_than_chance_is_named_and_one_left_out_is_not(case):
-    noise = mf.Observations(
-        np.random.default_rng(3).standard_normal(160),
-        case.references[0].table,
-        ids=case.references[0].keys,
-        name="noise",
-    )
-    tuned = mf.JointDiffusion(learning=False)
-    for method, named in ((tuned, True), (replace(tuned, ignored=("noise",)), False)):
-        summary = mf.refine(case.main, [*case.references, noise], case.labels(), method, rng=0).summary()
-        assert ("Ignored, as they agree no better than chance: noise." in summary) is named
 
 
 def test_who_does_not_share_the_common_factor_is_named():
@@ -148,7 +145,7 @@ def test_a_reference_in_reverse_is_named(case):
     name = turned[0].name
     for references, named in ((turned, True), (case.references, False)):
         said = " ".join(mf.refine(case.main, references, rng=0).summary().split())
-        assert (f"High where your scores are low: {name}. If larger scores mean less" in said) is named
+        assert (f"High where “main” is low: “{name}”. If larger scores mean less" in said) is named
 
 
 def test_labels_that_mean_the_opposite_are_noticed(case, taught):
@@ -176,8 +173,8 @@ def test_a_reference_that_seems_to_harm_is_named(taught):
     first, second = taught.relevance
     for value, named in ((-0.03, True), (-0.01, False)):
         entries = RelevanceTable((replace(first, worth=Gain(value, 0.01, 60, "accuracy")), second))
-        summary = replace(taught, relevance=entries).summary()
-        assert ("Perhaps better left out: reference 1 (-3.0 ± 1.0 points)." in summary) is named
+        summary = with_evidence(taught, relevance=entries).summary()
+        assert ("Perhaps better left out: “reference 1” (-3.0 ± 1.0 points)." in summary) is named
 
 
 def test_relevance_is_a_tuple_that_knows_names(taught):

@@ -10,11 +10,15 @@ import manifuse as mf
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.run_order import SHARE
 from manifuse.evidence.reason import Reason
+from manifuse.evidence.relevance import Standing
 from manifuse.kernels.sphere import unit
 from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, features_of, remade
 
 REGRESSION = mf.JointDiffusion(task="regression")
+
+#: References have a say, although permuted pairs do as well.
+CHANCE = mf.JointDiffusion(diffusion=mf.Algorithm1(ignore_chance=False))
 
 
 def hidden(case):
@@ -55,19 +59,6 @@ def ordered_pairs(case, count, seed=0):
     ends = np.array([rng.choice(case.labelled, 2, replace=False) for _ in range(count)])
     ends = np.array([pair if case.truth[pair[0]] > case.truth[pair[1]] else pair[::-1] for pair in ends])
     return mf.RankLabels.from_pairs(case.main.keys[ends[:, 0]], case.main.keys[ends[:, 1]])
-
-
-def test_labels_teach_more_than_tuning_can():
-    gains = []
-    for seed in range(4):
-        case = draw(seed)
-        taught, tuned = (
-            mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(learning=flag), rng=0)
-            for flag in (True, False)
-        )
-        assert taught.reason is Reason.TAUGHT
-        gains.append(accuracy(case, taught.predictions) - accuracy(case, tuned.predictions))
-    assert np.mean(gains) > 0.01
 
 
 def test_what_no_diffusion_can_know_is_learned_from_features():
@@ -119,16 +110,16 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
     assert (current > 0).all()
     assert (smoothed > 0).all()
     np.testing.assert_allclose(origin, 0.0, atol=1e-12)
-    assert result.choice.share == SHARE
+    assert result.course.share == SHARE
     # Each round by itself: the graph is weighed by the present predictions, which take their average with it.
     present = fit.start
-    for one, other, _ in fit.coefficients:
-        average = fit.bridges.arrive(present, fit.bridges.method.smoothing).smoothed.values[:, 0]
+    for each, (one, other, _) in zip(fit.rounds, fit.coefficients, strict=True):
+        np.testing.assert_allclose(each.start, present, atol=1e-12)
+        average = fit.bridges.arrive(present, fit.bridges.algorithm.smoothing).smoothed.values[:, 0]
         present = unit(one * present + other * unit(average))
-    np.testing.assert_allclose(fit.rounds[-1].start, present, atol=1e-12)
     # Without a graph there is nothing to diffuse over.
     bare = mf.refine(remade(case.main, features=None), [], case.labels(), rng=0)
-    assert bare.choice.share == 0.0
+    assert bare.course.share == 0.0
     assert bare.refiner.columns.diffused is None
 
 
@@ -152,23 +143,17 @@ def test_references_that_are_not_followed_have_no_weight_but_may_teach():
     assert result.worth.is_certain
 
 
-@pytest.mark.parametrize("learning", [False, True])
-def test_without_references_and_labels_there_is_nothing_to_do(learning):
+def test_without_references_and_labels_there_is_nothing_to_do():
     case = draw(0)
-    method = mf.JointDiffusion(learning=learning)
-    with pytest.raises(mf.InputError, match="No reference"):
-        mf.refine(case.main, [], method=method)
-    if not learning:
-        with pytest.raises(mf.InputError, match="No reference"):
-            mf.refine(case.main, [], case.labels(), method)
+    with pytest.raises(mf.InputError, match="No reference and no labels came"):
+        mf.refine(case.main, [])
 
 
 def test_with_references_worth_nothing_own_features_and_labels_still_gain():
     for seed in range(3):
         case = draw(seed)
         noise = noise_for(case, seed)
-        # The references take part, although permuted pairs do as well.
-        method = mf.JointDiffusion(ignore_chance=False)
+        method = CHANCE
         result = mf.refine(case.main, noise, case.labels(), method, rng=0)
         alone = mf.refine(case.main, [], case.labels(), rng=0)
         assert result.reason is Reason.TAUGHT
@@ -194,9 +179,7 @@ def test_a_good_reference_is_worth_something_and_the_others_less():
         mf.Observations(case.truth + 3.0 * rng.standard_normal(160), ids=case.main.keys, name=f"poor {k}")
         for k in range(2)
     ]
-    result = mf.refine(
-        case.main, [*case.references, *poor], case.labels(), mf.JointDiffusion(ignore_chance=False), rng=0
-    )
+    result = mf.refine(case.main, [*case.references, *poor], case.labels(), CHANCE, rng=0)
     good, *others = (entry.worth for entry in result.relevance)
     assert good.value > 2 * good.standard_error > 0
     assert all(good.value > other.value for other in others)
@@ -311,7 +294,7 @@ def test_what_is_loaded_applies_to_the_last_bit(features, tmp_path):
 
 def test_the_order_of_rows_labels_and_references_changes_nothing_but_rounding():
     case = draw(4, references=3)
-    method = mf.JointDiffusion(ignore_chance=False)
+    method = CHANCE
     order = np.random.default_rng(0).permutation(160)
     shuffled = remade(
         case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order]
@@ -337,7 +320,7 @@ def test_references_are_asked_and_answer():
 
     main = seen(truth, "main")
     same, wrong = ([seen(target, name) for name in ("A", "B", "C")] for target in (truth, other))
-    method = mf.JointDiffusion(ignore_chance=False)
+    method = CHANCE
     agreed = mf.refine(main, same, method=method, rng=0)
     assert (agreed.reason, agreed.accepted) == (Reason.AGREE, True)
     assert ranking_accuracy(truth, agreed.predictions) > ranking_accuracy(truth, main.scores) + 0.03
@@ -362,13 +345,14 @@ def test_a_reference_that_predicts_something_else_is_not_followed(labelled):
 
     main, same = seen(truth, "main"), [seen(truth, name) for name in ("A", "B", "C")]
     labels = mf.RankLabels(keys[:labelled], truth[:labelled]) if labelled else None
-    method = mf.JointDiffusion(ignore_chance=False)
+    method = CHANCE
     found = mf.refine(main, [*same, seen(other, "odd")], labels, method, rng=0)
     without = mf.refine(main, same, labels, method, rng=0)
-    assert [entry.differs for entry in found.relevance] == [False, False, False, True]
+    assert found.agreement.differing.tolist() == [False, False, False, True]
+    assert found.relevance["odd"].standing is (Standing.DIFFERS if labels is None else Standing.TAUGHT)
     assert found.accepted
     assert found.weights[3] == 0.0 < found.weights[:3].min()
-    assert "predict something else: odd." in found.summary()
+    assert "predict something else: “odd”." in found.summary()
     if labels is None:
         np.testing.assert_allclose(found.predictions, without.predictions, rtol=1e-9)
     else:
@@ -384,20 +368,12 @@ def test_labels_that_speak_against_the_references_are_heard():
     keys = [f"m{row}" for row in range(300)]
     main = mf.Observations(truth + 0.3 * rng.standard_normal(300), ids=keys, name="main")
     wrong = [mf.Observations(other + 0.3 * rng.standard_normal(300), ids=keys, name=name) for name in ("A", "B", "C")]
-    method = mf.JointDiffusion(same_target=True, ignore_chance=False)
+    method = replace(CHANCE, same_target=True)
     labels = mf.RankLabels(keys[:80], truth[:80])
     blind, seeing = (mf.refine(main, wrong, given, method, rng=0).predictions for given in (None, labels))
     loss, smaller = (ranking_accuracy(truth, main.scores) - ranking_accuracy(truth, p) for p in (blind, seeing))
     assert loss > 0.05
     assert smaller < 0.3 * loss
-
-
-def test_several_step_sizes_need_labels_that_only_tune():
-    case, method = draw(0), mf.JointDiffusion(step_size=(0.1, 1.0))
-    with pytest.raises(mf.InputError, match="only labels choose among them"):
-        mf.refine(case.main, case.references, case.labels(), method)
-    tuned = mf.refine(case.main, case.references, case.labels(), replace(method, learning=False), rng=0)
-    assert tuned.choice.step_size in (0.1, 1.0)
 
 
 def test_what_was_found_can_be_written_as_json():
@@ -442,7 +418,7 @@ def test_where_nothing_diffuses_nothing_is_mixed():
         truth = rng.standard_normal(60)
         ours = mf.Observations(truth + rng.standard_normal(60), ids=range(60))
         labels = mf.RankLabels(range(20), truth[:20])
-        assert mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"), rng=0).choice.share == 0.0
+        assert mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"), rng=0).course.share == 0.0
 
 
 def test_a_reference_that_takes_no_part_says_nothing_of_later_rows():

@@ -33,10 +33,9 @@ def as_probabilities(case, values, **others):
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-@pytest.mark.parametrize("learning", [True, False])
-def test_they_stay_in_their_range(case, certain, labelled, learning, tmp_path):
+def test_they_stay_in_their_range(case, certain, labelled, tmp_path):
     assert {0.0, 1.0} < set(certain)
-    method = mf.JointDiffusion(learning=learning, same_target=learning)
+    method = mf.JointDiffusion(same_target=True)
     labels = case.labels() if labelled else None
     result = mf.refine(as_probabilities(case, certain), case.references, labels, method, rng=0)
     assert result.accepted

@@ -173,7 +173,8 @@ def _is_plain(hint: Any, value: Any) -> bool:
         return value in typing.get_args(hint)
     if hint in (float, int) and isinstance(value, bool):
         return False
-    return hint is not Any and isinstance(value, float | int if hint is float else hint)
+    kind = typing.get_origin(hint) or hint
+    return kind is not Any and isinstance(value, float | int if kind is float else kind)
 
 
 def is_amount(values: NDArray[Any]) -> bool:

@@ -1,15 +1,19 @@
 """The same problem, on every backend, with every kind of neighbours."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 import torch
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from tests.alone import GRID, alone
 from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
+from manifuse.diffusion.joint import mix, mixture
 from manifuse.kernels import blocks, columns, tensors
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.containers import device_of
@@ -29,19 +33,24 @@ def later(case):
 
 
 def refined(case, backend=None, **options):
-    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(**options), rng=0, backend=backend)
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(**options))
+    return mf.refine(case.main, case.references, case.labels(), method, rng=0, backend=backend)
+
+
+def diffused(case, backend=None, **options):
+    return alone(case.main, case.references, case.labels(), replace(GRID, **options), backend=backend)
 
 
 # The most probable variances of a lesson are found to about 1e-7, because a height is rounded near its top.
 @pytest.mark.parametrize(
-    "method, within", [({}, 1e-6), ({"bridge": mf.ExplicitEuler(step=0.3, steps=3), "learning": False}, 1e-9)]
+    "run, method, within", [(refined, {}, 1e-6), (diffused, {"bridge": mf.ExplicitEuler(step=0.3, steps=3)}, 1e-9)]
 )
-def test_reordering_blocks_and_threads_change_no_result(case, later, method, within, monkeypatch):
-    plain = refined(case, **method)
+def test_reordering_blocks_and_threads_change_no_result(case, later, run, method, within, monkeypatch):
+    plain = run(case, **method)
     monkeypatch.setattr(blocks, "ROWS", 17)
     monkeypatch.setattr(columns, "NUMBERS", 100)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    large = refined(case, mf.Host(ordered_rows=10), **method)
+    large = run(case, mf.Host(ordered_rows=10), **method)
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=within)
     np.testing.assert_allclose(large.support, plain.support, atol=within)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=within)
@@ -68,10 +77,13 @@ def test_references_one_by_one_give_the_result_of_all_at_once(case):
 @pytest.mark.parametrize("method", [{}, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "anchored": False}])
 def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     # Without labels there are several rounds.
-    result = mf.refine(case.main, case.references, method=mf.JointDiffusion(learning=False, **method), rng=0)
-    *rounds, end = result.refiner.columns.diffused.rounds
+    algorithm = mf.Algorithm1(**method)
+    result = alone(case.main, case.references, method=algorithm)
+    rounds = result.refiner.columns.diffused.rounds
     assert len(rounds) == len(result.refiner.columns.diffused.coefficients) > 2
-    np.testing.assert_array_equal(result.refiner.scored.units.from_sphere(end.start), result.scores)
+    origin = rounds[0].start if algorithm.anchored else None
+    end = mix(mixture(rounds[-1].start, rounds[-1].arrival.columns(), origin), rounds[-1].coefficients)
+    np.testing.assert_array_equal(end, result.path.predictions)
 
 
 def test_all_treatments_of_large_tables_together_change_no_result(case, later, tmp_path):
@@ -88,7 +100,7 @@ def test_torch_finds_what_the_host_finds(case, later):
     torch_on_cpu = mf.Torch("cpu", distances=7 * len(case.main), differences=100)
     here, there = refined(case), refined(case, torch_on_cpu)
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
-    assert min(there.choice.recall) == 1.0
+    assert min(there.course.recall) == 1.0
     np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
 
 
@@ -123,9 +135,9 @@ def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
 
     main, references = given(case.main), [given(table) for table in case.references]
     # Features also say how alike rows are that teach. Neighbours do not, so only the diffusion is compared.
-    method = mf.JointDiffusion(standardised=True, learning=False)
-    searched = mf.refine(case.main, case.references, method=method, rng=0)
-    result = mf.refine(main, references, method=method, rng=0)
+    method = mf.Algorithm1(standardised=True)
+    searched = alone(case.main, case.references, method=method)
+    result = alone(main, references, method=method)
     np.testing.assert_allclose(result.predictions, searched.predictions, atol=1e-9)
     assert repr(main).endswith("20 neighbours each)")
     with pytest.raises(mf.InputError, match="fit on features to apply"):

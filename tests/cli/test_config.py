@@ -29,19 +29,22 @@ REFUSED = [
     ("reference = [1]", "but a list of texts was expected"),
     ("seed = true", "but a whole number was expected"),
     ("seed = -1", "seed must be 0 or more"),
-    ("[method]\nneighbors = 3", "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'"),
-    ("[method]\nstep_size = [0.1, 1.0]", "only labels choose among them, and only if 'learning' is false"),
-    ("[method]\nrounds = 0", "rounds=0 came"),
-    ('[method]\nrounds = "many"', "rounds='many' came"),
-    ("[method]\nsteps = 100000000000000000000000000", "whole numbers of at most 1000000000 were expected"),
-    ("[method]\nfolds = true", "folds=True came"),
-    ("[method]\nstep_size = 1" + 400 * "0", "but positive numbers were expected"),
-    ("[method]\nbridge = { steps = true }", "whole steps of at least 1"),
-    ('[method]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
-    ("[method]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
-    ("[method]\nbridge = { step = -3 }", "but a step in"),
-    ('[method]\nstep_size = "x"', "step_size='x' came"),
-    ('[method]\nsearch = "fast"', "search='fast' came"),
+    (
+        "[method.diffusion]\nneighbors = 3",
+        "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'",
+    ),
+    ("[method.diffusion]\nstep_size = [0.1, 1.0]", "labels teach and do not choose among them"),
+    ("[method.diffusion]\nrounds = 0", "rounds=0 came"),
+    ('[method.diffusion]\nrounds = "many"', "rounds='many' came"),
+    ("[method.diffusion]\nsteps = 100000000000000000000000000", "whole numbers of at most 1000000000 were expected"),
+    ("[method.diffusion]\nfolds = true", "folds=True came"),
+    ("[method.diffusion]\nstep_size = 1" + 400 * "0", "but positive numbers were expected"),
+    ("[method.diffusion]\nbridge = { steps = true }", "whole steps of at least 1"),
+    ('[method.diffusion]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
+    ("[method.diffusion]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
+    ("[method.diffusion]\nbridge = { step = -3 }", "but a step in"),
+    ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),
+    ('[method.diffusion]\nsearch = "fast"', "search='fast' came"),
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
     ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
@@ -88,14 +91,15 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
     "method",
     [
         mf.JointDiffusion(),
-        mf.JointDiffusion(learning=False, same_target=True),
-        mf.JointDiffusion.as_published(),
+        mf.JointDiffusion(ignored=("a", "b"), same_target=True, fitted_rows=None),
         mf.JointDiffusion(
-            neighbours=(5, 10),
-            score_scale=np.inf,
-            bridge=(mf.ImplicitEuler(3.0), mf.ExplicitEuler(step=0.3)),
-            step_size=1.0,
-            standardised=False,
+            diffusion=mf.Algorithm1(
+                neighbours=(5, 10),
+                score_scale=np.inf,
+                bridge=(mf.ImplicitEuler(3.0), mf.ExplicitEuler(step=0.3)),
+                step_size=2.0,
+                standardised=False,
+            ),
             task="regression",
             safeguarded=False,
         ),
@@ -129,7 +133,7 @@ class MoreOptions(RefineOptions):
     count: Annotated[int, Option(help="A whole number.", min=0)] = 1
     flag: Annotated[bool, Option(help="True or false.")] = False
     names: Annotated[list[str] | None, Option(help="A list of texts.")] = None
-    rounds: Annotated[int | None, Option(help="A hyperparameter.")] = None
+    fitted_rows: Annotated[int | None, Option(help="A hyperparameter.")] = None
 
 
 #: Arguments of the command line, with the fields and values that they set.
@@ -165,21 +169,21 @@ BARE = ["main.csv", "--reference", "theirs.csv", "--out", "out.csv"]
 
 def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
     said = given("--help")
-    assert all(option.partition("=")[0] in said for option in [*MORE, "--rounds"])
+    assert all(option.partition("=")[0] in said for option in [*MORE, "--fitted-rows"])
     assert all(
         words in said for words in ("A word.", "A path.", "A whole number.", "True or false.", "A hyperparameter.")
     )
-    options = read_options(MoreOptions, given(*BARE, *MORE, "--rounds=2"))
+    options = read_options(MoreOptions, given(*BARE, *MORE, "--fitted-rows=200"))
     assert {name: getattr(options, name) for name, _ in MORE.values()} == dict(MORE.values())
     method = method_of(options)
-    assert method == mf.JointDiffusion(rounds=2)
+    assert method == mf.JointDiffusion(fitted_rows=200)
     path = tmp_path / "run.toml"
     path.write_text(config_text(options, method))
     written = tomllib.loads(path.read_text())
     assert written | {"word": "some", "path_of": "a/b.csv", "count": 3, "flag": True, "names": ["a"]} == written
-    assert (written.get("rounds"), written["method"]["rounds"]) == (None, 2)
+    assert (written.get("fitted_rows"), written["method"]["fitted_rows"]) == (None, 200)
     again = read_options(MoreOptions, {"config": path})
-    assert replace(again, config=None, method={}) == replace(options, rounds=None)
+    assert replace(again, config=None, method={}) == replace(options, fitted_rows=None)
     assert method_of(again) == method
 
 
@@ -192,7 +196,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
         ("count = true", "but a whole number was expected"),
         ("flag = 1", "but true or false was expected"),
         ('names = "a"', "but a list of texts was expected"),
-        ("rounds = 2", "There is no key in"),
+        ("fitted_rows = 200", "There is no key in"),
     ],
 )
 def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path):
@@ -205,13 +209,13 @@ def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path)
 def test_options_overrule_the_config(folder, capsys, monkeypatch):
     (folder / "run.toml").write_text(
         'main = "nowhere.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\nseed = 3\n'
-        "[method]\nrounds = 2\nneighbours = [5, 6]\n"
+        "[method.diffusion]\nrounds = 2\nneighbours = [5, 6]\n"
     )
     done, said = run(capsys, monkeypatch, "main.csv", "--config", "run.toml", "--task", "regression")
     assert done == 0, said
     used = tomllib.loads((folder / "out.run.toml").read_text())
     assert (used["main"], used["seed"]) == ("main.csv", 3)
-    assert (used["method"]["rounds"], used["method"]["neighbours"]) == (2, [5, 6])
+    assert (used["method"]["diffusion"]["rounds"], used["method"]["diffusion"]["neighbours"]) == (2, [5, 6])
     assert used["method"]["task"] == "regression"
 
 

@@ -5,17 +5,14 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.columns.run_order import Given, refine_columns
+from manifuse.columns.run_order import refine_columns
 from manifuse.run.preparation import prepare
 from manifuse.tables.problem import Problem
 
 
 def order_of(main, references, **method):
     problem, method = Problem.of(main, references), mf.JointDiffusion(**method)
-    prepared = prepare(problem, method, None, 0, mf.Host())
-    fidelity = np.array([seen.fidelity for seen in prepared.pair_evidence])
-    given = Given(problem, prepared.bridges, fidelity, prepared.taking_part, None, None, prepared.nearest, None, 0)
-    return refine_columns(given)
+    return refine_columns(prepare(problem, method, None, 0, mf.Host()).given)
 
 
 def bare(main, reference):

@@ -6,7 +6,7 @@ import pytest
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.verdict import judge_learned
+from manifuse.evidence.verdict import judge
 
 CERTAIN, WITHIN, FEW = (
     Gain(0.02, 0.01, 60, "accuracy"),
@@ -46,7 +46,7 @@ def answering(reason):
     ],
 )
 def test_who_decides(answer, gain, safeguarded, reason, accepted):
-    verdict = judge_learned(answering(answer), gain, safeguarded=safeguarded)
+    verdict = judge(answering(answer), gain, safeguarded=safeguarded)
     assert (verdict.reason, verdict.accepted) == (reason, accepted)
 
 
@@ -54,7 +54,7 @@ def test_scores_go_as_far_as_the_probability_of_a_gain():
     """The probability that a normal variable is above 0, with half a standard error expected beforehand."""
     for gain in (CERTAIN, WITHIN, SLIGHT):
         drawn = np.random.default_rng(0).normal(gain.value + 0.5 * gain.standard_error, gain.standard_error, 200_000)
-        verdict = judge_learned(answering(Reason.AGREE), gain, safeguarded=True)
+        verdict = judge(answering(Reason.AGREE), gain, safeguarded=True)
         assert verdict.certainty == pytest.approx((drawn > 0).mean(), abs=0.005)
-    assert judge_learned(answering(Reason.AGREE), WITHIN, safeguarded=False).certainty == 1.0
-    assert judge_learned(answering(Reason.AGREE), None, safeguarded=True).certainty == 1.0
+    assert judge(answering(Reason.AGREE), WITHIN, safeguarded=False).certainty == 1.0
+    assert judge(answering(Reason.AGREE), None, safeguarded=True).certainty == 1.0

@@ -5,23 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from tests.problems import draw, remade
+from tests.problems import draw, remade, with_evidence
 
 import manifuse as mf
+from manifuse.columns.refined import LITTLE, Refined
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.relevance import RelevanceTable, Standing
 from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
 from manifuse.report.refinement_statistics import (
-    LITTLE,
     Shift,
     by_weight,
     metric_of,
 )
 from manifuse.report.refinement_tables import moves_grid
-from manifuse.report.sentences import arguments, lead
-from manifuse.report.wording import is_unmeasured
-from manifuse.run.standing import Standing, standings
+from manifuse.report.sentences import lead
+from manifuse.words.findings import findings_of
+from manifuse.words.wording import is_unmeasured
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +31,18 @@ def case():
 
 @pytest.fixture(scope="module")
 def result(case):
-    return mf.refine(case.main, case.references, method=mf.JointDiffusion(learning=False), rng=0)
+    return mf.refine(case.main, case.references, method=mf.JointDiffusion(same_target=True), rng=0)
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    """A run that labels tune, and whose references raise the score."""
+    """A run with labels, of coupled references."""
     case = draw(0, features=False)
-    return mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(learning=False), rng=0)
+    return mf.refine(case.main, case.references, case.labels(), rng=0)
+
+
+def standings(result):
+    return tuple(entry.standing for entry in result.relevance)
 
 
 def shift_of(before, after, support=None):
@@ -47,12 +51,17 @@ def shift_of(before, after, support=None):
     return Shift(np.array([f"row {row}" for row in range(len(before))]), before, after, support)
 
 
-def test_the_metric_is_the_correlation_of_the_columns(result):
+def test_the_metric_is_the_correlation_at_the_rows_that_both_know(case, result):
     names, values = metric_of(result, range(2))
-    carried = result.refiner.columns.diffused.rounds[-2].arrival.references.values.T
-    expected = np.corrcoef([result.main.scores, result.predictions, *carried])
     assert names == ["main", "refined", "reference 1", "reference 2"]
-    np.testing.assert_allclose(values, expected, atol=1e-12)
+    expected = np.corrcoef([result.main.scores, result.predictions])
+    np.testing.assert_allclose(values[:2, :2], expected, atol=1e-12)
+    for column, reference in enumerate(case.references):
+        known = np.isin(reference.keys, case.main.keys)
+        places = [np.flatnonzero(case.main.keys == key)[0] for key in reference.keys[known]]
+        ours = [scores[places] for scores in (result.main.scores, result.predictions)]
+        expected = np.corrcoef([*ours, reference.scores[known]])[2, :2]
+        np.testing.assert_allclose(values[2 + column, :2], expected, atol=1e-12)
     assert metric_of(result, [1])[0] == ["main", "refined", "reference 2"]
     np.testing.assert_array_equal(metric_of(result, [1])[1], values[np.ix_([0, 1, 3], [0, 1, 3])])
 
@@ -135,7 +144,7 @@ def test_what_stays_in_the_highest_tenth(rng):
 
 
 def test_rows_with_hardly_any_evidence_are_those_below_the_limit():
-    assert shift_of(range(4), range(4), [0.0, LITTLE - 1e-9, LITTLE, 1.0]).little_support == 2
+    assert Refined(np.zeros(4), np.array([0.0, LITTLE - 1e-9, LITTLE, 1.0]), None).little_support == 2
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 100, 101, 5000])
@@ -151,29 +160,27 @@ def test_a_sample_spans_the_scores_evenly_and_is_always_the_same(rows, rng):
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
 
 
-def test_the_course_is_the_history(labelled):
-    scores, alignments = draw_course(labelled, [1, 0]).axes
-    _, drawn, *starts = (line.get_xydata() for line in scores.lines)
-    lines = [line.get_xydata() for line in alignments.lines]
-    for index, step in enumerate(labelled.history):
-        before = [earlier for earlier in labelled.history[: index + 1] if earlier.step > 0]
-        assert drawn[index].tolist() == [len(before), step.score]
-        assert [line[index].tolist() for line in lines[:2]] == [
-            [len(before), step.alignments[each]] for each in (1, 0)
-        ]
-    first = [step for step in labelled.history if step.step == 0]
-    assert len(starts) == len(first) - 1
+def test_the_course_is_the_history(result):
+    (panel,) = draw_course(result, [1, 0]).axes
+    one, other, *starts = (line.get_xydata() for line in panel.lines)
+    for index, step in enumerate(result.history):
+        before = [earlier for earlier in result.history[: index + 1] if earlier.step > 0]
+        drawn = [line[index].tolist() for line in (one, other)]
+        assert drawn == [[len(before), step.alignments[each]] for each in (1, 0)]
+    first = [step for step in result.history if step.step == 0]
+    assert len(starts) == len(first) - 1 > 1
     # A round begins where the one before it ended.
-    assert {line[0, 0] for line in starts} <= set(drawn[:, 0])
+    assert {line[0, 0] for line in starts} <= set(one[:, 0])
 
 
-def test_references_stand_by_what_the_diffusion_made_of_them(case, rng):
-    noise = remade(case.references[0], predictions=rng.standard_normal(160), name="noise")
-    method = mf.JointDiffusion(learning=False)
-    result = mf.refine(case.main, [noise, *case.references], method=method, rng=0)
-    assert standings(result) == (Standing.AT_CHANCE, Standing.TOOK_PART, Standing.TOOK_PART)
+def test_references_stand_as_they_were_followed(case, rng):
+    turned = remade(case.references[0], predictions=-case.references[0].scores, name="turned")
+    result = mf.refine(case.main, [turned, *case.references], method=mf.JointDiffusion(same_target=True), rng=0)
+    assert standings(result) == (Standing.DIFFERS, Standing.TOOK_PART, Standing.TOOK_PART)
     assert by_weight(result)[2] == 0
     assert result.weights[by_weight(result)].tolist() == sorted(result.weights, reverse=True)
+    strict = mf.refine(case.main, case.references, case.labels(), mf.JointDiffusion(same_target=False), rng=0)
+    assert standings(strict) == (Standing.TAUGHT,) * 2
 
 
 def test_a_copy_of_the_main_predictor_repeats_it(recwarn):
@@ -192,24 +199,13 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
     result = mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=(name,)), rng=0)
     assert standings(result) == (Standing.LEFT_OUT, Standing.TOOK_PART)
     said = said_of(result)
-    assert f"Left out, as the method says: “{name}”." in said
+    assert f"Left out, as 'ignored' says: “{name}”." in said
     assert "Ignored" not in said
 
 
-def test_references_are_unused_where_no_step_raised_the_score():
-    case = draw(0, features=False)
-    # The main predictor is right already.
-    main = remade(case.main, predictions=case.truth)
-    method = mf.JointDiffusion(learning=False)
-    result = mf.refine(main, case.references, case.labels(), method, rng=0)
-    assert result.reason.name == "NOTHING_BETTER"
-    assert standings(result) == (Standing.UNUSED,) * 2
-    assert not any(step.step > 0 for step in result.history)
-
-
 def said_of(result):
-    found = arguments(result, Shift.of(result))
-    return " ".join([*lead(result, Shift.of(result)), *found.pro, *found.contra])
+    found = findings_of(result.evidence, result.refined)
+    return " ".join([*lead(result, Shift.of(result)), *(finding.sentence for finding in found)])
 
 
 def test_what_references_say_is_not_argued_where_there_are_none(case):
@@ -243,8 +239,8 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
         (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
     }
     for (value, error, rows), sentence in expected.items():
-        assert sentence in said_of(replace(result, worth=Gain(value, error, rows, "accuracy")))
-    assert "Your references" not in said_of(replace(result, worth=None))
+        assert sentence in said_of(with_evidence(result, worth=Gain(value, error, rows, "accuracy")))
+    assert "Your references" not in said_of(with_evidence(result, worth=None))
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
@@ -268,17 +264,15 @@ def test_a_gain_and_worths_say_what_they_are_of(labelled, measure):
     assert unit in result.relevance._repr_html_()
     wrong = replace(result.relevance[0], worth=Gain(0.1, 0.1, 60, "rmse"))
     with pytest.raises(ValueError, match=f"a gain is not of {measure}"):
-        replace(result, relevance=RelevanceTable((wrong, *result.relevance[1:]))).check()
+        with_evidence(result, relevance=RelevanceTable((wrong, *result.relevance[1:]))).evidence.check()
 
 
 def test_what_was_taken_without_any_evidence_is_unmeasured(case):
-    plain = mf.JointDiffusion(learning=False)
-    labels = case.labels()
-    assert is_unmeasured(mf.refine(case.main, case.references[:1], rng=0))
-    assert is_unmeasured(mf.refine(case.main, case.references, method=plain, rng=0))
-    assert is_unmeasured(mf.refine(case.main, case.references, method=mf.JointDiffusion(same_target=True), rng=0))
-    assert not is_unmeasured(mf.refine(case.main, case.references[:1], labels, rng=0))
-    assert not is_unmeasured(mf.refine(case.main, case.references, labels, plain, rng=0))
+    told, labels = mf.JointDiffusion(same_target=True), case.labels()
+    assert is_unmeasured(mf.refine(case.main, case.references[:1], rng=0).evidence)
+    assert is_unmeasured(mf.refine(case.main, case.references, method=told, rng=0).evidence)
+    assert not is_unmeasured(mf.refine(case.main, case.references[:1], labels, rng=0).evidence)
+    assert not is_unmeasured(mf.refine(case.main, case.references, labels, told, rng=0).evidence)
 
 
 def test_intervals_are_those_of_the_standard_errors(case):

@@ -96,18 +96,12 @@ class Diffused(Column):
 
     def at(self, rows: View) -> FloatArray:
         """Diffuse rows that came later; see `Column.at`."""
-        return self.with_row_sums(rows)[0]
-
-    def with_row_sums(self, rows: View) -> tuple[FloatArray, FloatArray]:
-        """Values (q, c) of later rows, and the pair evidence that arrives at each (q, m)."""
         own = rows[self.source].ravel() / np.sqrt(len(self.start))
-        *rounds, end = zip(self.rounds, self._degrees, strict=True)
         current = own
-        for each, degrees in rounds:
+        for each, degrees in zip(self.rounds, self._degrees, strict=True):
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
             current = mixture(current, arrived, own if self.bridges.algorithm.anchored else None) @ each.coefficients
-        row_sums = self._arrive(*end, current, rows).references.row_sums
-        return self._standardised(current).reshape(rows[self.source].shape), row_sums
+        return self._standardised(current).reshape(rows[self.source].shape)
 
     def _standardised(self, values: FloatArray) -> FloatArray:
         """Values on the sphere, brought to the deviation 1."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_prediction
-from manifuse.diffusion.transport import Arrival, Transport
+from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import unit
@@ -80,12 +80,7 @@ class Path:
         On the sphere.
     coefficients : (rounds, k) array
         For every round, the new prediction in the columns ``Z`` of `mixture`; `replay` repeats the rounds from these.
-    references : Transport
-        The references over the bridges of the final predictions.
     history : tuple of Step
-    metric : (m + 2, m + 2) array
-        Alignments of the main predictor as it came, the final predictions, and the references as the last step of the
-        history saw them, with each other; in [-1, 1], and 0 for constant ones.
     surface : (step sizes, weight scales) array or None
         Best score of every cell in the first round; None without labels.
     ending : Ending
@@ -93,9 +88,7 @@ class Path:
 
     predictions: FloatArray
     coefficients: FloatArray
-    references: Transport
     history: tuple[Step, ...]
-    metric: FloatArray
     surface: FloatArray | None
     ending: Ending
 
@@ -111,7 +104,7 @@ class Round:
     arrival : Arrival
         What arrived on the fitted rows.
     coefficients : (k,) array
-        What the round mixed; empty after the last round.
+        What the round mixed.
     """
 
     start: FloatArray
@@ -135,7 +128,7 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
     current, origin = problem.start, problem.start if algorithm.anchored else None
     coefficients: list[FloatArray] = []
     history: list[Step] = []
-    surface, references, ending = None, None, Ending.ROUNDS_USED_UP
+    surface, ending = None, Ending.ROUNDS_USED_UP
     for number in range(1, algorithm.rounds + 1):
         arrival = bridges.arrive(current, algorithm.smoothing)
         columns = mixture(current, arrival.columns(), origin)
@@ -153,9 +146,8 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
         )
         surface = run.surface if surface is None else surface
         history += _record(number, run, history[-1:], active)
-        seen = unit(problem.main.scores) @ columns[:, 1 : 1 + len(active)]
         if len(run.path) == 1:
-            ending, references = Ending.SCORE_STOPPED_RISING, arrival.references
+            ending = Ending.SCORE_STOPPED_RISING
             break
         coefficients.append(run.path[-1])
         following = mix(columns, run.path[-1])
@@ -166,21 +158,18 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
         if not labelled and change < algorithm.settled:
             ending = Ending.SETTLED
             break
-    if references is None:
-        references = bridges.arrive(current).references
-    metric = _metric(float(unit(problem.main.scores) @ current), seen, history[-1], run.gram)
     mixed = np.array(coefficients).reshape(len(coefficients), len(run.gram))
-    return Path(current, mixed, references, tuple(history), metric, surface, ending)
+    return Path(current, mixed, tuple(history), surface, ending)
 
 
 def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tuple[Round, ...]:
-    """Repeat the rounds of `diffuse` from their coefficients; last comes what a further round would begin with."""
+    """Repeat the rounds of `diffuse` from their coefficients."""
     current, rounds = start, []
     for each in coefficients:
         arrival = bridges.arrive(current, bridges.algorithm.smoothing)
         rounds.append(Round(current, arrival, each))
         current = mix(mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None), each)
-    return (*rounds, Round(current, bridges.arrive(current), np.zeros(0)))
+    return tuple(rounds)
 
 
 def mixture(current: FloatArray, arrived: Sequence[FloatArray], origin: FloatArray | None) -> FloatArray:
@@ -217,14 +206,3 @@ def _record(number: int, run: PredictionRun, before: Sequence[Step], active: Flo
         Step(number, step, float(run.scores[step]), tuple(a), tuple(w), *cell)
         for step, (a, w) in enumerate(zip(alignments.tolist(), weights.tolist(), strict=True))
     ]
-
-
-def _metric(refined: float, seen: FloatArray, last: Step, gram: FloatArray) -> FloatArray:
-    """Put the alignments of the main predictor, the refined predictions and the references together."""
-    references = slice(1, 1 + len(seen))
-    metric = np.eye(2 + len(seen))
-    metric[0, 1] = metric[1, 0] = refined
-    metric[0, 2:] = metric[2:, 0] = seen
-    metric[1, 2:] = metric[2:, 1] = last.alignments
-    metric[2:, 2:] = gram[references, references]
-    return metric

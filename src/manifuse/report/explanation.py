@@ -144,6 +144,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
     one = later.take(rows_of([row], later.keys, name=later.name))
     if np.isin(one.keys, result.main.keys).all():
         return result
+    result.refine_later(one)  # refuses what cannot be refined
     main = result.main
     one = one.arranged_like(main)
     both = Observations(

@@ -204,7 +204,13 @@ class Refiner(Saved):
             view = view.with_column("smoothed", self.columns.smoothed.fitted)
         view = view.with_column("references", view["looked up"])
         measured = drawn_by_id(main.keys, np.arange(len(main)), MEASURED, np.random.default_rng(0))
-        return imputed.with_lesson_of_common(view, measured, main.name)
+        try:
+            return imputed.with_lesson_of_common(view, measured, main.name)
+        except ValueError:
+            # Numbers of a saved refinement that are finite, but whose products are not.
+            raise InputError(
+                f"The fitted rows of {main.name} hold numbers that are too large; save it again."
+            ) from None
 
     @cached_property
     def _ranks(self) -> Ranks:

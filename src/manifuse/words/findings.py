@@ -145,14 +145,18 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if reverse:
         said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
         yield Finding("reverse", False, said, "references")
-    for standing, said, remedy in (
-        (Standing.IDLE, f"Ignored, because their scores are all equal or repeat “{name}”", "references"),
-        (Standing.DIFFERS, "Not followed, because they predict something else", "same_target"),
-        (Standing.LEFT_OUT, "Left out, as 'ignored' says", "ignored"),
-    ):
-        those = _named(entry for entry in entries if entry.standing is standing)
-        if those:
-            yield Finding(standing.replace("_", " "), False, f"{said}: {those}.", remedy)
+    idle = _named(entry for entry in entries if entry.standing is Standing.IDLE)
+    if idle:
+        said = f"Ignored, because their scores are all equal or repeat “{name}”: {idle}."
+        yield Finding("idle", False, said, "references")
+    differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
+    different = _named(entries[number] for number, differs in differing if differs)
+    if different:
+        said = f"Not followed, because they predict something else: {different}."
+        yield Finding("differs", False, said, "same_target")
+    left_out = _named(entry for entry in entries if entry.standing is Standing.LEFT_OUT)
+    if left_out:
+        yield Finding("left out", False, f"Left out, as 'ignored' says: {left_out}.", "ignored")
     harmful = [entry for entry in entries if entry.worth is not None and entry.worth.is_clear_loss]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)

@@ -11,6 +11,7 @@ from manifuse.columns.refined import Refined
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.grid import WIDTH, as_text
 from manifuse.words.findings import change_of, findings_of
@@ -36,7 +37,10 @@ SAID = ("no labels", "gain", "answer")
 def summary_of(evidence: Evidence, refined: Refined) -> str:
     """Say the verdict, why, what the references answered, what each is worth, and what speaks for and against it."""
     lines = [verdict_of(evidence), f"Why: {REASONS[evidence.verdict.reason]}"]
-    lines += _of_agreement(evidence) if evidence.measured is None else []
+    if evidence.measured is None:
+        lines += _of_agreement(evidence)
+    elif evidence.measured.held is not Held.AT_RANDOM:
+        lines.append(f"Labels were held out {evidence.measured.held}.")
     if evidence.relevance:
         lines += ["", as_text(evidence.relevance.grid), f"{evidence.relevance.said_of_worth()};", *COLUMNS]
     found = [finding for finding in findings_of(evidence, refined) if finding.code not in SAID]

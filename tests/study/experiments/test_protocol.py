@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.diffusion.method import JointDiffusion
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.report.drawing import as_svg
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.digits import digits
@@ -119,7 +119,7 @@ def test_the_same_seed_prepares_the_same_trial(trial):
 
 @pytest.fixture(scope="module")
 def metrics():
-    method = JointDiffusion(score_scale=(0.3, 1.0), anchored=False, smoothing=0.0, ignore_chance=False)
+    method = Algorithm1(score_scale=(0.3, 1.0), anchored=False, smoothing=0.0, ignore_chance=False)
     return estimate_metrics(toy_tasks(np.random.default_rng(0)), method, 0)
 
 

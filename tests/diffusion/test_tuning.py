@@ -6,15 +6,15 @@ from tests.problems import Counting, draw, remade
 
 import manifuse as mf
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
+from manifuse.diffusion.pair_evidence import MANY_PAIRS, chance_level, fidelities
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
-from manifuse.evidence.relevance import MANY_PAIRS, chance_level, fidelities, weigh_pairs
 from manifuse.kernels.sphere import unit
 from manifuse.study.datasets.synthetic import toy_tasks
 from manifuse.tables import problem as problem_module
 from manifuse.tables.problem import Problem
 
-CANDIDATES = mf.JointDiffusion(
+CANDIDATES = mf.Algorithm1(
     neighbours=(4, 8),
     score_scale=(0.05, 1.0),
     bridge=(mf.ImplicitEuler(1.0), mf.ImplicitEuler(10.0)),
@@ -64,10 +64,10 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
 
 def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     problem = problem_of()
-    tuned = choose(problem, CANDIDATES, 0)
-    for trial in tuned.trials:
+    folds = Setup(problem, CANDIDATES, 0, mf.Host()).folds()
+    for trial in choose(problem, CANDIDATES, 0).trials:
         bridges = build(problem, trial.setting, CANDIDATES)
-        held_out = bridges.predict_held_out(problem.start, pairs_of(problem), tuned.folds)
+        held_out = bridges.predict_held_out(problem.start, pairs_of(problem), folds)
         aligned = [np.corrcoef(held_out[k], r.paired)[0, 1] for k, r in enumerate(problem.references)]
         assert trial.criterion == pytest.approx(np.mean(aligned))
 
@@ -87,10 +87,10 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
     for seed in range(4):
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
-        tuned = choose(problem, mf.JointDiffusion(), 0)
+        tuned = choose(problem, mf.Algorithm1(), 0)
         arrived = tuned.bridges.arrive(problem.start).references.values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
-        evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, 0)
+        evidence = tuned.evidence
         held += [seen.alignment for seen in evidence]
         fidelity += [seen.fidelity for seen in evidence]
     assert np.mean(over) > 0.2
@@ -104,15 +104,14 @@ def test_references_of_noise_seldom_exceed_the_chance_level():
         case = draw(seed, rows=60, pairs=30, references=1)
         noise = remade(case.references[0], predictions=np.random.default_rng(seed).standard_normal(60))
         problem = Problem.of(case.main, [noise])
-        tuned = choose(problem, mf.JointDiffusion(), seed)
-        evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)[0]
+        evidence = choose(problem, mf.Algorithm1(), seed).evidence[0]
         above += abs(evidence.alignment) > evidence.chance
     assert above <= 8
 
 
 def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
     problem = problem_of(references=1)
-    method = mf.JointDiffusion(folds=4)
+    method = mf.Algorithm1(folds=4)
     bridges = build(problem, method.settings()[0], method)
     folds = Setup(problem, method, 0, mf.Host()).folds()
     held_out = bridges.predict_held_out(problem.start, pairs_of(problem), folds)[0]
@@ -127,12 +126,15 @@ def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
 
 def test_folds_are_of_nearly_equal_size():
     problem = problem_of()
-    tuned = choose(problem, mf.JointDiffusion(folds=7), 0)
-    for fold in tuned.folds:
+    algorithm = mf.Algorithm1(folds=7)
+    tuned, folds = choose(problem, algorithm, 0), Setup(problem, algorithm, 0, mf.Host()).folds()
+    for fold in folds:
         sizes = np.bincount(fold)
         assert len(sizes) == 7
         assert sizes.max() - sizes.min() <= 1
-    assert np.abs(fidelities(problem, tuned.bridges, tuned.folds)).max() <= 1
+    found = fidelities(problem, tuned.bridges, folds)
+    assert np.abs(found).max() <= 1
+    np.testing.assert_allclose([seen.fidelity for seen in tuned.evidence], found, rtol=1e-12)
 
 
 def test_with_all_ids_common_there_is_nothing_to_choose():
@@ -149,8 +151,8 @@ def test_every_table_takes_the_scaling_that_its_pairs_support():
     loud = np.column_stack([case.main.table, 1e3 * rng.standard_normal(160)])
     crowd = np.column_stack([10 * case.references[0].table, 0.1 * rng.standard_normal((160, 60))])
     problem = Problem.of(remade(case.main, features=loud), [remade(case.references[0], features=crowd)])
-    assert choose(problem, mf.JointDiffusion(), 0).tables.standardised() == (True, False)
-    fixed = choose(problem, mf.JointDiffusion(standardised=True), 0)
+    assert choose(problem, mf.Algorithm1(), 0).tables.standardised() == (True, False)
+    fixed = choose(problem, mf.Algorithm1(standardised=True), 0)
     assert fixed.tables.standardised() == (True, True)
 
 
@@ -162,11 +164,11 @@ def test_a_sample_of_large_tables_chooses_their_scaling_and_each_is_searched_onc
     coupled = mf.Observations(case.truth + rng.standard_normal(400), ids=case.main.keys, name="coupled")
     references = [remade(case.references[0], features=crowd), coupled]
     problem = Problem.of(remade(case.main, features=loud), references)
-    every = choose(problem, mf.JointDiffusion(), 0)
+    every = choose(problem, mf.Algorithm1(), 0)
     backend = Counting()
     monkeypatch.setattr(problem_module, "LARGE", 300)
     monkeypatch.setattr(problem_module, "SAMPLED", 200)
-    tuned = choose(problem, mf.JointDiffusion(), 0, backend)
+    tuned = choose(problem, mf.Algorithm1(), 0, backend)
     assert tuned.tables.standardised() == every.tables.standardised() == (True, False, None)
     assert sorted(backend.rows) == [200] * 4 + [400] * 2
 
@@ -215,6 +217,6 @@ def test_a_reference_that_is_ignored_has_no_say():
             continue
         plain = mf.refine(case.main, case.references, method=replace(method, ignored=()), rng=0)
         np.testing.assert_allclose(found.scores, plain.scores, rtol=1e-9, atol=1e-12)
-        assert found.choice.standardised[:3] == plain.choice.standardised
+        assert found.course.standardised[:3] == plain.course.standardised
         changed += 1
     assert changed >= 3

@@ -5,13 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.alone import alone
 from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.neighbours import Scaling
 from manifuse.study.ranking.accuracy import ranking_accuracy
 
-TUNED = mf.JointDiffusion(learning=False)
+TUNED = mf.Algorithm1()
+
+
+def run(method, main, references, labels=None):
+    """Refine, or run Algorithm 1 by itself."""
+    each = alone if isinstance(method, mf.Algorithm1) else mf.refine
+    return each(main, references, labels, method, rng=0)
 
 
 def parted(case, rows):
@@ -35,10 +42,9 @@ def unpaired(case, count=40):
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-@pytest.mark.parametrize("method", [mf.JointDiffusion(), TUNED], ids=["default", "tuned"])
-def test_rows_of_the_fit_get_their_fitted_predictions(method, labelled):
+def test_rows_of_the_fit_get_their_fitted_predictions(labelled):
     case = draw(0)
-    result = mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0)
+    result = mf.refine(case.main, case.references, case.labels() if labelled else None, rng=0)
     assert result.accepted
     np.testing.assert_array_equal(result.apply(case.main), result.predictions)
     np.testing.assert_array_equal(result.apply_in_full(case.main).support, result.support)
@@ -54,8 +60,8 @@ def test_new_rows_come_out_nearly_as_if_they_had_been_there(method):
         case = draw(seed, rows=300, pairs=60)
         rows = unpaired(case)
         fitted, new = parted(case, rows)
-        applied = mf.refine(fitted, case.references, method=method, rng=0).apply(new)
-        refitted = mf.refine(case.main, case.references, method=method, rng=0).predictions[rows]
+        applied = run(method, fitted, case.references).apply(new)
+        refitted = run(method, case.main, case.references).predictions[rows]
         before, after, whole = (ranking_accuracy(case.truth[rows], p) for p in (new.scores, applied, refitted))
         assert after > before
         losses.append(whole - after)
@@ -67,9 +73,9 @@ def test_with_all_ids_common_new_rows_are_looked_up_in_the_references(method):
     case = draw(6, features=False, rows=200)
     rows = np.arange(150, 200)
     fitted, new = parted(case, rows)
-    result = mf.refine(fitted, case.references, method=method, rng=0)
+    result = run(method, fitted, case.references)
     applied = result.apply(new)
-    refitted = mf.refine(case.main, case.references, method=method, rng=0).predictions[rows]
+    refitted = run(method, case.main, case.references).predictions[rows]
     assert np.corrcoef(applied, refitted)[0, 1] > 0.995
     np.testing.assert_array_equal(result.apply_in_full(new).support, 1.0)
     strangers = remade(new, ids=[f"stranger {row}" for row in range(50)])
@@ -119,7 +125,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     """One round by hand: affinity, transport and smoothing of a new row from dense matrices."""
     case = draw(0, references=1)
     method = replace(TUNED, rounds=1, settled=0.0, standardised=False, neighbours=6)
-    result = mf.refine(case.main, case.references, method=method, rng=0)
+    result = run(method, case.main, case.references)
     fit, units = result.refiner.columns.diffused, result.refiner.scored.units
     first_round = fit.rounds[0]
     references, smoothed_fit = first_round.arrival.references, first_round.arrival.smoothed

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests.alone import alone
 from tests.problems import draw, remade
 
 import manifuse as mf
@@ -12,8 +13,6 @@ from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.run.familiarity import Familiarity
 from manifuse.run.ranks import Ranks
-
-TUNED = mf.JointDiffusion(learning=False)
 
 
 def table(features, **others):
@@ -30,9 +29,11 @@ def case():
     return draw(0)
 
 
-@pytest.fixture(scope="module", params=["taught", "tuned", "asked"])
+@pytest.fixture(scope="module", params=["taught", "alone", "asked"])
 def result(case, request):
-    method = TUNED if request.param == "tuned" else mf.JointDiffusion(same_target=True)
+    if request.param == "alone":
+        return alone(case.main, case.references)
+    method = mf.JointDiffusion(same_target=True)
     found = mf.refine(case.main, case.references, None if request.param == "asked" else case.labels(), method, rng=0)
     assert found.accepted
     return found

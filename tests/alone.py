@@ -1,0 +1,110 @@
+"""Algorithm 1 by itself, as the paper runs it, for fitted and for later rows: what tests of the diffusion look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+import manifuse as mf
+from manifuse.columns.diffused import Diffused
+from manifuse.columns.edges import Joining
+from manifuse.columns.expected import Expected
+from manifuse.columns.imputed import Imputed
+from manifuse.columns.refined import Refined
+from manifuse.columns.run_order import Columns
+from manifuse.columns.scored import Scored
+from manifuse.columns.view import Level
+from manifuse.diffusion.algorithm1 import STEP_SIZES, WEIGHT_SCALES
+from manifuse.diffusion.joint import Path, diffuse
+from manifuse.diffusion.pair_evidence import active_references
+from manifuse.diffusion.setup import Setup
+from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
+from manifuse.evidence.labelled import score_of
+from manifuse.run.refiner import Refiner
+from manifuse.tables.problem import Problem
+
+#: With our additions, if labels choose the cell.
+GRID = replace(mf.Algorithm1(), step_size=STEP_SIZES, weight_scale=WEIGHT_SCALES, steps=20)
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What Algorithm 1 came to by itself, with the names of a refinement."""
+
+    main: mf.Observations
+    problem: Problem
+    tuned: Tuned
+    path: Path
+    active: np.ndarray
+
+    @property
+    def accepted(self):
+        return bool(self.active.any()) and len(self.path.coefficients) > 0
+
+    @property
+    def history(self):
+        return self.path.history
+
+    @property
+    def weights(self):
+        return np.array(self.history[-1].weights) if len(self.path.coefficients) else np.zeros(len(self.active))
+
+    @cached_property
+    def refiner(self):
+        problem, path = self.problem, self.path
+        bridges = self.tuned.bridges.on_host()
+        numbers = tuple(np.flatnonzero(self.active).tolist())
+        places = {number: numbers.index(number) if number in numbers else -1 for number in bridges.lookups}
+        looked_up = {number: bridges.lookups[number] for number in numbers if number in bridges.lookups}
+        plain = Level(np.zeros(1), 1.0)
+        columns = Columns(
+            own=Level.of(problem.main.scores[:, None]),
+            smoothed=None,
+            references=Imputed(numbers, (), looked_up, tuple(plain for _ in numbers)),
+            expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), plain),
+            learned=None,
+            taught=None,
+            diffused=Diffused("own", problem.start, bridges, places, path.coefficients),
+            refined=None,
+        )
+        reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
+        fitted = Refined(problem.units.from_sphere(path.predictions), reached, None)
+        scored = Scored(problem.units, None, 1.0, None)
+        return Refiner(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
+
+    @property
+    def scores(self):
+        return self.refiner.fitted.scores
+
+    predictions = scores
+
+    @property
+    def support(self):
+        return self.refiner.fitted.support
+
+    @property
+    def errors(self):
+        return None
+
+    @property
+    def relevance(self):
+        return self.tuned.evidence
+
+    def apply_in_full(self, new):
+        return self.refiner.refine(new)
+
+    def apply(self, new):
+        return self.apply_in_full(new).scores
+
+
+def alone(main, references, labels=None, method=None, rng=0, backend=None):
+    """Run Algorithm 1 by itself; the names are those of `refine`, and ``method`` is an `Algorithm1`."""
+    algorithm = (mf.Algorithm1() if labels is None else GRID) if method is None else method
+    problem = Problem.of(main, references)
+    score = None if labels is None else score_of(labels, main, regression=False)
+    setup = Setup(problem, algorithm, rng, mf.Host() if backend is None else backend)
+    tuned = choose_bridges(setup, scalings_to_try(setup))
+    active = active_references(problem, tuned.evidence, algorithm)
+    return Alone(main, problem, tuned, diffuse(problem, tuned.bridges, active, score), active)
