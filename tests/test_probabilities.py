@@ -102,7 +102,7 @@ def test_what_is_no_probability_is_refused(case, certain):
         remade(case.main, scale="odds")
     regression = mf.JointDiffusion(task="regression")
     with pytest.raises(
-        mf.InputError, match=r"Probabilities came with a scale for a regression.*leave scale='probability' out"
+        mf.InputError, match=r"Probabilities came with a scale for a regression.*out\."
     ):
         mf.refine(as_probabilities(case, certain), case.references, case.labels(), regression)
     result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)

@@ -18,9 +18,28 @@ people = Console(stderr=True)
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
+#: Parameters, which messages name in backticks, as the command line calls them.
+FLAGS = {
+    "drop": "--drop",
+    "features": "--features",
+    "id": "--id",
+    "invalid": "--drop-invalid",
+    "label": "--label",
+    "safeguarded": "safeguarded (--no-safeguard)",
+    "same_target": "same_target (--same-target)",
+    "scale": "--scale",
+    "score": "--score",
+}
+
+
+def in_flags(sentence: str) -> str:
+    """Call the parameters that a sentence names in backticks as the command line does."""
+    return re.sub(r"`(\w+)(?:=[^`]*)?`", lambda named: FLAGS.get(named[1], named[1]), sentence)
+
+
 def say(sentence: str, *, style: str | None = None) -> None:
     """Print a sentence: without markup, coloured numbers or line breaks, and without what a terminal obeys."""
-    people.print(OBEYED.sub("\ufffd", sentence), style=style, markup=False, highlight=False, soft_wrap=True)
+    people.print(OBEYED.sub("\ufffd", in_flags(sentence)), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:

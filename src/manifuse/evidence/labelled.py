@@ -34,7 +34,7 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     if regression and main.scale == "probability":
         raise InputError(
             "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
-            "scale='probability' out (--scale)."
+            "`scale` out."
         )
     if not regression:
         return GradedRanking(rows, grades)

@@ -23,7 +23,7 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         The package.
     **content
         The names that the template uses. It also has ``version``, of manifuse, and the filters ``as_svg`` for
-        figures and ``as_markdown`` for grids.
+        figures, ``as_markdown`` for grids, and ``plain`` for sentences with parameters in backticks.
     """
     jinja2 = import_module("jinja2")
     environment = jinja2.Environment(
@@ -33,7 +33,9 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(as_svg=lambda figure: themed(as_svg(figure)), as_markdown=as_markdown)
+    environment.filters.update(
+        as_svg=lambda figure: themed(as_svg(figure)), as_markdown=as_markdown, plain=lambda said: said.replace("`", "")
+    )
     page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
 

@@ -124,7 +124,7 @@ def fitted_part(
     if bool(is_constant(part.main.scores[:, None])[0]):
         raise InputError(
             f"All scores of {problem.main.name} in the {len(part.main):,} rows that are fitted are equal; give the "
-            "method more 'fitted_rows'."
+            "method more `fitted_rows`."
         )
     if score is None:
         return part, None

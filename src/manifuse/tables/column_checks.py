@@ -89,11 +89,11 @@ class ColumnNames:
             named = set(getattr(self, role))
             both = sorted(named & given.keys())
             if both:
-                options = " and ".join(f"--{each}" for each in self.roles)
+                options = " and ".join(f"`{each}`" for each in self.roles)
                 raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
             if self.all_there and named and not named & {*there}:
                 known = shorten(", ".join(there)) or "none"
-                came = f"--{role} {' and '.join(getattr(self, role))}"
+                came = f"`{role}` {' and '.join(getattr(self, role))}"
                 raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
             # A table that has several of the names has the one that is not left out.
             others = (named & {*there}) - {*self.drop}
@@ -103,7 +103,7 @@ class ColumnNames:
         for name in sorted(names, key=lambda name: name != names[name]):
             ours = names[name]
             if first.setdefault(ours, name) != name:
-                remedy = f"leave one of them out with --drop {first[ours]} or --drop {name}"
+                remedy = f"leave one of them out with `drop` {first[ours]} or `drop` {name}"
                 raise InputError(
                     f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
                 )
@@ -165,7 +165,7 @@ def demand_columns(path: Path, theirs: Mapping[str, str], *names: str) -> None:
     for name in names:
         if name not in theirs:
             known = shorten(", ".join(theirs.values())) or "none"
-            remedy = f", or name it with --{name}" if name in ("id", "score") else ""
+            remedy = f", or name it with `{name}`" if name in ("id", "score") else ""
             raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 
 
@@ -180,10 +180,10 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     try:
         chosen = re.compile(pattern.encode().decode())
     except (re.error, UnicodeEncodeError) as error:
-        raise InputError(f"--features {pattern!r} is not a regular expression ({error}); correct it.") from None
+        raise InputError(f"`features` {pattern!r} is not a regular expression ({error}); correct it.") from None
     names = [name for name in there if chosen.match(name)]
     if not names:
-        raise InputError(f"No column of {path} matches --features {pattern!r}; choose another expression.")
+        raise InputError(f"No column of {path} matches `features` {pattern!r}; choose another expression.")
     return names
 
 
@@ -204,7 +204,7 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: b
             if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
             else ", and leave cells of missing values empty"
             if isinstance(sample, str) and sample.strip().lower() in MISSING
-            else ", encode categories as columns of 0 and 1, or leave it out with --drop"
+            else ", encode categories as columns of 0 and 1, or leave it out with `drop`"
             if is_feature
             else ""
         )

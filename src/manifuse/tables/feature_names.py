@@ -23,13 +23,13 @@ NO_FEATURES = re.compile(
 )
 
 
-def warn_of_names(table: object, names: Sequence[str], *, remedy: str) -> None:
+def warn_of_names(table: object, names: Sequence[str]) -> None:
     """Warn of features that are named like labels, folds or ids."""
     strange = [name for name in names if NO_FEATURES.fullmatch(name)]
     if strange:
         warnings.warn(
             f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
-            f"are used as features; leave them out with {remedy} if they are not.",
+            f"are used as features; leave them out with `drop` if they are not.",
             ManifuseWarning,
             stacklevel=4,
         )

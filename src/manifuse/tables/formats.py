@@ -104,7 +104,7 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
     if len(found[usual]) == 1 < len(found[likely]):
         raise InputError(
             f"{path} seems to be separated by {likely!r}, but has no column id, score or label; name its columns with "
-            "--id and --score."
+            "`id` and `score`."
         )
     return usual, found[usual]
 

@@ -29,5 +29,5 @@ def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = Fals
     known = shorten(", ".join(file.theirs.values())) or "none"
     raise InputError(
         f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
-        "or name them with --id and --label."
+        "or name them with `id` and `label`."
     )

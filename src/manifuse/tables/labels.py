@@ -58,7 +58,7 @@ class RankLabels:
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
             raise InputError(
-                f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label (--drop-invalid)."
+                f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label (`invalid`)."
             )
         if len(np.unique(values)) < 2:
             raise InputError("The labels are all equal, so they order no rows; give at least two different values.")

@@ -166,7 +166,7 @@ class Observations(Saved):
         """
         ids, scores, features = parts_of_frame(frame, id=id, score=score, drop=drop, name=name)
         made = cls(scores, features, ids=ids, name=name, scale=scale, invalid=invalid)
-        warn_of_names(name, made.feature_names or (), remedy="drop=[...]")
+        warn_of_names(name, made.feature_names or ())
         return made
 
     @property

@@ -30,7 +30,7 @@ def log_odds(came: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
     if outside:
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "
-            "or refine them as scores, without scale='probability' (--scale)."
+            "or refine them as scores, without `scale='probability'`."
         )
     return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
 

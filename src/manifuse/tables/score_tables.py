@@ -103,13 +103,13 @@ def read_table(
     ending = path.suffix.lower()
     if features is not None and ending in (".h5ad", ".npz"):
         raise InputError(
-            f"--features came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
+            f"`features` came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
             "among the entries of annotated data)."
         )
     if columns.all_there and ending in (".h5ad", ".npz"):
         named = [role for role in OWN_NAMES[ending] if getattr(columns, role)]
         if named:
-            raise InputError(f"--{named[0]} came, but {path} has no such columns to name; leave it out.")
+            raise InputError(f"`{named[0]}` came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
         return _from_annotated(path, entry, columns.score)
     table = (
@@ -144,7 +144,7 @@ def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
-        warn_of_names(path, names, remedy="--drop")
+        warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]

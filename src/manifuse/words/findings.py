@@ -83,7 +83,7 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     else:
         yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
     if evidence.verdict.reason is Reason.UNGUARDED:
-        yield Finding("unguarded", False, "It was taken because 'safeguarded' is false.", "safeguarded")
+        yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
 
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:
@@ -156,7 +156,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("differs", False, said, "same_target")
     left_out = _named(entry for entry in entries if entry.standing is Standing.LEFT_OUT)
     if left_out:
-        yield Finding("left out", False, f"Left out, as 'ignored' says: {left_out}.", "ignored")
+        yield Finding("left out", False, f"Left out, as `ignored` says: {left_out}.", "ignored")
     harmful = [entry for entry in entries if entry.worth is not None and entry.worth.is_clear_loss]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)

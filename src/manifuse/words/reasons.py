@@ -1,4 +1,4 @@
-"""Reasons in sentences. Each says what to do, if there is something to do; parameters stand in quotation marks."""
+"""Reasons in sentences. Each says what to do, if there is something to do; parameters stand in backticks."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ REASONS: Mapping[Reason, str] = {
     Reason.NO_REFERENCE: "No reference takes part, so the main predictor comes back unchanged; give references whose "
     "scores differ from each other and from the main predictor's.",
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
-    "unchanged; give more labels, or set 'safeguarded' to false to take the refinement all the same.",
+    "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor "
-    "comes back unchanged; give more labels, or set 'safeguarded' to false to take the refinement all the same.",
+    "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.TAUGHT: "The labels taught the refinement, and it is taken as far as labels that were held out say that it "
     "gains.",
     Reason.UNGUARDED: "The labels taught the refinement. No gain was seen at labels that were held out, but "
-    "'safeguarded' is false, so it is taken.",
+    "`safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references share one common factor with the main predictor, so the refinement follows them as "
     "far as their reliability says.",
-    Reason.TOLD: "'same_target' says that the references predict the same thing as the main predictor.",
+    Reason.TOLD: "`same_target` says that the references predict the same thing as the main predictor.",
     Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor; "
     "they were brought as if they did, so the refinement follows them as far as their reliability says.",
     Reason.DIFFER: "The main predictor and the references do not predict the same thing, because their scores do not "
     "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
-    "'same_target' to true if you know better.",
+    "`same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
-    Reason.NOT_SHOWN: "'same_target' is false, so the references must show that they predict the same thing as the "
+    Reason.NOT_SHOWN: "`same_target` is false, so the references must show that they predict the same thing as the "
     "main predictor, and fewer than three cannot; it comes back unchanged. Give more references or labels.",
-    Reason.WORSE: "'same_target' is false, and at held-out pairs the references add nothing certain to what the main "
+    Reason.WORSE: "`same_target` is false, and at held-out pairs the references add nothing certain to what the main "
     "predictor says of them, so it comes back unchanged; give labels or other references.",
 }
 
@@ -52,7 +52,7 @@ STANDINGS: Mapping[Standing, str] = {
     Standing.TAUGHT: "took part in what the labels taught, and is not followed beyond that",
     Standing.DIFFERS: "not followed: predicts something else than the main predictor and most references do",
     Standing.NOT_FOLLOWED: "not followed: the answers of the references say why",
-    Standing.LEFT_OUT: "left out, as 'ignored' says",
+    Standing.LEFT_OUT: "left out, as `ignored` says",
     Standing.IDLE: "ignored: its scores are all equal, or repeat the main predictor's",
 }
 
