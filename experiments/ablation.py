@@ -13,35 +13,37 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
+from manifuse.diffusion.algorithm1 import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion
+from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.study.datasets.dataset import Dataset, data_folder
 from manifuse.study.datasets.digits import digits
 from manifuse.study.datasets.hw import HW
 from manifuse.study.experiments.protocol import Protocol
 from manifuse.study.experiments.provenance import provenance, rows_csv
+from manifuse.study.experiments.published import run_alone
 from manifuse.study.experiments.trial import Case, Trial
 
 HERE = Path(__file__).parent
 SEEDS = range(5)
-#: Labels only tune here, because what they teach would hide what the other choices do.
-BASE = JointDiffusion(learning=False)
+#: Algorithm 1 runs by itself here, because what labels teach would hide what its choices do. Labels choose the cell.
+BASE = Algorithm1()
 CANDIDATES = {
     "neighbours": (5, 10, 20),
     "score_scale": (0.1, 0.3, 1.0),
     "bridge": (ImplicitEuler(3.0), ImplicitEuler(10.0), ImplicitEuler(30.0)),
 }
-VARIANTS: dict[str, JointDiffusion] = {
+VARIANTS: dict[str, Algorithm1 | JointDiffusion] = {
     "base": BASE,
-    "labels teach, and references are asked": replace(BASE, learning=True),
-    "the same, references not asked": replace(BASE, learning=True, same_target=True),
+    "labels teach, and references are asked": JointDiffusion(),
+    "the same, references not asked": JointDiffusion(same_target=True),
     "features always standardised": replace(BASE, standardised=True),
     "features never standardised": replace(BASE, standardised=False),
     "not anchored": replace(BASE, anchored=False),
     "no smoothing": replace(BASE, smoothing=0.0),
     "references at chance not ignored": replace(BASE, ignore_chance=False),
-    "not safeguarded": replace(BASE, safeguarded=False),
+    "not safeguarded": BASE,
     "one round": replace(BASE, rounds=1),
     "score_scale 0.03": replace(BASE, score_scale=0.03),
     "score_scale 0.3": replace(BASE, score_scale=0.3),
@@ -85,9 +87,9 @@ def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
         for name, method in (VARIANTS if labelled else VARIANTS | UNLABELLED).items():
             accuracies, rounds = [], []
             for case in cases:
-                result = refine(case.main, case.references, case.labels if labelled else None, method, rng=seed)
-                accuracies.append(case.test_accuracy(np.asarray(result.predictions)))
-                rounds.append(result.history[-1].round)
+                predictions, taken = predict(case, method, labelled, safeguarded=name != "not safeguarded")
+                accuracies.append(case.test_accuracy(predictions))
+                rounds.append(taken)
             row = {
                 "dataset": trial.dataset.name,
                 "seed": seed,
@@ -99,6 +101,22 @@ def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
             }
             rows.append({**row, **provenance()})
     return rows
+
+
+def predict(
+    case: Case, method: Algorithm1 | JointDiffusion, labelled: bool, *, safeguarded: bool
+) -> tuple[np.ndarray, int]:
+    """Predict the main rows by a variant; also return the rounds that it took."""
+    labels, seed = case.labels if labelled else None, case.trial.seed
+    if isinstance(method, JointDiffusion):
+        result = refine(case.main, case.references, labels, method, rng=seed)
+        return np.asarray(result.predictions), result.history[-1].round
+    if labelled:
+        method = replace(method, step_size=STEP_SIZES, weight_scale=WEIGHT_SCALES, steps=PUBLISHED_STEPS)
+    found = run_alone(method, case.main, case.references, labels, seed)
+    refused = safeguarded and found.gain is not None and not found.gain.is_certain
+    taken = found.has_moved and not refused
+    return found.predictions if taken else case.main.scores, found.path.history[-1].round
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from manifuse.diffusion.method import JointDiffusion
 from scipy.stats import norm
 
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement

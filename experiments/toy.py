@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.method import JointDiffusion
 from manifuse.study.datasets.synthetic import toy_tasks
 from manifuse.study.experiments.provenance import provenance, rows_csv
 from manifuse.study.experiments.result_figures import draw_toy
@@ -26,14 +26,13 @@ CANDIDATES = {
     "score_scale": (0.1, 0.3, 1.0, np.inf),
     "bridge": (ImplicitEuler(1.0), ImplicitEuler(10.0)),
     "anchored": False,
-    "learning": False,
     "smoothing": 0.0,
     "ignore_chance": False,
 }
 RULES = {
-    "paper's rule (largest alignment)": JointDiffusion(selection="alignment", **CANDIDATES),
-    "held-out rule (fidelity)": JointDiffusion(selection="held-out", **CANDIDATES),
-    "defaults": JointDiffusion(),
+    "paper's rule (largest alignment)": Algorithm1(selection="alignment", **CANDIDATES),
+    "held-out rule (fidelity)": Algorithm1(selection="held-out", **CANDIDATES),
+    "defaults": Algorithm1(),
 }
 
 

@@ -67,7 +67,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     warm_up()
     main, others = problem(rows, references, dimensions)
     backend = Timed()
-    method = mf.JointDiffusion(bridge=mf.ImplicitEuler(step), fitted_rows=None)
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ImplicitEuler(step)), fitted_rows=None)
     predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend))
     with peak() as held:
         begin = time.perf_counter()

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 import manifuse as mf
 from manifuse.files import write_whole
 from manifuse.study.datasets.digits import digits
+from manifuse.study.experiments.published import TUNED, run_alone
 from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
@@ -105,17 +106,16 @@ def sphere() -> Figure:
         # The library warns of so few rows, but more cannot be drawn.
         warnings.simplefilter("ignore", mf.ManifuseWarning)
         for rounds_taken in range(1, 9):
-            plain = mf.JointDiffusion(
+            plain = mf.Algorithm1(
                 rounds=rounds_taken,
                 step_size=0.6,
                 weight_scale=0.4,
                 settled=0.0,
                 anchored=False,
-                learning=False,
                 smoothing=0.0,
                 ignore_chance=False,
             )
-            refined = mf.refine(main, others, method=plain, rng=0).predictions
+            refined = run_alone(plain, main, others).predictions
             way.append(BASIS @ refined / np.linalg.norm(refined))
     figure = Figure(figsize=(4.6, 4.4), layout="constrained")
     axes = figure.subplots()
@@ -158,7 +158,7 @@ def bridge() -> Figure:
         ids=[*range(pairs), *range(1000, 1000 + own)],
         name="theirs",
     )
-    result = mf.refine(main, [reference], method=mf.JointDiffusion(learning=False), rng=0)
+    result = mf.refine(main, [reference], method=mf.JointDiffusion(same_target=True), rng=0)
     panels = (
         ("our rows, our scores", ours, main.scores, "viridis"),
         ("their rows, their scores", theirs, reference.scores, "viridis"),
@@ -189,25 +189,23 @@ def rounds() -> Figure:
     main = observed("fourier", np.concatenate([common, ours]))
     references = [observed(view, np.concatenate([common, theirs])) for view in ("profile", "zernike", "gradient")]
     labels = mf.RankLabels(ours[:200], archive.tasks["fourier"].labels[ours[:200]])
-    result = mf.refine(main, references, labels, mf.JointDiffusion(learning=False), rng=0)
+    path = run_alone(TUNED, main, references, labels).path
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     surface, course = figure.subplots(1, 2)
-    choice = result.choice
-    image = surface.imshow(choice.surface, cmap="cividis", origin="lower", aspect="auto")
-    cell = choice.weight_scales.index(choice.weight_scale), choice.step_sizes.index(choice.step_size)
+    (step_sizes, weight_scales), first = TUNED.grid, path.history[0]
+    image = surface.imshow(path.surface, cmap="cividis", origin="lower", aspect="auto")
+    cell = weight_scales.index(first.weight_scale), step_sizes.index(first.step_size)
     surface.plot(*cell, "x", color=ORANGE, ms=9, mew=2.5)
-    surface.set_xticks(
-        range(len(choice.weight_scales)), [f"{value:.3g}" for value in choice.weight_scales], fontsize=8
-    )
-    surface.set_yticks(range(len(choice.step_sizes)), [f"{value:.3g}" for value in choice.step_sizes], fontsize=8)
+    surface.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales], fontsize=8)
+    surface.set_yticks(range(len(step_sizes)), [f"{value:.3g}" for value in step_sizes], fontsize=8)
     surface.set(xlabel="weight scale σ²", ylabel="step size δ")
     surface.set_title("accuracy on the labels, first round", loc="left", fontsize=11)
     figure.colorbar(image, ax=surface)
-    steps = np.arange(len(result.history))
+    steps = np.arange(len(path.history))
     for index, reference in enumerate(references):
-        values = [step.alignments[index] for step in result.history]
+        values = [step.alignments[index] for step in path.history]
         course.plot(steps, values, "-", color=(ORANGE, GREEN, GREY)[index], label=f"alignment with {reference.name}")
-    course.plot(steps, [step.score for step in result.history], "o-", color=BLUE, ms=3, label="accuracy on the labels")
+    course.plot(steps, [step.score for step in path.history], "o-", color=BLUE, ms=3, label="accuracy on the labels")
     course.set(xlabel="step", ylim=(0.6, 1.0))
     course.set_title("over all rounds", loc="left", fontsize=11)
     course.legend(frameon=False, fontsize=9, loc="lower right")
