@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from manifuse.backends.backend import Backend
@@ -88,7 +87,6 @@ def prepare(
     score: Score | None,
     seed: int,
     backend: Backend,
-    tell: Callable[[str], None] = lambda doing: None,
     groups: dict[int, str] | None = None,
 ) -> Prepared:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
@@ -102,8 +100,6 @@ def prepare(
     seed : int
     backend : Backend
         Searches neighbours and keeps graphs.
-    tell : callable, optional
-        Gets a short text before each stage, for whoever waits.
     groups : mapping of int to str, optional
         Of the labelled rows.
 
@@ -116,9 +112,7 @@ def prepare(
     """
     setup = Setup(problem, method, seed, backend, method.learning and needs_own_graph(problem, score))
     demand_memory(setup, taught=_taught(problem, score) if method.learning else 0)
-    tell("Searching neighbours, making graphs and building bridges")
     tuned = choose_bridges(setup, scalings_to_try(setup))
-    tell("Predicting the held-out pairs")
     evidence = weigh_pairs(problem, tuned.bridges, tuned.folds, seed)
     active = active_references(problem, evidence, method)
     return Prepared(setup, score, groups, tuned.bridges, tuned.tables, tuned.trials, evidence, active)

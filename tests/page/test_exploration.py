@@ -119,6 +119,7 @@ def test_an_unchanged_result_is_shown_as_unchanged(changes):
     assert seen["metric"][0][0] == seen["metric"][0][1] == 1
     assert seen["metric"][0][2:] == seen["metric"][1][2:]
     assert seen["before"] == seen["after"]
+    assert seen["moved"] == []
     assert explain_row(exploration, result, 5)[-1] == "The refinement was not taken, so no row moved."
 
 

@@ -44,7 +44,7 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
     """
     shift = Shift.of(result)
     before, after = (np.round(ranks).astype(int) for ranks in shift.ranks)
-    moved = np.argsort(-np.abs(shift.rises), kind="stable")
+    moved = np.argsort(-np.abs(shift.rises), kind="stable")[: min(LISTED, np.count_nonzero(shift.rises))]
     changed = opened if opened is not None and opened.method != result.method else None
     grid = result.relevance.grid
     return {
@@ -61,7 +61,7 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
         "before": before.tolist(),
         "after": after.tolist(),
         "top": np.argsort(-shift.after, kind="stable")[:LISTED].tolist(),
-        "moved": moved[:LISTED].tolist(),
+        "moved": moved.tolist(),
     }
 
 

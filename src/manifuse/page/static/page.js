@@ -18,6 +18,7 @@ const NOTHING_KEPT = $("kept").textContent;
 let problem = null; // what does not change
 let shown = null; // the answer that is shown, with the job that gave it
 let job = null; // what the server is doing, or did last
+let turn = 0; // how often something was asked for
 
 // --- asking ---
 
@@ -30,7 +31,7 @@ async function load() {
   $("subtitle").textContent = `${count(problem.ids.length)} rows, ${known}; ${others}`;
   makeReferences();
   setControls(problem);
-  await showJob(await fetchFacts("api/jobs/latest"));
+  await showJob(fetchFacts("api/jobs/latest"));
 }
 
 /** What the controls ask for. */
@@ -48,20 +49,20 @@ function setControls({ ignored, same_target: target }) {
 function switches() { return [...$("references").querySelectorAll("[role=switch]")]; }
 
 /** Let the server refine as the controls say, in the place of what it is doing. */
-async function refine() {
-  await showJob(await post("api/jobs", asked()));
-}
+function refine() { return showJob(post("api/jobs", asked())); }
 
-/** Follow a job and show what it comes to; if there is nothing to show, the controls go back to what is shown. */
-async function showJob(report) {
-  job = report;
+/** Follow the job that was asked for last, and show what it comes to; at its end the controls say what is shown. */
+async function showJob(asking) {
+  turn += 1;
+  const mine = turn;
   try {
-    const last = await follow(report, (now) => { if (now.job === job.job) showWork(now); });
-    if (last.job !== job.job) return; // a later one took its place
-    if (last.state === "done") show({ ...await fetchFacts(`api/jobs/${last.job}/result`), job: last.job });
+    const last = await follow(await asking, (now) => { if (mine === turn) showWork(now); });
+    const answer = last.state === "done" ? await fetchFacts(`api/jobs/${last.job}/result`) : null;
+    if (mine !== turn) return;
+    if (answer !== null) show({ ...answer, job: last.job });
     else if (shown === null) $("sentence").textContent = "The computation was cancelled. Start again to see what refine gives.";
   } finally {
-    if (report.job === job.job) {
+    if (mine === turn) {
       setControls(shown ?? problem);
       $("results").setAttribute("aria-busy", "false");
     }
@@ -166,6 +167,7 @@ function aligned(value) {
 }
 
 function fillList(table, rows) {
+  if (rows.length === 0) return table.replaceChildren(element("caption", "No row moved."));
   const head = element("tr");
   head.append(...["rank", "id", "was", "moved"].map((name) => header(name, "col")));
   table.replaceChildren(head, ...rows.map((row) => {
@@ -216,20 +218,17 @@ async function exportShown() {
 
 function wire() {
   const attempt = (id, event, work) => $(id).addEventListener(event, () => {
+    if (problem === null) return;
     showError(null);
-    work().catch((error) => {
-      showError(error);
-      if (problem !== null) setControls(shown ?? problem);
-    });
+    work().catch(showError);
   });
   attempt("references", "change", refine);
   attempt("target", "change", refine);
   attempt("export", "click", exportShown);
   attempt("cancel", "click", () => ask(`api/jobs/${job.job}`, { method: "DELETE" }));
-  attempt("reset", "click", async () => {
-    if (problem === null) return;
+  attempt("reset", "click", () => {
     setControls(problem);
-    await refine();
+    return refine();
   });
   $("find").addEventListener("input", () => { if (shown !== null) showRow(); });
   $("controls").addEventListener("submit", (event) => event.preventDefault());

@@ -15,10 +15,10 @@ export function drawRanking(canvas, before, after) {
     if (density[bin] > fullest) fullest = density[bin];
   }
   // One pixel for each bin, enlarged afterwards. That is many times faster than a rectangle for each bin.
-  const picture = new ImageData(bins, bins), [rose, fell] = ["--blue", "--orange"].map((name) => channels(context, colour(name)));
+  const picture = new ImageData(bins, bins), [rose, fell, stayed] = ["--blue", "--orange", "--soft"].map((name) => channels(context, colour(name)));
   for (let bin = 0; bin < density.length; bin++) {
     if (density[bin] === 0) continue;
-    const hue = bin % bins >= Math.floor(bin / bins) ? rose : fell;
+    const rise = (bin % bins) - Math.floor(bin / bins), hue = rise > 0 ? rose : rise < 0 ? fell : stayed;
     const share = Math.log1p(density[bin]) / Math.log1p(fullest);
     picture.data.set([...hue, 255 * (0.3 + 0.7 * share)], 4 * bin);
   }
