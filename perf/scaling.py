@@ -31,12 +31,11 @@ FOLDS = 5
 
 def main() -> None:
     """Write the tables between their marks, and draw the picture."""
-    works, growth, page = read("results"), read("growth"), read("page")
+    works, growth = read("results"), read("growth")
     text = PAGE.read_text(encoding="utf-8")
     text = replaced(text, "works", table_of_works(works))
     text = replaced(text, "growth", table_of_growth(growth))
     text = replaced(text, "model", table_of_model(growth))
-    text = replaced(text, "page", table_of_page(page))
     text = replaced(text, "large", table_of_large(read("large")))
     with SAMPLE.open(encoding="utf-8") as file:
         text = replaced(text, "sample", table_of_sample(list(csv.DictReader(file))))
@@ -127,19 +126,6 @@ def made(rows: list[Row]) -> str:
     """Name the machines and commits behind the rows of a table."""
     machines, commits = (sorted({row[name] for row in rows}) for name in ("machine", "commit"))
     return f"Made on {' and '.join(machines)}, by commit {' and '.join(commits)}."
-
-
-def table_of_page(page: list[Row]) -> list[str]:
-    """Return the table of times from slider to picture, by control."""
-    lines: list[tuple[object, ...]] = [
-        (row["control"], row["moves"], row["p50_ms"], row["p95_ms"], row["max_ms"]) for row in page
-    ]
-    first = page[0]
-    said = (
-        f"Milliseconds, at {int(first['rows']):,} rows, {first['references']} references and {first['labelled']} "
-        f"labelled rows. {made(page)}"
-    )
-    return [*markdown(("control", "moves", "median", "95th percentile", "largest"), lines), "", said]
 
 
 def table_of_growth(growth: list[Row]) -> list[str]:

@@ -61,7 +61,7 @@ KNOWS = {
         "files",
         "errors",
     },
-    "page": {"wording", "standing", "run", "preparation", "evidence", "diffusion", "backends", "files", "errors"},
+    "page": {"report", "wording", "standing", "run", "refinement", "evidence", "diffusion", "files", "errors"},
     "study/datasets": {"diffusion", "kernels", "files", "errors"},
     "study/ranking": {"evidence", "kernels", "errors"},
     "study/baselines": {"study/ranking", "evidence", "diffusion", "backends", "kernels", "records", "errors"},

@@ -23,7 +23,6 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.explore_command import explore_dataset, explore_files, serve
-from manifuse.page.exploration import set_as_shown
 from manifuse.page.server import Page
 from manifuse.study.ranking import selection
 
@@ -52,18 +51,14 @@ def run(monkeypatch, capsys, *arguments):
     return 0, ""
 
 
-def shown_as(method, ignored=()):
-    return set_as_shown(method, step_size=0.123456789012345, weight_scale=0.7, steps=4, ignored=ignored)
-
-
 def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatch, capsys):
-    (folder / "more.toml").write_text("seed = 5\n[method]\nneighbours = 7\n")
+    (folder / "more.toml").write_text("seed = 5\n[method.diffusion]\nneighbours = 7\n")
     references = ["reference1.csv", "reference2.csv"]
     page = explore_files(
         {"main": "main.csv", "reference": references, "labels": Path("known.csv"), "config": Path("more.toml")}
     )
     try:
-        shown = shown_as(page._exploration.method, ("reference1",))
+        shown = page._exploration.asked(ignored=["reference1"], same_target=False)
         file = page._export(shown)
         exploration = page._exploration
         expected = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=5)
@@ -73,6 +68,8 @@ def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatc
     (folder / "run.toml").write_bytes(file.content)
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
     assert pl.read_csv("refined.csv")["score"].to_list() == expected.predictions.tolist()
+    written = tomllib.loads(file.content.decode())["method"]
+    assert (written["ignored"], written["same_target"]) == (["reference1"], False)
 
 
 def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatch, capsys):
@@ -82,14 +79,12 @@ def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatc
     given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": Path("refined-2.csv")}
     page = explore_files(given | {"config": Path("more.toml")})
     try:
-        content = page._export(shown_as(page._exploration.method)).content
+        content = page._export(page._exploration.method).content
     finally:
         page.close()
     written = tomllib.loads(content.decode())
     assert not written.keys() & {"save", "report", "cache"}
     assert written["backend"] == "host"
-    # What the page shows is the diffusion, and labels that teach would change it.
-    assert written["method"]["learning"] is False
     (folder / "run.toml").write_bytes(content)
     before = {path.name for path in folder.iterdir()}
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
@@ -120,7 +115,7 @@ def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsy
     page = explore_dataset(None, "zernike", None, seed=2)
     try:
         exploration = page._exploration
-        shown = shown_as(exploration.method, ("pixels",))
+        shown = exploration.asked(ignored=["pixels"], same_target=True)
         file = page._export(shown)
         assert page._export(shown).content == file.content
     finally:
@@ -152,7 +147,7 @@ def test_it_serves_until_it_is_interrupted(folder):
         # A client that promised a body and does not send it holds nobody up.
         port = int(address.rpartition(":")[2])
         slow = socket.create_connection(("127.0.0.1", port))
-        slow.sendall(f"POST /api/bridges HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9\r\n\r\n".encode())
+        slow.sendall(f"POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9\r\n\r\n".encode())
         time.sleep(0.2)
     finally:
         start = time.monotonic()

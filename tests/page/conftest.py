@@ -20,7 +20,7 @@ from manifuse.page.server import Export, Page
 
 
 def exported(method):
-    return Export("run.toml", f"steps = {method.steps}\n".encode(), "manifuse refine --config run.toml")
+    return Export("run.toml", repr(method.ignored).encode(), "manifuse refine --config run.toml")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def serving(page):
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of the page of a small labelled problem; its bridges are built."""
+    """A client of the page of a small labelled problem, which is refined."""
     with serving(Page(explored(draw(1), held_back=True), exported)) as client:
         assert client.wait("latest")["state"] == "done"
         yield client

@@ -1,22 +1,22 @@
-"""The page gets what the library works on; the library's own f-diffusion solves it here."""
+"""What the page asks of `refine`, and what it shows of the answer, is what the library says."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.page.test_packing import unpack
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.diffusion.prediction import diffuse_prediction
-from manifuse.page.exploration import (
-    Exploration,
-    describe,
-    open_bridges,
-    run_in_full,
-    set_as_shown,
-    set_bridges,
-)
+from manifuse.page.exploration import Exploration, completed, describe, run
+from manifuse.page.shown import explain_row, show
+from manifuse.words.findings import findings_of
+from manifuse.words.wording import verdict_of
+
+
+def said_of(result):
+    """What speaks for a result and against it, as the page says it."""
+    found = findings_of(result.evidence, result.refined)
+    return [f"{'+' if each.speaks_for else '-'} {each.sentence}".replace("`", "") for each in found]
 
 
 def explored(case, *, labels=True, method=None, held_back=False):
@@ -25,129 +25,130 @@ def explored(case, *, labels=True, method=None, held_back=False):
         main=case.main,
         references=tuple(case.references),
         labels=case.labels() if labels else None,
-        method=method or mf.JointDiffusion(neighbours=6),
+        method=method or mf.JointDiffusion(diffusion=mf.Algorithm1(neighbours=6)),
         seed=3,
         held_back=mf.RankLabels(case.main.keys[:50], case.truth[:50]) if held_back else None,
     )
 
 
-def solve(exploration, method, ignored):
-    """The refined predictions, from the columns that the browser gets."""
-    facts, arrays = unpack(open_bridges(exploration, exploration.method, lambda stage: None))
-    columns = arrays["columns"].T
-    columns = np.column_stack([columns, columns[:, 0]]) if facts["anchored"] else columns
-    names = [reference["name"] for reference in facts["references"]]
-    active = np.ones(columns.shape[1] - 1)
-    active[: len(names)] = [name not in ignored for name in names]
-    score = exploration.score(exploration.labels)
-    run = diffuse_prediction(
-        columns,
-        columns[:, 0],
-        active=active,
-        grid=((method.step_size,), (method.weight_scale,)),
-        steps=method.steps,
-        evaluate=None
-        if score is None
-        else lambda a: score.evaluate(facts["offset"] + facts["scale"] * (columns[score.rows] @ a.T)),
+def refined(exploration, **changes):
+    method = replace(exploration.method, **changes)
+    return mf.refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
+
+
+def tiles(seen):
+    return {tile["what"]: (tile["from"], tile["number"]) for tile in seen["tiles"]}
+
+
+def test_what_is_asked_for_is_the_method_with_its_answers():
+    exploration = explored(draw(0), method=mf.JointDiffusion(ignored=("reference 2", "reference 1")))
+    method = exploration.method
+    assert exploration.asked(ignored=["reference 1", "reference 2"], same_target=None) == method
+    assert exploration.asked(ignored=["reference 2"], same_target=False) == replace(
+        method, ignored=("reference 2",), same_target=False
     )
-    return facts["offset"] + facts["scale"] * (columns @ run.path[-1]), facts
+    assert exploration.asked(ignored=[], same_target=True) == replace(method, ignored=(), same_target=True)
 
 
-def test_new_bridges_are_of_the_scheme_that_was_chosen():
-    # The bridges of the first candidate reach almost no row, so the second is chosen.
-    method = mf.JointDiffusion(
-        neighbours=6,
-        bridge=(mf.ExplicitEuler(step=1e-5, steps=1, keep=1), mf.ImplicitEuler(3.0)),
-        selection="held-out",
-    )
-    exploration = explored(draw(1), method=method)
-    facts, _ = unpack(open_bridges(exploration, method, lambda stage: None))
-    assert facts["bridges"]["candidate"] == 1
-    asked = set_bridges(exploration, neighbours=4, score_scale=0.1, step=5.0, candidate=1)
-    assert asked.bridge == mf.ImplicitEuler(5.0)
-    again, _ = unpack(open_bridges(exploration, asked, lambda stage: None))
-    assert again["bridges"]["candidate"] == 1
-
-
-@pytest.mark.parametrize("ignored", [(), ("reference 2",)])
-@pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("kind", ["decoupled", "coupled", "plain", "explicit"])
-def test_the_columns_give_what_refine_gives_of_the_method_that_is_exported(kind, labels, ignored):
-    method = {
-        "decoupled": mf.JointDiffusion(neighbours=6),
-        "coupled": mf.JointDiffusion(),
-        "plain": mf.JointDiffusion(neighbours=(5, 8), anchored=False, smoothing=0.0),
-        "explicit": mf.JointDiffusion(neighbours=6, bridge=mf.ExplicitEuler(step=0.3, steps=3), standardised=True),
-    }[kind]
-    exploration = explored(draw(1, features=kind != "coupled"), labels=labels, method=method)
-    shown = set_as_shown(method, step_size=0.7, weight_scale=0.4, steps=3, ignored=ignored)
-    predictions, _ = solve(exploration, shown, ignored)
-    result = mf.refine(exploration.main, exploration.references, exploration.labels, shown, rng=3)
-    np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
-    assert np.max(np.abs(predictions - exploration.main.scores)) > 1e-3
-
-
-def test_a_reference_at_chance_takes_part_in_a_round_unless_it_is_switched_off(rng):
-    case = draw(1)
-    noise = remade(case.references[1], predictions=rng.standard_normal(160))
-    exploration = replace(explored(case, labels=False), references=(case.references[0], noise))
-    shown = set_as_shown(exploration.method, step_size=0.7, weight_scale=0.4, steps=1, ignored=())
-    predictions, facts = solve(exploration, shown, ())
-    assert [entry["active"] for entry in facts["references"]] == [True, True]
-    result = mf.refine(exploration.main, exploration.references, method=shown, rng=3)
-    assert result.weights[1] > 0
-    np.testing.assert_allclose(predictions, result.predictions, rtol=0, atol=1e-12)
-
-
-def test_with_every_reference_switched_off_the_scores_stay_as_they_came():
-    exploration = explored(draw(0))
-    names = tuple(reference.name for reference in exploration.references)
-    shown = set_as_shown(exploration.method, step_size=1.0, weight_scale=1.0, steps=2, ignored=names)
-    _, arrays = unpack(run_in_full(exploration, shown, lambda stage: None))
-    np.testing.assert_array_equal(arrays["predictions"], exploration.main.scores)
-
-
-def test_the_page_reports_the_same_about_the_pairs_as_refine():
-    case = draw(2)
-    exploration = explored(case, held_back=True)
-    stages = []
-    facts, _ = unpack(open_bridges(exploration, exploration.method, stages.append))
-    result = mf.refine(case.main, case.references, case.labels(), exploration.method, rng=3)
-    for sent, entry in zip(facts["references"], result.relevance, strict=True):
-        said = (sent["alignment"], sent["chance"], sent["pairs"], sent["active"])
-        assert said == (entry.held_out_alignment, entry.chance_alignment, entry.pairs, True)
-    assert len(stages) == len(set(stages)) > 3
-    facts, arrays = unpack(run_in_full(exploration, exploration.method, stages.append))
-    assert facts["accuracy"] == result.to_dict()["accuracy"]
-    assert 0.5 < facts["held_back"] <= 1
-    np.testing.assert_array_equal(arrays["predictions"], result.predictions)
-
-
-def test_the_page_learns_which_references_take_no_part():
+def test_the_problem_is_described():
     case = draw(0)
     constant = remade(case.references[1], predictions=np.full(160, 3.0))
-    exploration = replace(explored(case), references=(case.references[0], constant))
+    method = mf.JointDiffusion(ignored=("reference 1",), same_target=True)
+    exploration = replace(explored(case, method=method), references=(case.references[0], constant))
     with pytest.warns(mf.ManifuseWarning, match="weight 0"):
-        sent = open_bridges(exploration, mf.JointDiffusion(ignored=("reference 1",)), lambda stage: None)
-    facts, _ = unpack(sent)
-    assert [entry["active"] for entry in facts["references"]] == [False, False]
-    assert [entry["idle"] for entry in facts["references"]] == [False, True]
-
-
-def test_ids_and_labels_of_every_kind_are_described():
-    case = draw(0)
-    facts, arrays = unpack(describe(explored(case, held_back=True)))
+        facts = describe(exploration)
     assert facts["ids"] == case.main.keys.tolist()
-    np.testing.assert_array_equal(arrays["labels_grades"], case.labels().grades)
-    assert (facts["labels"], facts["held_back"]) == ("GradedRanking", "GradedRanking")
-    assert len(facts["step_sizes"]) * len(facts["weight_scales"]) == 56
-    pairs = mf.RankLabels.from_pairs(case.main.keys[:9], case.main.keys[9:18])
-    facts, arrays = unpack(describe(replace(explored(case, labels=False), labels=pairs)))
-    assert facts["labels"] == "PairedRanking"
-    rows = arrays["labels_rows"][arrays["labels_better"]]
-    assert case.main.keys[rows].tolist() == case.main.keys[:9].tolist()
-    regression = mf.JointDiffusion(task="regression", step_size=(0.1, 1.0))
-    facts, arrays = unpack(describe(explored(case, method=regression)))
-    assert facts["labels"] == "SquaredError"
-    assert facts["step_sizes"] == [0.1, 1.0]
-    assert unpack(describe(explored(case, labels=False)))[0]["labels"] is None
+    assert facts["labelled"] == 60
+    assert facts["references"] == [{"name": "reference 1", "idle": False}, {"name": "reference 2", "idle": True}]
+    assert (facts["ignored"], facts["same_target"]) == (["reference 1"], True)
+    assert describe(explored(case, labels=False))["labelled"] == 0
+
+
+def test_what_is_shown_is_what_refine_found():
+    exploration = explored(draw(1), held_back=True)
+    result = refined(exploration)
+    seen = show(exploration, completed(exploration, run(exploration, exploration.method)), result)
+    assert seen["accepted"]
+    assert seen["sentence"] == f"{verdict_of(result.evidence)} {result.why}".replace("`", "")
+    assert seen["findings"] == said_of(result)
+    assert ["reference", *seen["references"]["head"]] == list(result.relevance.grid.head)
+    assert [tuple(line) for line in seen["references"]["body"]] == [line[1:] for line in result.relevance.grid.body]
+    order = [1, 0, 2, 3]
+    np.testing.assert_array_equal(seen["metric"], result.metric[np.ix_(order, order)])
+    frame = result.to_frame()
+    ranks = frame["score"].rank("average", descending=True).to_numpy()
+    assert seen["after"] == np.round(ranks).tolist()
+    assert seen["top"] == np.argsort(-result.scores, kind="stable")[:8].tolist()
+    rises = np.abs(frame["original"].rank().to_numpy() - frame["score"].rank().to_numpy())
+    assert rises[seen["moved"]].tolist() == sorted(rises, reverse=True)[:8]
+    shown = tiles(seen)
+    gain = "gain and its standard error, in points of ranking accuracy"
+    assert shown[gain] == (None, result.gain.text(signed=True))
+    judged = "ranking accuracy on 60 labelled rows, each judged without its own label"
+    assert shown[judged] == (f"{result.accuracy.before:.1%}", f"{result.accuracy.after:.1%}")
+    aligned = np.corrcoef(exploration.main.scores, result.scores)[0, 1]
+    assert shown["alignment with the scores as they came"] == (None, f"{aligned:.3f}")
+    held = shown["ranking accuracy on 50 rows held back"]
+    assert [float(number.strip("%")) for number in held] == pytest.approx(
+        [100 * ordered(exploration, scores) for scores in (exploration.main.scores, result.scores)], abs=0.05
+    )
+
+
+def ordered(exploration, scores):
+    """The share of pairs of rows held back that are in order, one pair after the other."""
+    truth, scores = exploration.held_back.grades, scores[:50]
+    pairs = [(i, j) for i in range(50) for j in range(50) if truth[i] > truth[j]]
+    return np.mean([scores[i] > scores[j] for i, j in pairs])
+
+
+def test_without_a_reference_it_is_said_what_is_lost():
+    exploration = explored(draw(1), held_back=True)
+    opened, result = refined(exploration), refined(exploration, ignored=("reference 2",))
+    seen = show(exploration, result, opened)
+    assert seen["sentence"].startswith(f"Without reference 2: {verdict_of(result.evidence)} {result.why}")
+    lost = f"on the labels is {result.accuracy.after:.1%}, and was {opened.accuracy.after:.1%}"
+    assert f"Compared with the page as it opened, the ranking accuracy {lost}; the " in seen["sentence"]
+    assert seen["parts"][1] == "switched off"
+    aligned = f"{np.corrcoef(opened.scores, result.scores)[0, 1]:.3f}"
+    assert tiles(seen)["alignment with the scores when the page was opened"] == (None, aligned)
+    # What the page never opened with is not compared with.
+    assert "Compared" not in show(exploration, result, None)["sentence"]
+
+
+@pytest.mark.parametrize("changes", [{"same_target": False}, {"ignored": ("reference 1", "reference 2")}])
+def test_an_unchanged_result_is_shown_as_unchanged(changes):
+    exploration = explored(draw(0), labels=False)
+    result = refined(exploration, **changes)
+    assert not result.accepted
+    seen = show(exploration, result, None)
+    assert "The scores of “main” stay as they were." in seen["sentence"]
+    assert tiles(seen) == {"alignment with the scores as they came": (None, "1.000")}
+    assert seen["metric"][0][0] == seen["metric"][0][1] == 1
+    assert seen["metric"][0][2:] == seen["metric"][1][2:]
+    assert seen["before"] == seen["after"]
+    assert seen["moved"] == []
+    assert explain_row(exploration, result, 5)[-1] == "The refinement was not taken, so no row moved."
+
+
+def test_a_gain_that_was_not_taken_is_called_so():
+    exploration = explored(draw(1))
+    # Labels that are wrong teach nothing that is true of others.
+    wrong = mf.RankLabels(exploration.labels.keys, np.random.default_rng(0).standard_normal(60))
+    exploration = replace(exploration, labels=wrong)
+    result = refined(exploration, same_target=False, ignored=("reference 1", "reference 2"))
+    assert not result.accepted
+    seen = tiles(show(exploration, result, None))
+    what = "gain of the refinement that was not taken, in points of ranking accuracy"
+    assert seen[what] == (None, result.gain.text(signed=True))
+    (before, after) = seen["ranking accuracy on 60 labelled rows, each judged without its own label"]
+    assert before == after
+
+
+def test_a_row_is_explained_as_explain_does():
+    exploration = explored(draw(1))
+    result = refined(exploration)
+    key = exploration.main.keys[7]
+    said = explain_row(exploration, result, 7)
+    assert [said[0], *said[2:]] == list(mf.explain(result, key, exploration.references).sentences)
+    row = result.to_frame().row(7, named=True)
+    assert said[1] == f"Its score was {row['original']:.3g} and is {row['score']:.3g}."

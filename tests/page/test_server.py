@@ -2,21 +2,17 @@
 
 import json
 import socket
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.page.conftest import exported
+from tests.page.conftest import exported, serving
 from tests.page.test_exploration import explored
-from tests.page.test_packing import unpack
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.evidence.neighbourhood import neighbourhood
 from manifuse.page import requests
-from manifuse.page.exploration import set_as_shown
 from manifuse.page.guard import Guard
 from manifuse.page.requests import LARGEST
 from manifuse.page.server import STATIC, Page
@@ -24,9 +20,7 @@ from manifuse.page.server import STATIC, Page
 #: With another port, as when the connection is forwarded.
 LOOPBACK = "localhost:8765"
 
-BRIDGES = {"neighbours": 4, "score_scale": 0.1, "step": 3, "candidate": 0}
-
-SHOWN = {"bridges": "1", "step_size": 0.7, "weight_scale": 0.4, "steps": 3, "ignored": ["reference 2"]}
+PLAIN = {"ignored": [], "same_target": None}
 
 
 @pytest.mark.parametrize("address", STATIC)
@@ -60,118 +54,86 @@ def test_nothing_else_is_served(client, address):
     assert client.get(address).status == 404
 
 
-def test_the_problem_and_the_columns_arrive(client):
-    facts, arrays = unpack(client.get("/api/problem").content)
-    assert facts["rows"] == len(arrays["scores"]) == 160
-    facts, arrays = unpack(client.get("/api/jobs/1/result").content)
-    assert arrays["columns"].shape == (4, 160)
-    assert facts["bridges"] == {
-        "neighbours": 6,
-        "score_scale": 0.1,
-        "step": 10.0,
-        "candidate": 0,
-    }
+def test_the_page_opens_with_what_refine_gives(client):
+    assert len(client.get("/api/problem").json()["ids"]) == 160
+    seen = client.get("/api/jobs/1/result").json()
+    assert seen["sentence"].endswith(refined().why)
+    np.testing.assert_allclose(seen["metric"][0][2:], refined().metric[1, 2:])
 
 
-def test_new_bridges_are_built_and_refined_over(client):
-    asked = client.post("/api/bridges", {**BRIDGES, "score_scale": None})
+def test_what_is_asked_for_is_refined_explained_and_exported(client):
+    asked = client.post("/api/jobs", {"ignored": ["reference 2"], "same_target": True})
     assert asked.status == 202
     name = asked.json()["job"]
     assert client.wait(name)["state"] == "done"
     assert client.get("/api/jobs/latest").json()["job"] == name
-    facts, _ = unpack(client.get(f"/api/jobs/{name}/result").content)
-    assert facts["bridges"] == {
-        "neighbours": 4,
-        "score_scale": None,
-        "step": 3.0,
-        "candidate": 0,
-    }
-    case = draw(1)
-    bridges = mf.JointDiffusion(neighbours=4, score_scale=np.inf, bridge=mf.ImplicitEuler(3.0))
-    refined = {}
-    for address in ("check", "refinement"):
-        asked = client.post(f"/api/{address}", {**SHOWN, "bridges": name}).json()["job"]
-        assert client.wait(asked)["state"] == "done"
-        refined[address] = unpack(client.get(f"/api/jobs/{asked}/result").content)
-    shown = set_as_shown(bridges, step_size=0.7, weight_scale=0.4, steps=3, ignored=("reference 2",))
-    expected = mf.refine(case.main, case.references, case.labels(), shown, rng=3).predictions
-    np.testing.assert_array_equal(refined["check"][1]["predictions"], expected)
-    assert refined["refinement"][0]["rounds"] > 1
-    expected = mf.refine(
-        case.main, case.references, case.labels(), replace(shown, rounds=20, steps=None), rng=3
-    ).predictions
-    np.testing.assert_array_equal(refined["refinement"][1]["predictions"], expected)
-
-
-def test_a_job_can_be_cancelled_and_the_page_goes_on(client):
-    name = client.post("/api/bridges", {**BRIDGES, "neighbours": 40}).json()["job"]
-    assert client.get(f"/api/jobs/{name}/result").status == 409
-    assert client.post("/api/bridges", BRIDGES).json()["error"].startswith("Another computation is running")
-    refusal = client.post("/api/export", {**SHOWN, "bridges": name}).json()["error"]
-    assert refusal.endswith("wait until bridges are built.")
-    assert client.ask("DELETE", f"/api/jobs/{name}").json()["state"] == "cancelled"
-    assert client.get("/api/problem").status == 200
-    assert client.get("/api/jobs/latest").json()["state"] == "done"
-    name = client.post("/api/bridges", BRIDGES).json()["job"]
-    assert client.wait(name)["state"] == "done"
-
-
-def test_the_export_is_of_the_method_that_is_shown(client):
-    answer = client.post("/api/export", SHOWN)
-    assert answer.text == "steps = 3\n"
+    seen = client.get(f"/api/jobs/{name}/result").json()
+    assert (seen["ignored"], seen["same_target"]) == (["reference 2"], True)
+    expected = refined(ignored=("reference 2",), same_target=True)
+    np.testing.assert_allclose(seen["metric"][0][2:], expected.metric[1, 2:])
+    assert "Compared with the page as it opened" in seen["sentence"]
+    sentences = client.get(f"/api/jobs/{name}/rows/7").json()["sentences"]
+    assert sentences[0] == mf.explain(expected, "m7", draw(1).references).sentences[0]
+    answer = client.get(f"/api/jobs/{name}/export")
+    assert answer.text == "('reference 2',)"
     assert answer.headers["content-disposition"] == 'attachment; filename="run.toml"'
     assert answer.headers["x-manifuse-command"] == "manifuse refine --config run.toml"
+    # What was there at first is still there.
+    assert client.post("/api/jobs", PLAIN).json()["job"] == "1"
+
+
+def test_rows_that_are_not_there_are_not_explained(client):
+    assert client.get("/api/jobs/1/rows/160").status == 404
+    assert client.get("/api/jobs/1/rows/x").status == 404
+    assert client.get("/api/jobs/77/rows/1").status == 404
+
+
+def test_a_job_can_be_cancelled_and_the_page_goes_on():
+    # Several candidates make a run that takes a while.
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(neighbours=tuple(range(2, 40))))
+    with serving(Page(explored(draw(0), method=method), exported)) as client:
+        assert client.get("/api/jobs/1/result").status == 409
+        assert client.get("/api/jobs/1/rows/1").status == 409
+        # A new request takes the place of the one that runs.
+        name = client.post("/api/jobs", {"ignored": ["reference 1"], "same_target": None}).json()["job"]
+        assert client.get("/api/jobs/1").json()["state"] == "cancelled"
+        assert client.ask("DELETE", f"/api/jobs/{name}").json()["state"] == "cancelled"
+        assert client.get("/api/jobs/latest").json() == client.get(f"/api/jobs/{name}").json()
+        again = client.post("/api/jobs", {"ignored": ["reference 1", "reference 2"], "same_target": None}).json()
+        assert client.wait(again["job"])["state"] == "done"
+        # There is nothing to compare with.
+        assert "Compared" not in client.get(f"/api/jobs/{again['job']}/result").json()["sentence"]
+
+
+def refined(**changes):
+    case = draw(1)
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(neighbours=6), **changes)
+    return mf.refine(case.main, case.references, case.labels(), method, rng=3)
 
 
 @pytest.mark.parametrize(
     "change, says",
     [
-        ({"bridges": "77"}, "no such job"),
-        ({"bridges": 1}, "bridges = 1 came, but the name of a job as text was expected."),
-        ({"steps": 0}, "whole number from 1"),
-        ({"steps": True}, "whole number"),
-        ({"steps": 21}, "to 20"),
-        ({"step_size": "1"}, "a number from 1e-12 to 1e12"),
-        ({"step_size": -1.0}, "a number from"),
-        ({"weight_scale": 10**400}, "a number from"),
         ({"ignored": ["nobody"]}, "a list of names of references"),
         ({"ignored": [["nobody"]]}, "a list of names of references"),
-        ({"ignored": "reference 2"}, "a list of names of references"),
-        ({"more": 1}, "exactly these fields: bridges, step_size"),
+        ({"ignored": "reference 2"}, "ignored = 'reference 2' came, but a list of names of references was expected."),
+        ({"ignored": None}, "a list of names of references"),
+        ({"same_target": 1}, "same_target = 1 came, but true, false or null was expected."),
+        ({"same_target": "true"}, "true, false or null"),
+        ({"more": 1}, "exactly these fields: ignored, same_target"),
     ],
 )
-@pytest.mark.parametrize("address", ["/api/export", "/api/check", "/api/refinement"])
-def test_a_request_out_of_range_is_refused_in_a_sentence(client, address, change, says):
-    answer = client.post(address, {**SHOWN, **change})
-    assert answer.status in (400, 404)
-    assert says in answer.json()["error"]
-
-
-@pytest.mark.parametrize(
-    "change, says",
-    [
-        ({"neighbours": 0}, "whole number"),
-        ({"neighbours": 2.5}, "whole number"),
-        ({"candidate": 1}, "a whole number from 0 to 0"),
-        ({"candidate": True}, "a whole number"),
-        ({"candidate": [0]}, "a whole number"),
-        ({"score_scale": 0}, "a number from 1e-12 to 1e12, or null"),
-        ({"step": 1e6}, "a step in"),
-        ({"step": None}, "a number from"),
-    ],
-)
-def test_bridges_out_of_range_are_refused_in_a_sentence(client, change, says):
-    answer = client.post("/api/bridges", {**BRIDGES, **change})
+def test_a_request_out_of_range_is_refused_in_a_sentence(client, change, says):
+    answer = client.post("/api/jobs", {**PLAIN, **change})
     assert answer.status == 400
     assert says in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{", b"\xff\xfe", b"NaN", b'{"steps": NaN}', b"[" * 50000, b"9" * 5000, b'"\\ud800"']
+    "body", [b"", b"[]", b"{", b"\xff\xfe", b"NaN", b'{"ignored": NaN}', b"[" * 50000, b"9" * 5000, b'"\\ud800"']
 )
-@pytest.mark.parametrize("address", ["/api/bridges", "/api/refinement", "/api/export"])
-def test_a_body_that_is_not_a_json_object_is_refused(client, address, body):
-    answer = client.ask("POST", address, body)
+def test_a_body_that_is_not_a_json_object_is_refused(client, body):
+    answer = client.ask("POST", "/api/jobs", body)
     assert answer.status == 400
     assert "one JSON object" in answer.json()["error"]
 
@@ -179,10 +141,10 @@ def test_a_body_that_is_not_a_json_object_is_refused(client, address, body):
 def test_other_methods_and_jobs_are_refused(client):
     assert client.post("/api/problem", {}).status == 405
     assert client.ask("PUT", "/").status == 405
-    assert client.get("/api/export").status == 405
+    assert client.get("/api/jobs").status == 405
     assert client.get("/api/jobs/" + "9" * 5000).status == 404
     assert client.ask("DELETE", "/api/jobs/none").status == 404
-    assert client.ask("POST", "/api/export", b" " * (LARGEST + 1)).status == 413
+    assert client.ask("POST", "/api/jobs", b" " * (LARGEST + 1)).status == 413
 
 
 @pytest.mark.parametrize(
@@ -203,11 +165,12 @@ def test_other_methods_and_jobs_are_refused(client):
 def test_other_hosts_and_origins_are_refused(client, headers, status):
     for address in ("/", "/api/problem", "/api/jobs/latest"):
         assert client.get(address, **headers).status == status
-    assert client.post("/api/export", SHOWN, **headers).status == status
+    # What was computed is there at once, with the status of what is begun.
+    assert client.post("/api/jobs", PLAIN, **headers).status == (202 if status == 200 else status)
 
 
 def test_a_request_that_changes_something_must_have_an_origin(client):
-    assert client.post("/api/bridges", BRIDGES, origin=None).status == 403
+    assert client.post("/api/jobs", PLAIN, origin=None).status == 403
     assert client.get("/api/problem", origin=None).status == 200
 
 
@@ -229,11 +192,11 @@ trees = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(words, inner, max_size=4)),
     max_leaves=8,
 )
-bodies = st.fixed_dictionaries({name: st.one_of(st.just(value), trees) for name, value in SHOWN.items()})
+bodies = st.fixed_dictionaries({name: st.one_of(st.just(value), trees) for name, value in PLAIN.items()})
 sendings = st.tuples(
     st.sampled_from(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "BREW"]),
     st.one_of(
-        st.sampled_from(["/api/export", "/api/refinement", "/api/jobs/1/result", "/api/jobs/latest", "/api/problem"]),
+        st.sampled_from(["/api/jobs", "/api/jobs/1/export", "/api/jobs/1/rows/7", "/api/jobs/latest", "/api/problem"]),
         st.text("abz/.%0~?&=-_*", max_size=30).map(lambda text: "/" + text),
     ),
     st.one_of(st.binary(max_size=99), trees.map(json.dumps).map(str.encode), bodies.map(json.dumps).map(str.encode)),
@@ -252,7 +215,7 @@ def test_no_request_makes_the_server_fail(client, sending):
     sent=st.one_of(
         st.binary(max_size=200),
         st.binary(max_size=60).map(lambda host: b"GET / HTTP/1.1\r\nhost: " + host + b"\r\n\r\n"),
-        st.binary(max_size=60).map(lambda name: b"POST /api/export HTTP/1.1\r\n" + name + b": 1\r\n\r\n"),
+        st.binary(max_size=60).map(lambda name: b"POST /api/jobs HTTP/1.1\r\n" + name + b": 1\r\n\r\n"),
         st.binary(max_size=60).map(lambda address: b"GET /" + address + b" HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"),
     )
 )
@@ -275,20 +238,7 @@ def test_a_page_that_was_never_opened_closes():
 
 def test_the_server_does_not_wait_for_a_body_that_does_not_come(client, monkeypatch):
     monkeypatch.setattr(requests, "PATIENCE", 0.2)
-    head = (
-        f"POST /api/export HTTP/1.1\r\nhost: {client.own}\r\norigin: http://{client.own}\r\ncontent-length: 9\r\n\r\n"
-    )
+    head = f"POST /api/jobs HTTP/1.1\r\nhost: {client.own}\r\norigin: http://{client.own}\r\ncontent-length: 9\r\n\r\n"
     with socket.create_connection(("127.0.0.1", client.port), timeout=5) as connection:
         connection.sendall(head.encode())
         assert b" 408 " in connection.recv(100)
-
-
-def test_what_is_near_a_row_is_said(client):
-    case = draw(1)
-    facts = client.get("/api/rows/7").json()
-    expected = neighbourhood(case.main, case.references, 7, standardised=True)
-    assert facts["near"] == expected.near.tolist()
-    assert [each["rows"] for each in facts["pairs"]] == [rows.tolist() for rows in expected.pairs]
-    assert [each["theirs"] for each in facts["pairs"]] == [places.tolist() for places in expected.theirs]
-    assert client.get("/api/rows/160").status == 404
-    assert client.get("/api/rows/x").status == 404

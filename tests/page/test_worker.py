@@ -5,60 +5,58 @@ import time
 import warnings
 
 import pytest
-from tests.page.test_exploration import explored
-from tests.problems import draw
 
 import manifuse as mf
 from manifuse.page.worker import ENDED, OURS, Worker
 
 
-def succeed(exploration, argument, tell):
-    tell("halfway")
+def succeed(number):
     warnings.warn("mind the gap", mf.ManifuseWarning, stacklevel=1)
-    return f"{exploration.title} {argument}".encode()
+    return f"the result of {number}"
 
 
-def refuse(exploration, argument, tell):
+def refuse(number):
     raise mf.InputError("Seven came, but six was expected.")
 
 
-def fail(exploration, argument, tell):
-    raise ZeroDivisionError(argument)
+def fail(number):
+    raise ZeroDivisionError(number)
 
 
-def crash(exploration, argument, tell):
+def crash(number):
     os._exit(9)
 
 
-def dawdle(exploration, argument, tell):
-    tell("dawdling")
+def dawdle(number):
     time.sleep(60)
-    return b""
 
 
-@pytest.fixture(scope="module")
+def work(argument):
+    """Do what the argument names, with the number in it."""
+    what, number = argument
+    return what(number)
+
+
+@pytest.fixture
 def worker():
-    worker = Worker(explored(draw(0)))
+    worker = Worker(work, (succeed, -1))
     yield worker
     worker.close()
     assert worker._process.exitcode is not None
 
 
-def until(worker, job, condition):
-    deadline = time.monotonic() + 30
-    while not condition(worker.find(job.name)):
+def finished(worker, what, number=0):
+    """The job of this argument, once it has ended."""
+    job, deadline = worker.submit((what, number)), time.monotonic() + 30
+    while worker.find(job.name).state == "running":
         assert time.monotonic() < deadline, job
         time.sleep(0.01)
-    return worker.find(job.name)
+    return job
 
 
-def finished(worker, work, argument=None):
-    return until(worker, worker.submit(work, argument), lambda job: job.state != "running")
-
-
-def test_a_job_gives_its_result_its_stage_and_its_warnings(worker):
+def test_a_job_gives_its_result_and_its_warnings(worker):
     job = finished(worker, succeed, 7)
-    assert (job.state, job.result, job.stage, job.notes) == ("done", b"toy 7", "halfway", ["mind the gap"])
+    assert (job.state, job.result, job.notes) == ("done", "the result of 7", ["mind the gap"])
     assert job.report()["seconds"] == worker.find(job.name).report()["seconds"]
     assert worker.find("1000") is None
 
@@ -69,27 +67,44 @@ def test_failures_are_sentences_and_the_worker_goes_on(worker):
     assert (failed.state, failed.message) == ("failed", OURS)
     crashed = finished(worker, crash)
     assert (crashed.state, crashed.message) == ("failed", ENDED)
-    assert finished(worker, succeed, 8).result == b"toy 8"
+    assert finished(worker, succeed, 8).result == "the result of 8"
 
 
 def test_a_cancelled_job_is_killed_and_the_next_one_runs(worker):
-    job = worker.submit(dawdle, None)
-    until(worker, job, lambda seen: seen.stage == "dawdling")
+    job = worker.submit((dawdle, 0))
     killed = worker._process
-    with pytest.raises(mf.InputError, match="Another computation is running"):
-        worker.submit(succeed, 1)
-    assert worker.latest(dawdle) is job
+    assert worker.latest() is job
     worker.cancel(job)
     assert worker.find(job.name).state == "cancelled"
-    assert worker.latest(dawdle) is job
+    # Neither that one nor the first, whose place it took, has a result.
+    assert worker.latest() is job
     assert killed.exitcode is not None
-    assert finished(worker, succeed, 9).result == b"toy 9"
+    assert finished(worker, succeed, 9).result == "the result of 9"
     worker.cancel(job)
     assert job.state == "cancelled"
 
 
-def test_only_the_last_results_are_kept(worker):
-    jobs = [finished(worker, succeed, number) for number in range(4)]
-    assert [job.result is None for job in jobs] == [True, False, False, False]
-    assert worker.latest(succeed) is jobs[-1]
+def test_a_new_job_takes_the_place_of_the_one_that_runs(worker):
+    job = worker.submit((dawdle, 0))
+    killed = worker._process
+    assert finished(worker, succeed).state == "done"
+    assert job.state == "cancelled"
+    assert killed.exitcode is not None
+
+
+def test_what_was_computed_is_not_computed_again(worker):
+    job = finished(worker, succeed)
+    finished(worker, succeed, 1)
+    assert worker.submit((succeed, 0)) is job
+    assert worker.latest() is job
+    assert worker.find_result((succeed, 0)) is job
+    assert worker.find_result((succeed, 2)) is None
+    # What failed may be tried again.
+    assert finished(worker, refuse) is not finished(worker, refuse)
+
+
+def test_the_result_of_the_first_argument_stays_and_the_last_others(worker):
+    jobs = [finished(worker, succeed, number) for number in range(-1, 4)]
+    assert [job.result is None for job in jobs] == [False, True, False, False, False]
+    assert worker.latest() is jobs[-1]
     assert all(job.state == "done" for job in jobs)

@@ -199,7 +199,7 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
     result = mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=(name,)), rng=0)
     assert standings(result) == (Standing.LEFT_OUT, Standing.TOOK_PART)
     said = said_of(result)
-    assert f"Left out, as 'ignored' says: “{name}”." in said
+    assert f"Left out, as `ignored` says: “{name}”." in said
     assert "Ignored" not in said
 
 

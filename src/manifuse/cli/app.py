@@ -145,10 +145,10 @@ def explore_command(
     host: Annotated[str, Option(help="The address; by default only this machine can open the page.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8765,
 ) -> None:
-    """Open a page that shows at once what hyperparameters and references do.
+    """Open a page that shows what refine gives, and what is lost without a reference.
 
     The page shows MAIN refined by the references; without tables, it shows a data set.
-    It exports its settings as a config for refine.
+    It exports a config with which refine repeats what it shows.
     """
     for module in ("starlette", "uvicorn"):
         require(module, extra="page", purpose="manifuse explore")

@@ -51,6 +51,11 @@ class Refined(Saved):
             errors = errors * expit(self.scores) * expit(-self.scores)
         return Refined(scores, self.support, errors)
 
+    def followed_by(self, more: Refined) -> Refined:
+        """Return these rows and, after them, more."""
+        errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
+        return Refined(np.append(self.scores, more.scores), np.append(self.support, more.support), errors)
+
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
         arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]

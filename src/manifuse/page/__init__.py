@@ -1,1 +1,1 @@
-"""The page of ``manifuse explore``: the browser solves the small problem, the server builds the bridges."""
+"""The page of ``manifuse explore``: what `refine` gives, and what becomes of it without a reference."""

@@ -1,11 +1,11 @@
-"""The server behind the page: its few files, the problem, jobs, and the export."""
+"""The server behind the page: its few files, the problem, refinements, and the export."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from manifuse.diffusion.method import JointDiffusion, choices
 from manifuse.errors import InputError
-from manifuse.evidence.neighbourhood import neighbourhood
-from manifuse.page.exploration import (
-    Exploration,
-    describe,
-    open_bridges,
-    run_in_full,
-    set_as_refined,
-    set_as_shown,
-    set_bridges,
-)
+from manifuse.page.exploration import Exploration, completed, describe, run
 from manifuse.page.guard import Guard
-from manifuse.page.requests import bridge_fields, diffusion_fields, read_request, result_fields
+from manifuse.page.requests import read_request
+from manifuse.page.shown import explain_row, show
 from manifuse.page.worker import Job, Worker
+from manifuse.run.method import JointDiffusion
+from manifuse.run.refinement import Refinement
 
 #: Every file that is served, by its address; there are no others.
 STATIC = {
@@ -73,11 +66,7 @@ class Page:
         self._exploration = exploration
         self._export = export
         self._problem = describe(exploration)
-        self._bridge_fields = bridge_fields(len(choices(exploration.method.bridge)))
-        names = [reference.name for reference in exploration.references]
-        self._diffusion_fields, self._result_fields = diffusion_fields(names), result_fields(names)
-        self._worker = Worker(exploration)
-        self._worker.submit(open_bridges, exploration.method)
+        self._worker = Worker(partial(run, exploration), exploration.method)
 
     def application(self, *, names: Iterable[str] = (), any_address: bool = False) -> Starlette:
         """Return the ASGI application, guarded; see `Guard`.
@@ -88,17 +77,13 @@ class Page:
         routes = [
             *(Route(address, _answer_file) for address in STATIC),
             Route("/api/problem", self._answer_problem),
+            Route("/api/jobs", self._refine, methods=["POST"]),
             Route("/api/jobs/latest", self._answer_latest),
             Route("/api/jobs/{name}", self._answer_job),
             Route("/api/jobs/{name}", self._cancel_job, methods=["DELETE"]),
             Route("/api/jobs/{name}/result", self._answer_result),
-            Route("/api/rows/{row:int}", self._answer_row),
-            Route("/api/bridges", self._build_bridges, methods=["POST"]),
-            Route("/api/check", self._check, methods=["POST"]),
-            Route("/api/refinement", self._refine, methods=["POST"]),
-            Route("/api/export", self._answer_export, methods=["POST"]),
-            Route("/api/result", self._refine_as_asked, methods=["POST"]),
-            Route("/api/result/export", self._answer_result_export, methods=["POST"]),
+            Route("/api/jobs/{name}/rows/{row:int}", self._answer_row),
+            Route("/api/jobs/{name}/export", self._answer_export),
         ]
         return Starlette(
             routes=routes,
@@ -112,94 +97,58 @@ class Page:
 
     async def _answer_problem(self, request: Request) -> Response:
         del request
-        return _bytes(self._problem)
+        return _json(self._problem)
+
+    async def _refine(self, request: Request) -> Response:
+        """Refine without some references, or with another answer to whether they predict the same thing."""
+        names = [reference.name for reference in self._exploration.references]
+        asked = await read_request(request, names)
+        return _json(self._worker.submit(self._exploration.asked(**asked)).report(), 202)
 
     async def _answer_latest(self, request: Request) -> Response:
-        """Report the last bridges, so that a page that is loaded again finds them."""
+        """Report the last job, so that a page that is loaded finds it."""
         del request
-        return _json(self._worker.latest(open_bridges).report())
+        return _json(self._worker.latest().report())
 
     async def _answer_job(self, request: Request) -> Response:
-        return _json(self._find(request.path_params["name"]).report())
+        return _json(self._find(request).report())
 
     async def _cancel_job(self, request: Request) -> Response:
-        job = self._find(request.path_params["name"])
+        job = self._find(request)
         self._worker.cancel(job)
         return _json(job.report())
 
     async def _answer_result(self, request: Request) -> Response:
-        job = self._find(request.path_params["name"])
-        if job.result is None:
-            raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
-        return _bytes(job.result)
+        result = self._refinement(self._find(request))
+        plain = self._worker.find_result(self._exploration.method)
+        opened = None if plain is None else self._refinement(plain)
+        return _json(await run_in_threadpool(show, self._exploration, result, opened))
 
     async def _answer_row(self, request: Request) -> Response:
-        """Say what is near a row: other rows, and pairs with their places in each reference."""
-        main, references, row = self._exploration.main, self._exploration.references, request.path_params["row"]
-        if row >= len(main):
+        """Explain what became of a row."""
+        result, row = self._refinement(self._find(request)), request.path_params["row"]
+        if row >= len(self._exploration.main):
             raise HTTPException(404, "There is no such row.")
-        standardised = self._exploration.method.standardised is not False
-        near = await run_in_threadpool(neighbourhood, main, references, row, standardised=standardised)
-        pairs = [
-            {"rows": rows.tolist(), "theirs": theirs.tolist(), "own": None if math.isnan(own) else own}
-            for rows, theirs, own in zip(near.pairs, near.theirs, near.own.tolist(), strict=True)
-        ]
-        return _json({"near": near.near.tolist(), "pairs": pairs})
-
-    async def _build_bridges(self, request: Request) -> Response:
-        asked = await read_request(request, self._bridge_fields)
-        return self._submit(open_bridges, set_bridges(self._exploration, **asked))
-
-    async def _check(self, request: Request) -> Response:
-        """Let the library compute what the page shows."""
-        return self._submit(run_in_full, await self._shown(request))
-
-    async def _refine(self, request: Request) -> Response:
-        """Run Algorithm 1 in the cell that is shown, over the same references: the bridges follow the prediction."""
-        method = self._exploration.method
-        shown = replace(await self._shown(request), rounds=method.rounds, steps=method.steps)
-        return self._submit(run_in_full, shown)
-
-    async def _refine_as_asked(self, request: Request) -> Response:
-        """Run `refine` as its user would, over the bridges that the request names."""
-        return self._submit(run_in_full, await self._refined(request))
+        return _json({"sentences": await run_in_threadpool(explain_row, self._exploration, result, row)})
 
     async def _answer_export(self, request: Request) -> Response:
-        return await self._exported(await self._shown(request))
+        """Answer with a file that repeats a job on the command line."""
+        file = await run_in_threadpool(self._export, self._find(request).argument)
+        headers = {
+            "content-disposition": f'attachment; filename="{file.name}"',
+            "x-manifuse-command": file.command,
+        }
+        return Response(file.content, headers=headers, media_type="application/octet-stream")
 
-    async def _answer_result_export(self, request: Request) -> Response:
-        return await self._exported(await self._refined(request))
+    def _refinement(self, job: Job) -> Refinement:
+        """Return what a job came to."""
+        if job.result is None:
+            raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
+        return completed(self._exploration, job.result)
 
-    async def _exported(self, method: JointDiffusion) -> Response:
-        file = await run_in_threadpool(self._export, method)
-        disposition = f'attachment; filename="{file.name}"'
-        return _bytes(file.content, {"content-disposition": disposition, "x-manifuse-command": file.command})
-
-    async def _shown(self, request: Request) -> JointDiffusion:
-        """Return the method that computes what the page shows, over the bridges that the request names."""
-        asked = await read_request(request, self._diffusion_fields)
-        method = self._method_of(asked.pop("bridges"))
-        return set_as_shown(method, **{**asked, "ignored": tuple(asked["ignored"])})
-
-    async def _refined(self, request: Request) -> JointDiffusion:
-        """Return the method of `refine` itself, over the bridges that the request names."""
-        asked = await read_request(request, self._result_fields)
-        method, ignored = self._method_of(asked["bridges"]), asked["ignored"]
-        return set_as_refined(method, ignored=None if ignored is None else tuple(ignored))
-
-    def _method_of(self, name: str) -> JointDiffusion:
-        """Return the method that a job has built bridges for."""
-        job = self._find(name)
-        if job.work is not open_bridges or job.state != "done":
-            raise InputError(f"Job {job.name} has built no bridges; wait until bridges are built.")
-        method: JointDiffusion = job.argument
-        return method
-
-    def _submit(self, work: Any, argument: JointDiffusion) -> Response:
-        return _json(self._worker.submit(work, argument).report(), 202)
-
-    def _find(self, name: str) -> Job:
-        job = self._worker.find(name)
+    def _find(self, request: Request) -> Job:
+        """Return the job that an address names."""
+        job = self._worker.find(request.path_params["name"])
         if job is None:
             raise HTTPException(404, "There is no such job.")
         return job
@@ -208,10 +157,6 @@ class Page:
 async def _answer_file(request: Request) -> Response:
     path = STATIC[request.scope["path"]]
     return Response(path.read_bytes(), media_type=TYPES[path.suffix])
-
-
-def _bytes(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(content, headers=headers, media_type="application/octet-stream")
 
 
 def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

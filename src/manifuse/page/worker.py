@@ -13,20 +13,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from manifuse.errors import InputError, ManifuseError, ManifuseWarning
-from manifuse.page.exploration import Exploration, Tell
+from manifuse.errors import ManifuseError, ManifuseWarning
 
 State = Literal["running", "done", "failed", "cancelled"]
 
-#: A computation. It gets what is explored, its argument, and a function that takes a line about how far it is; it
-#: returns bytes.
-Work = Callable[[Exploration, Any, Tell], bytes]
-
-#: How many results of each kind of work stay.
+#: How many results stay while a new one is computed, beside that of the first argument.
 KEPT = 2
 
 OURS = "The computation failed because of an error in manifuse; the terminal that runs it shows the error."
-ENDED = "The computation ended early, perhaps for lack of memory; try fewer neighbours or smaller tables."
+ENDED = "The computation ended early, perhaps for lack of memory; try smaller tables."
 
 
 @dataclass(eq=False)
@@ -36,16 +31,13 @@ class Job:
     Attributes
     ----------
     name : str
-    work : callable
     argument : object
     state : str
-    stage : str
-        What it is doing, in words.
     message : str
         Why it failed.
     notes : list of str
         Its warnings.
-    result : bytes or None
+    result : object
         None before it is done, and again once later jobs have replaced it.
     started : float
         When it began, on the clock of `time.monotonic`.
@@ -54,13 +46,11 @@ class Job:
     """
 
     name: str
-    work: Work
     argument: Any
     state: State = "running"
-    stage: str = "Starting"
     message: str = ""
     notes: list[str] = field(default_factory=list)
-    result: bytes | None = None
+    result: Any = None
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
 
@@ -69,7 +59,6 @@ class Job:
         return {
             "job": self.name,
             "state": self.state,
-            "stage": self.stage,
             "message": self.message,
             "notes": self.notes,
             "seconds": round(self.seconds, 3),
@@ -81,47 +70,53 @@ class Worker:
 
     Parameters
     ----------
-    exploration : Exploration
-        Every process gets a copy.
+    work : callable
+        The computation. It gets the argument of a job, and returns what is not None. Every process gets a copy.
+    first : object
+        The argument of the first job, which begins at once, and whose result stays.
 
     Notes
     -----
     Only one thread may call the methods.
     """
 
-    def __init__(self, exploration: Exploration) -> None:
-        self._exploration = exploration
+    def __init__(self, work: Callable[[Any], Any], first: Any) -> None:
+        self._work = work
+        self._first = first
         self._jobs: list[Job] = []
+        self.submit(first)
 
-    def submit(self, work: Work, argument: Any) -> Job:
-        """Begin a job.
-
-        Raises
-        ------
-        InputError
-            If another is running.
-        """
-        if any(job.state == "running" for job in self._look()):
-            raise InputError("Another computation is running; wait for it, or cancel it.")
-        finished = [job for job in self._jobs if job.work is work and job.result is not None]
-        for job in finished[:-KEPT]:
+    def submit(self, argument: Any) -> Job:
+        """Begin a job, in the place of one that runs; if the result of this argument is there, return its job."""
+        for job in self._look():
+            self.cancel(job)
+        known = self.find_result(argument)
+        if known is not None:
+            self._jobs.remove(known)
+            self._jobs.append(known)
+            return known
+        done = [job for job in self._jobs if job.result is not None and job.argument != self._first]
+        for job in done[:-KEPT]:
             job.result = None
         self._connection, theirs = multiprocessing.Pipe(duplex=False)
-        given = (theirs, work, self._exploration, argument)
-        self._process = _context().Process(target=_compute, args=given, daemon=True)
+        self._process = _context().Process(target=_compute, args=(theirs, self._work, argument), daemon=True)
         self._process.start()
         theirs.close()
-        self._jobs.append(Job(str(len(self._jobs) + 1), work, argument))
+        self._jobs.append(Job(str(len(self._jobs) + 1), argument))
         return self._jobs[-1]
 
     def find(self, name: str) -> Job | None:
         """Return the job of this name, as far as it is now, or None."""
         return next((job for job in self._look() if job.name == name), None)
 
-    def latest(self, work: Work) -> Job:
-        """Return the last job of a kind that runs or has a result, else the last one; there must be one."""
-        alike = [job for job in self._look() if job.work is work]
-        return next((job for job in reversed(alike) if job.state == "running" or job.result is not None), alike[-1])
+    def find_result(self, argument: Any) -> Job | None:
+        """Return the job that has a result of this argument, or None."""
+        return next((job for job in self._look() if job.argument == argument and job.result is not None), None)
+
+    def latest(self) -> Job:
+        """Return the job asked for last of those that run or have a result, or else the last one."""
+        jobs = self._look()
+        return next((job for job in reversed(jobs) if job.state == "running" or job.result is not None), jobs[-1])
 
     def cancel(self, job: Job) -> None:
         """End a job; a job that has ended stays as it is."""
@@ -131,7 +126,7 @@ class Worker:
             self.close()
 
     def close(self) -> None:
-        """End the process of the last job; there must be one."""
+        """End the process of the last job."""
         self._process.kill()
         self._process.join()
 
@@ -158,16 +153,15 @@ def _context() -> Any:
     return context
 
 
-def _compute(connection: Connection, work: Work, exploration: Exploration, argument: Any) -> None:
-    """Do a job in its process; every message says which attributes of the job have changed."""
+def _compute(connection: Connection, work: Callable[[Any], Any], argument: Any) -> None:
+    """Do a job in its process; the message says which attributes of the job have changed."""
     # Ctrl-C reaches the whole group of processes; the server is the one that ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outcome: dict[str, Any]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            result = work(exploration, argument, lambda stage: connection.send({"stage": stage}))
-            outcome = {"state": "done", "result": result}
+            outcome = {"state": "done", "result": work(argument)}
         except ManifuseError as error:
             outcome = {"state": "failed", "message": str(error)}
         except Exception:

@@ -144,8 +144,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
     one = later.take(rows_of([row], later.keys, name=later.name))
     if np.isin(one.keys, result.main.keys).all():
         return result
-    result.refine_later(one)  # refuses what cannot be refined
-    main = result.main
+    refined, main = result.refine_later(one), result.main
     one = one.arranged_like(main)
     both = Observations(
         np.append(main.in_scale(main.scores), one.in_scale(one.scores)),
@@ -155,7 +154,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
         feature_names=main.feature_names,
         scale=main.scale,
     )
-    return replace(result, main=both)
+    return replace(result, main=both, refined=result.refined.followed_by(refined))
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -29,6 +28,9 @@ from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
+#: Fields that are not written to a file, because the refiner has them as well.
+NOT_SAVED = ("refined", "main")
+
 
 @dataclass(frozen=True, eq=False)
 class Refinement(Saved):
@@ -45,6 +47,8 @@ class Refinement(Saved):
         Gives the same result again on the same input.
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
+    refined : Refined
+        Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
     refiner : Refiner
         What later rows need, and the fitted rows.
 
@@ -64,21 +68,16 @@ class Refinement(Saved):
     method: JointDiffusion
     seed: int
     main: Observations
+    refined: Refined
     refiner: Refiner
 
     @classmethod
     def of(cls, method: JointDiffusion, seed: int, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        made = cls(found.evidence, found.course, method, seed, main, found.refiner)
-        _ = made.refined  # which may refuse rows
-        return made
-
-    @cached_property
-    def refined(self) -> Refined:
-        """Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors."""
-        if not self.accepted:
-            return Refined.unchanged(self.main)
-        return self.refiner.fitted if self.main is self.refiner.main else self.refiner.refine(self.main)
+        refined, refiner = Refined.unchanged(main), found.refiner
+        if found.evidence.verdict.accepted:
+            refined = refiner.fitted if main is refiner.main else refiner.refine(main)
+        return cls(found.evidence, found.course, method, seed, main, refined, refiner)
 
     @property
     def predictions(self) -> Any:
@@ -170,13 +169,15 @@ class Refinement(Saved):
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds: all but the rows that were not fitted."""
-        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name != "main"}
+        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name not in NOT_SAVED}
 
     @classmethod
     def from_record(cls, record: Any) -> Refinement:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
-        values = read_fields(cls, record, omit=("main",))
-        made = cls(**values, main=values["refiner"].main)
+        values = read_fields(cls, record, omit=NOT_SAVED)
+        refiner, accepted = values["refiner"], values["evidence"].verdict.accepted
+        refined = refiner.fitted if accepted else Refined.unchanged(refiner.main)
+        made = cls(**values, main=refiner.main, refined=refined)
         made.check()
         return made
 

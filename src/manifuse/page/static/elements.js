@@ -14,6 +14,3 @@ export function header(text, scope) {
 }
 
 export function count(number) { return number.toLocaleString("en"); }
-export function brief(number) { return String(Number(number.toPrecision(3))); }
-export function signed(number, digits) { return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(digits)}`; }
-export function measured(name, value) { return name === "accuracy" ? `${(100 * value).toFixed(1)} %` : brief(value); }

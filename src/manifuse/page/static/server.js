@@ -1,7 +1,5 @@
 // Talking with the server: requests that fail with its own sentence, and jobs that the page follows to their end.
 
-import { unpack } from "./packing.js";
-
 /** Milliseconds between two questions about a job. */
 const PATIENCE = 150;
 
@@ -17,13 +15,11 @@ export async function ask(address, options) {
   return answer;
 }
 
-export function post(address, body) { return ask(address, { method: "POST", body: JSON.stringify(body) }); }
+export async function fetchFacts(address, options) { return (await ask(address, options)).json(); }
 
-export async function fetchFacts(address) { return (await ask(address)).json(); }
+export function post(address, body) { return fetchFacts(address, { method: "POST", body: JSON.stringify(body) }); }
 
-export async function fetchArrays(address) { return unpack(await (await ask(address)).arrayBuffer()); }
-
-/** Follow a job and show every report on it. Returns its result as facts and arrays, null if it was cancelled. */
+/** Follow a job to its end and show every report on it. Returns its last report; a job that failed throws its message. */
 export async function follow(report, show) {
   let job = report;
   show(job);
@@ -38,6 +34,5 @@ export async function follow(report, show) {
     throw error;
   }
   if (job.state === "failed") throw new Error(job.message);
-  if (job.state === "cancelled") return null;
-  return fetchArrays(`api/jobs/${job.job}/result`);
+  return job;
 }

@@ -1,0 +1,142 @@
+"""Shown: what the page says of a refinement, in words and numbers that the browser only has to put in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from manifuse.evidence.gain import Accuracy, Measure
+from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.relevance import Standing
+from manifuse.page.exploration import Exploration
+from manifuse.report.explanation import explain
+from manifuse.report.refinement_statistics import Shift
+from manifuse.run.refinement import Refinement
+from manifuse.words.findings import findings_of
+from manifuse.words.reasons import STANDINGS
+from manifuse.words.wording import COLUMNS, verdict_of
+
+#: Rows of the lists of those at the top, and of those that moved most.
+LISTED = 8
+
+#: What each measure is called, and the format of its values.
+MEASURES: dict[Measure, tuple[str, str]] = {
+    "accuracy": ("ranking accuracy", ".1%"),
+    "rmse": ("root mean squared error", ".3g"),
+}
+
+#: What the page says of a reference that takes no part because it was told so.
+SWITCHED_OFF = "switched off"
+
+#: A number at the top of the page: what it is, how it reads, and how it read before.
+Tile = dict[str, str | None]
+
+
+def show(exploration: Exploration, result: Refinement, opened: Refinement | None) -> dict[str, Any]:
+    """Return what the page shows of a refinement, as JSON can hold it.
+
+    Parameters
+    ----------
+    exploration : Exploration
+    result : Refinement
+    opened : Refinement or None
+        What the page opened with; None if that was never computed.
+    """
+    shift = Shift.of(result)
+    before, after = (np.round(ranks).astype(int) for ranks in shift.ranks)
+    moved = np.argsort(-np.abs(shift.rises), kind="stable")[: min(LISTED, np.count_nonzero(shift.rises))]
+    changed = opened if opened is not None and opened.method != result.method else None
+    grid = result.relevance.grid
+    return {
+        "ignored": list(result.method.ignored),
+        "same_target": result.method.same_target,
+        "accepted": result.accepted,
+        "tiles": list(_tiles(exploration, result, changed)),
+        "sentence": _sentence(exploration, result, changed),
+        "findings": [
+            f"{'+' if each.speaks_for else '-'} {each.sentence}".replace("`", "")
+            for each in findings_of(result.evidence, result.refined)
+        ],
+        "references": {"head": grid.head[1:], "body": [line[1:] for line in grid.body]},
+        "parts": [
+            SWITCHED_OFF if each.standing is Standing.LEFT_OUT else STANDINGS[each.standing].replace("`", "")
+            for each in result.relevance
+        ],
+        "columns": " ".join([f"{result.relevance.said_of_worth()};", *COLUMNS]),
+        "metric": _metric(result),
+        "before": before.tolist(),
+        "after": after.tolist(),
+        "top": np.argsort(-shift.after, kind="stable")[:LISTED].tolist(),
+        "moved": moved.tolist(),
+    }
+
+
+def explain_row(exploration: Exploration, result: Refinement, row: int) -> list[str]:
+    """Say where a main row was and is, and why."""
+    why, shift = explain(result, exploration.main.keys[row], exploration.references), Shift.of(result)
+    moved, *others = why.sentences
+    return [moved, f"Its score was {shift.before[row]:.3g} and is {shift.after[row]:.3g}.", *others]
+
+
+def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | None) -> Iterator[Tile]:
+    """The numbers at the top of the page, each with what it is."""
+    if result.gain is not None and result.accuracy is not None:
+        rows = f"{result.gain.rows:,} labelled rows"
+        yield _measured(result.accuracy, f"on {rows}, each judged without its own label")
+        what = "gain and its standard error" if result.accepted else "gain of the refinement that was not taken"
+        yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
+    held_back = _on_held_back(exploration, result)
+    if held_back is not None and exploration.held_back is not None:
+        yield _measured(held_back, f"on {len(exploration.held_back.keys):,} rows held back")
+    aligned = correlation(exploration.main.scores, result.scores) if result.accepted else 1.0
+    yield {"from": None, "number": f"{aligned:.3f}", "what": "alignment with the scores as they came"}
+    if opened is not None:
+        number = f"{correlation(opened.scores, result.scores):.3f}"
+        yield {"from": None, "number": number, "what": "alignment with the scores when the page was opened"}
+
+
+def _measured(found: Accuracy, where: str) -> Tile:
+    name, form = MEASURES[found.measure]
+    return {"from": f"{found.before:{form}}", "number": f"{found.after:{form}}", "what": f"{name} {where}"}
+
+
+def _on_held_back(exploration: Exploration, result: Refinement) -> Accuracy | None:
+    """The measure on rows whose truth taught nothing, before and after; None if there are none."""
+    judge = exploration.score(exploration.held_back)
+    if judge is None:
+        return None
+    before, after = (judge.measured(scores[judge.rows]) for scores in (exploration.main.scores, result.scores))
+    return Accuracy(judge.measure, before, after)
+
+
+def _sentence(exploration: Exploration, result: Refinement, opened: Refinement | None) -> str:
+    """The verdict and its reason; with references switched off, also what is lost."""
+    ignored = result.method.ignored
+    without = f"Without {', '.join(ignored)}: " if ignored else ""
+    said = [f"{without}{verdict_of(result.evidence)}", result.why, *_lost(exploration, result, opened)]
+    return " ".join(said).replace("`", "")
+
+
+def _lost(exploration: Exploration, result: Refinement, opened: Refinement | None) -> list[str]:
+    """What was measured here and when the page was opened, in a sentence; none if there is nothing to compare."""
+    if opened is None:
+        return []
+    measures = {
+        "on the labels": (result.accuracy, opened.accuracy),
+        "on rows held back": (_on_held_back(exploration, result), _on_held_back(exploration, opened)),
+    }
+    said = []
+    for where, (here, there) in measures.items():
+        if here is not None and there is not None:
+            name, form = MEASURES[here.measure]
+            said.append(f"the {name} {where} is {here.after:{form}}, and was {there.after:{form}}")
+    return [f"Compared with the page as it opened, {'; '.join(said)}."] if said else []
+
+
+def _metric(result: Refinement) -> list[list[float]]:
+    """Alignments of refined scores, own scores and references with each other; unchanged scores are own scores."""
+    order = [1 if result.accepted else 0, 0, *range(2, len(result.metric))]
+    metric: list[list[float]] = result.metric[np.ix_(order, order)].tolist()
+    return metric
