@@ -19,7 +19,7 @@ import numpy as np
 
 import manifuse as mf
 from manifuse.study.datasets.digits import digits
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM
 
 archive = digits()

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
 from manifuse.study.datasets.digits import digits
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 numerals = digits()
 order = np.random.default_rng(0).permutation(len(numerals))

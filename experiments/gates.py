@@ -23,7 +23,7 @@ from manifuse.evidence import agreement, one_factor, verdict
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.datasets.partners import Partners, draw_partners, read_table, table_names
 from manifuse.study.experiments.provenance import provenance
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 OUT = Path(__file__).parent / "results" / "gates.csv"
 

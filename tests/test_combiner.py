@@ -19,7 +19,7 @@ from sklearn.utils import estimator_checks, estimator_html_repr
 
 import manifuse as mf
 from manifuse.study.datasets.digits import digits
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw
 
 

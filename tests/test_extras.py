@@ -44,7 +44,7 @@ def fetch_a_data_set(folder):
 
 
 def connect_to_a_cluster(folder):
-    from manifuse.study.experiments.engine import workers
+    from manifuse.engine import workers
 
     del folder
     with workers("dask", 1) as each:

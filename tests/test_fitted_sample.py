@@ -14,7 +14,7 @@ from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
 from manifuse.diffusion import sampling
 from manifuse.diffusion.sampling import sample_rows
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw, remade
 
 SAMPLED = mf.JointDiffusion(same_target=True, fitted_rows=400)

@@ -12,14 +12,14 @@ import manifuse as mf
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking
-from manifuse.study.baselines.imputation import impute
-from manifuse.study.baselines.own_labels import own_labels
-from manifuse.study.baselines.smoothing import self_smoothing
-from manifuse.study.baselines.spreading import spread_labels
+from manifuse.rivals.imputation import impute
+from manifuse.rivals.own_labels import own_labels
+from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.source import Source
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]

@@ -11,7 +11,7 @@ import torch
 
 import manifuse as mf
 from manifuse.diffusion.reason import Reason
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw, remade
 
 METHODS = {

@@ -24,7 +24,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Task, data_folder
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Tumours that clinic A learned from, that clinic B learned from, and that were at both.

@@ -13,7 +13,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.cli import app, apply_command, apply_engine, column_file, refine_command
 from manifuse.cli import output as output_module
-from manifuse.study.experiments import engine as engine_module
+from manifuse import engine as engine_module
 
 WINDOW = 150
 

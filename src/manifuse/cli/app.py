@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from manifuse import __version__
 from manifuse.cli import INTERRUPTED, STOPPED
 from manifuse.cli.console import people, say, show_warning
-from manifuse.cli.datasets_command import app as datasets_app
+from manifuse.study.commands.datasets_command import app as datasets_app
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
 from manifuse.errors import InputError, ManifuseError, require
 
@@ -170,7 +170,7 @@ def report_command(
     data: Annotated[Path | None, Option(help="The data folder, for descriptions of the data sets.")] = None,
 ) -> None:
     """Make one page of figures and tables from stored rows."""
-    from manifuse.cli.report_command import write_report
+    from manifuse.study.commands.report_command import write_report
     from manifuse.study.datasets.dataset import data_folder
 
     write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data_folder(data))
@@ -195,7 +195,7 @@ def reproduce_command(
 
     A run may be stopped at any time; the same command continues it.
     """
-    from manifuse.cli.reproduce_command import run_reproduce
+    from manifuse.study.commands.reproduce_command import run_reproduce
 
     failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1, engine=engine)
     if failed:

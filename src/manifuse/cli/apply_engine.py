@@ -17,7 +17,7 @@ from manifuse.diffusion.seen_ids import SeenIds
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten
 from manifuse.refinement import Refinement
-from manifuse.study.experiments.engine import workers
+from manifuse.engine import workers
 
 #: Rows of a part.
 ROWS = 4 * WINDOW

@@ -6,7 +6,7 @@ from scipy.optimize import check_grad
 
 from manifuse.kernels.sphere import standardise
 from manifuse.study.baselines.tpc import descend, divergences, exact_minimiser, kl_energy, rank_energy, tpc
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 
 @pytest.fixture

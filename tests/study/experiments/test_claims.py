@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.result_rows import draw_rows, flipped
+from tests.study.result_rows import draw_rows, flipped
 
 from manifuse.study.experiments.claims import CLAIMS, PUBLISHED, Evidence, judge_claims
 from manifuse.study.experiments.findings import Condition, Finding, verdict_of

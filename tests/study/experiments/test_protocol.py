@@ -16,7 +16,7 @@ from manifuse.study.experiments.provenance import provenance, rows_csv, rows_of_
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.experiments.trial import Case, Trial, train_rankers
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 
 def attributes(rows, tasks, rng):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import wilcoxon
-from tests.result_rows import NEEDS_COUPLED, draw_rows
+from tests.study.result_rows import NEEDS_COUPLED, draw_rows
 
 from manifuse.grid import ABSENT, Grid, Strong, as_latex, as_markdown, escape_latex
 from manifuse.report.drawing import as_pdf, as_svg, draw_surface

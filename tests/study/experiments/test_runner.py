@@ -14,7 +14,7 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.experiments import runner
-from manifuse.study.experiments.engine import workers
+from manifuse.engine import workers
 from manifuse.study.experiments.methods import METHODS, Method
 from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
 from manifuse.study.experiments.protocol import Protocol, Roles

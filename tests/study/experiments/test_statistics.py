@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
-from tests.result_rows import EXPERIMENTS, NEEDS_COUPLED, draw_rows
+from tests.study.result_rows import EXPERIMENTS, NEEDS_COUPLED, draw_rows
 
 from manifuse.study.experiments.comparison import MEAN, Difference, count, holm, interval, signed_rank
 from manifuse.study.experiments.statistics import roughness, summarise, values_of, with_surface

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.deep import DeepRanker
 from manifuse.study.ranking.ranksvm import RankSVM
 

@@ -1,24 +1,17 @@
-"""What a user with all scores on the same rows would do: average them, or learn a combination."""
+"""Stacking by RankSVM: what a user with all scores on the same rows would learn of their order."""
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.rivals.combining import PENALTIES
 from manifuse.study.ranking.ranksvm import RankSVM
 
-#: Cross-validation on the labelled rows chooses one of these penalties.
-PENALTIES = tuple(float(value) for value in np.logspace(-2, 5, 8))
 FOLDS = 5
-
-
-def mean_of_scores(scores: FloatArray) -> FloatArray:
-    """Mean of the standardised columns of ``scores`` (n, m + 1), shape (n,)."""
-    return np.asarray(standardise(scores).mean(axis=1))
 
 
 def stack_by_ranksvm(
@@ -50,10 +43,3 @@ def stack_by_ranksvm(
                 accuracies[index] += ranking_accuracy(labels[test], ranker.predict(inside[test]))
     penalty = PENALTIES[int(np.argmax(accuracies))]
     return RankSVM("linear", penalty=penalty).fit(inside, labels).predict(table), {"penalty": penalty}
-
-
-def stack_by_ridge(scores: FloatArray, rows: IndexArray, labels: FloatArray) -> tuple[FloatArray, dict[str, object]]:
-    """Learn a ridge regression of the grades on the scores, its penalty by leave-one-out on the labelled rows."""
-    table = standardise(scores)
-    ridge = RidgeCV(alphas=PENALTIES).fit(table[rows], labels)
-    return np.asarray(ridge.predict(table)), {"penalty": float(ridge.alpha_)}

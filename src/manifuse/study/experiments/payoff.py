@@ -25,8 +25,8 @@ from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.run import refine
-from manifuse.study.baselines.own_labels import own_labels
-from manifuse.study.baselines.smoothing import self_smoothing
+from manifuse.rivals.own_labels import own_labels
+from manifuse.rivals.smoothing import self_smoothing
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.plan import EXPERIMENTS

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from manifuse.errors import require
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.experiments.engine import Each
+from manifuse.engine import Each
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import FIRST_SEED, Experiment
 from manifuse.study.experiments.protocol import Roles
@@ -117,7 +117,7 @@ def run(trials: Sequence[Sequence[Job]], store: Store, each: Each) -> Iterator[t
         From `missing_jobs`.
     store : Store
     each : callable
-        From `manifuse.study.experiments.engine.workers`.
+        From `manifuse.engine.workers`.
 
     Yields
     ------

@@ -15,7 +15,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.protocol import Protocol, Roles
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.selection import Candidate, best_family, select_ranker
 
 

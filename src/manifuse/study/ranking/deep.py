@@ -10,7 +10,7 @@ import numpy as np
 
 from manifuse.errors import InputError, require
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 #: Widths of the hidden layers.
 HIDDEN = (64, 32)

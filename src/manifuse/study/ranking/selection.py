@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.deep import DeepRanker
 from manifuse.study.ranking.ranksvm import RankSVM
 

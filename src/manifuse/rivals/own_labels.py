@@ -20,7 +20,7 @@ from manifuse.diffusion.observations import Observations
 from manifuse.evidence.score import GradedRanking, Score, SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.study.baselines.smoothing import self_smoothing
+from manifuse.rivals.smoothing import self_smoothing
 
 #: Leaving one label out chooses among penalties, Gaussian widths in units of the mean squared distance of two rows,
 #: shares of the Gaussian kernel, and features standardised or as they came.

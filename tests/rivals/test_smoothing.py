@@ -4,7 +4,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.evidence.labelled import score_of
-from manifuse.study.baselines.smoothing import self_smoothing
+from manifuse.rivals.smoothing import self_smoothing
 
 
 def test_the_labels_choose_and_never_below_the_start():

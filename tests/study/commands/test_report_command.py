@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.result_rows import NEEDS_COUPLED, draw_rows, write_folder
+from tests.study.result_rows import NEEDS_COUPLED, draw_rows, write_folder
 
-from manifuse.cli.report_command import write_report
+from manifuse.study.commands.report_command import write_report
 from manifuse.errors import InputError
 from manifuse.study.experiments import results_page
 from manifuse.study.experiments.results_page import choose_surfaces

@@ -8,7 +8,7 @@ from tests.study.datasets.published import release, write_matlab, write_mfeat
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.cli.datasets_command import app
+from manifuse.study.commands.datasets_command import app
 from manifuse.study.datasets.catalogue import CATALOGUE
 
 

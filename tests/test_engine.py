@@ -12,8 +12,8 @@ import pytest
 
 import manifuse as mf
 from manifuse.errors import MissingExtraError
-from manifuse.study.experiments import engine
-from manifuse.study.experiments.engine import workers
+from manifuse import engine
+from manifuse.engine import workers
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def test_a_process_that_is_killed_ends_in_one_sentence(tmp_path):
 
 PARENT = """
 import os, sys, time
-from manifuse.study.experiments.engine import workers
+from manifuse.engine import workers
 def name(job):
     print(os.getpid(), flush=True)
     time.sleep(1.0)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 
 def test_equals_what_kendalls_tau_b_says(rng):

@@ -1,8 +1,11 @@
 """Rivals: what else one can do with the same tables, with one interface, so that you can compare on your own data.
 
-Each takes ``main``, ``references`` and ``labels`` as `refine` does, and returns predictions for the main rows. The
-result tables of the documentation compare the same functions. Larger predictions are better in all of them; compare
-their order, as their units differ.
+Each takes ``main``, ``references`` and ``labels`` as `refine` does, and returns predictions for the main rows. Larger
+predictions are better in all of them; compare their order, as their units differ.
+
+The result tables of the documentation compare the same functions, under the names self-smoothing, own labels, label
+spreading, and impute and average. Only `impute_and_stack` is another there: the tables stack by a linear RankSVM, and
+this one by a ridge regression.
 """
 
 from __future__ import annotations
@@ -25,11 +28,11 @@ from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking, Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run import refine, seed_of
-from manifuse.study.baselines.imputation import impute
-from manifuse.study.baselines.own_labels import own_labels
-from manifuse.study.baselines.smoothing import self_smoothing
-from manifuse.study.baselines.spreading import spread_labels
-from manifuse.study.baselines.stacking import FOLDS, mean_of_scores, stack_by_ranksvm
+from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.imputation import FOLDS, impute
+from manifuse.rivals.own_labels import own_labels
+from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.spreading import spread_labels
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50
@@ -225,14 +228,14 @@ def impute_and_average(
 def impute_and_stack(
     main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
 ) -> Any:
-    """Impute the references as `impute_and_average` does, and stack all scores on the labels by a linear RankSVM.
+    """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
 
     References that are known on all main rows are taken as they are, and then no features are needed.
 
     See `smooth_alone` for parameters.
     """
-    score, seed = _grades(main, labels), _seed(rng)
-    predictions, _ = stack_by_ranksvm(_imputed(main, references, seed), score.rows, score.grades, seed)
+    score = _grades(main, labels)
+    predictions, _ = stack_by_ridge(_imputed(main, references, _seed(rng)), score.rows, score.grades)
     return main.like_container(predictions)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsRegressor
@@ -25,9 +24,6 @@ PENALTIES = (0.01, 0.1, 1.0)
 WIDTHS = (0.3, 1.0, 3.0)
 NEIGHBOURS = (3, 5, 10, 20)
 FOLDS = 5
-
-#: The forest: its trees, and the share of the features that each split looks at.
-TREES, SPLIT_SHARE = 200, 1.0 / 3.0
 
 
 def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
@@ -47,36 +43,29 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     hyperparameters : dict
         The regressor chosen for each reference.
     """
-    table = _table(problem)
+    table = features_of(problem)
     columns: list[FloatArray] = []
     chosen: dict[str, object] = {}
     for reference in problem.references:
         search = _search(table.shape[1], len(reference.main_rows), seed)
-        columns.append(_predict(search, table, reference))
+        columns.append(predict_reference(search, table, reference))
         chosen[reference.name] = str(search.best_params_["regressor"])
     return np.column_stack(columns), chosen
 
 
-def impute_by_forest(problem: Problem, seed: int) -> FloatArray:
-    """Predict every reference's scores by a random forest, shape (n, m); known ones at the pairs. See `impute`."""
-    table = _table(problem)
-    forest = RandomForestRegressor(TREES, max_features=SPLIT_SHARE, random_state=seed)
-    return np.column_stack([_predict(forest, table, reference) for reference in problem.references])
-
-
-def _table(problem: Problem) -> FloatArray:
-    """Standardised features of the main rows."""
-    features = problem.main.table
-    assert features is not None, "decoupled tables have features"
-    return standardise(features)
-
-
-def _predict(regressor: Any, table: FloatArray, reference: Reference) -> FloatArray:
-    """Learn a reference's scores at its pairs, and predict the others."""
+def predict_reference(regressor: Any, table: FloatArray, reference: Reference) -> FloatArray:
+    """Learn a reference's scores (n,) at its pairs from features (n, d) by a regressor, and predict the others."""
     rows = reference.main_rows
     column = np.asarray(regressor.fit(table[rows], reference.paired).predict(table))
     column[rows] = reference.paired
     return column
+
+
+def features_of(problem: Problem) -> FloatArray:
+    """Standardised features of the main rows, shape (n, d)."""
+    features = problem.main.table
+    assert features is not None, "decoupled tables have features"
+    return standardise(features)
 
 
 def _search(width: int, pairs: int, seed: int) -> GridSearchCV:
