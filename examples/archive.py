@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.study.datasets.digits import digits
 from manifuse.study.ranking.ranksvm import RankSVM
 
 archive = digits()

@@ -25,8 +25,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.study.datasets.digits import digits
 
 numerals = digits()
 order = np.random.default_rng(0).permutation(len(numerals))

@@ -20,10 +20,10 @@ from threadpoolctl import threadpool_limits
 import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.evidence import agreement, one_factor, verdict
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.datasets.partners import Partners, draw_partners, read_table, table_names
 from manifuse.study.experiments.provenance import provenance
-from manifuse.evidence.accuracy import ranking_accuracy
 
 OUT = Path(__file__).parent / "results" / "gates.csv"
 

@@ -18,10 +18,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.experiments.provenance import provenance, rows_csv
-from manifuse.evidence.accuracy import ranking_accuracy
 
 OUT = Path(__file__).parent / "results" / "simulated.csv"
 MAIN, PAIRS, OWN, REFERENCES = 600, 100, 200, 6

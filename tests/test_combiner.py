@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, estimator_html_repr
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.study.datasets.digits import digits
 from tests.problems import draw
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import manifuse as mf
-from manifuse.errors import MissingExtraError
 from manifuse import engine
 from manifuse.engine import workers
+from manifuse.errors import MissingExtraError
 
 
 @dataclass(frozen=True)

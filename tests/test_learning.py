@@ -10,8 +10,8 @@ import manifuse as mf
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.run_order import SHARE
 from manifuse.diffusion.reason import Reason
-from manifuse.kernels.sphere import unit
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.sphere import unit
 from tests.problems import draw, features_of, remade
 
 REGRESSION = mf.JointDiffusion(task="regression")

@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking
 from manifuse.rivals.imputation import impute
@@ -19,7 +20,6 @@ from manifuse.rivals.spreading import spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.source import Source
-from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]

@@ -5,7 +5,9 @@ Clinics and digits come with scikit-learn, so nothing is downloaded. The truth i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from numbers import Integral
 from pathlib import Path
 
@@ -19,13 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from manifuse.diffusion.containers import to_floats
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
+from manifuse.digit_views import digit_views
 from manifuse.errors import InputError, look_up
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.study.datasets.catalogue import CATALOGUE
-from manifuse.study.datasets.dataset import Task, data_folder
-from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.study.ranking.ranksvm import RankSVM
 
 #: Tumours that clinic A learned from, that clinic B learned from, and that were at both.
 CLINIC_A, CLINIC_B, COMMON = 30, 120, 100
@@ -35,6 +35,9 @@ SPREAD, LARGEST = slice(10, 20), slice(20, 30)
 
 #: Rows that each predictor learned from, and that both sides know; the penalty of a kernel ridge regression.
 TRAINING, PAIRS, PENALTY = 200, 200, 0.1
+
+#: The group of entry points by which the package of the study adds data sets to `load`.
+GROUP = "manifuse.datasets"
 
 #: With fewer test rows an accuracy says little.
 LEAST_TEST = 30
@@ -132,8 +135,8 @@ def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> E
     """Load six rankers of handwritten digits, one of which is refined by the five others.
 
     The images are real (1,797, of 8 x 8 pixels). A ranker puts the digits in order, 0 below 1 below 2. Each ranker has
-    a view of its own: it sees other features, and has learned from 200 digits of its own. The references know other
-    digits; 200 digits are known on both sides.
+    a view of its own: it sees other features, and has learned from 200 digits of its own by kernel ridge regression.
+    The references know other digits; 200 digits are known on both sides.
 
     Parameters
     ----------
@@ -158,21 +161,25 @@ def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> E
     >>> [reference.name for reference in digits.references]
     ['profile', 'karhunen', 'pixels', 'zernike', 'gradient']
     """
-    return load("digits", view, labels=labels, seed=seed)
+    views, truth = digit_views()
+    return two_sides("digits", {name: (table, truth) for name, table in views.items()}, view, labels=labels, seed=seed)
 
 
-def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path | str | None = None) -> Example:
-    """Load a data set of the result tables, as one task that the other tasks refine.
+def load(
+    name: str, task: str | None = None, *, labels: int = 200, seed: int = 0, folder: Path | str | None = None
+) -> Example:
+    """Load a data set by its name, as one task that the other tasks refine.
 
-    Predictors are trained as in `load_digits`: a ranker for a graded truth, a kernel ridge regression for a measured
-    one. The result tables choose among several rankers, so their numbers differ a little.
+    The digits come with this package. The package ``manifuse-study`` adds the data sets of the result tables, by an
+    entry point of the group ``manifuse.datasets``: a function with these parameters. Predictors are trained as in
+    `load_digits`. The result tables choose among several rankers, so their numbers differ a little.
 
     Parameters
     ----------
     name : str
-        The name that ``manifuse datasets list`` shows.
-    task : str
-        Which predictor is refined.
+        ``"digits"``, or a name that ``manifuse datasets list`` shows.
+    task : str, optional
+        Which predictor is refined; by default that of the first task.
     labels : int
         How many main rows have a known truth, at most 200.
     seed : int
@@ -187,7 +194,7 @@ def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path
     Raises
     ------
     InputError
-        If there is no such data set or task, or its files are missing.
+        If there is no such data set or task, its files are missing, or the package that has it is not installed.
 
     Examples
     --------
@@ -195,23 +202,60 @@ def load(name: str, task: str, *, labels: int = 200, seed: int = 0, folder: Path
     >>> mf.datasets.load("digits", "zernike").main
     Observations('zernike': 798 rows, 25 features)
     """
-    source = look_up(name, CATALOGUE, kind="data set")
-    tasks = source.load(data_folder(None if folder is None else Path(folder))).tasks
-    look_up(task, tasks, kind="task")
+    if name == "digits":
+        return load_digits(task or "fourier", labels=labels, seed=seed)
+    entry = next(iter(entry_points(group=GROUP)), None)
+    if entry is None:
+        raise InputError(
+            f"{name!r} came, but only the data set 'digits' comes with manifuse; for those of the result tables run: "
+            "pip install manifuse-study"
+        )
+    found: Example = entry.load()(name, task, labels=labels, seed=seed, folder=folder)
+    return found
+
+
+def two_sides(
+    name: str,
+    tasks: Mapping[str, tuple[FloatArray, FloatArray]],
+    task: str | None,
+    *,
+    labels: int,
+    seed: int,
+) -> Example:
+    """Split rows at random into two sides, train a predictor of each task, and let the others refine one of them.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set, for messages.
+    tasks : mapping of str to a pair of (n, d) and (n,) arrays
+        Features and truth of each task, whose rows are the same things.
+    task : str or None
+        Which predictor is refined; None: that of the first task.
+    labels, seed : int
+        As of `load`.
+
+    Raises
+    ------
+    InputError
+        If there is no such task, or there are too few rows.
+    """
+    task = next(iter(tasks)) if task is None else task
+    look_up(task, tasks, kind=f"task of {name} named")
     rng = np.random.default_rng(_checked(seed))
-    order = rng.permutation(len(tasks[task].labels))
+    order = rng.permutation(len(tasks[task][1]))
     if len(order) < PAIRS + 2 * (TRAINING + LEAST_TEST):
         raise InputError(f"{name} has {len(order)} rows, which are too few for two sides; choose another data set.")
     common, half, other = np.split(order, [PAIRS, PAIRS + (len(order) - PAIRS) // 2])
     tables = []
     for each in (task, *(each for each in tasks if each != task)):
+        features, truth = tasks[each]
         is_main = each == task
-        learned = half[:TRAINING] if is_main else rng.permutation(other)[:TRAINING]
-        scores = _predict(tasks[each], learned)
+        scores = _predict(features, truth, half[:TRAINING] if is_main else rng.permutation(other)[:TRAINING])
         # The main table has no rows that its predictor learned from: there its scores are too good.
         rows = np.concatenate([common, half[TRAINING:] if is_main else other])
-        tables.append(Observations(scores[rows], tasks[each].features[rows], ids=rows, name=each))
-    truth = tasks[task].labels[np.concatenate([common, half[TRAINING:]])]
+        tables.append(Observations(scores[rows], features[rows], ids=rows, name=each))
+    truth = tasks[task][1][np.concatenate([common, half[TRAINING:]])]
     return _example(tables[0], tables[1:], truth, labels, most=200)
 
 
@@ -221,14 +265,11 @@ def _checked(seed: int) -> int:
     return int(seed)
 
 
-def _predict(task: Task, learned: IndexArray) -> FloatArray:
-    """Learn a task from some rows and predict all, (n,)."""
-    table, labels = standardise(task.features), task.labels
-    if (labels == np.round(labels)).all():
-        return RankSVM(kernel="gaussian").fit(table[learned], labels[learned]).predict(table)
-    level = labels[learned].mean()
+def _predict(features: FloatArray, truth: FloatArray, learned: IndexArray) -> FloatArray:
+    """Learn the truth (n,) of some rows from features (n, d) by kernel ridge regression, and predict all, (n,)."""
+    table, level = standardise(features), truth[learned].mean()
     ridge = KernelRidge(kernel="rbf", alpha=PENALTY, gamma=1.0 / table.shape[1])
-    return np.asarray(ridge.fit(table[learned], labels[learned] - level).predict(table) + level)
+    return np.asarray(ridge.fit(table[learned], truth[learned] - level).predict(table) + level)
 
 
 def _example(

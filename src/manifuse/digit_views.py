@@ -6,6 +6,7 @@ handwritten digits (HW).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import factorial
 
 import numpy as np
@@ -25,21 +26,13 @@ def digit_views() -> tuple[dict[str, FloatArray], FloatArray]:
     Returns
     -------
     views : dict of str to (1797, d) array
-        fourier, profile, karhunen, pixels, zernike and gradient, of 16 to 78 features.
+        By their names in ``VIEWS``, of 16 to 78 features.
     digits : (1797,) array
         What each image shows, 0 to 9.
     """
     bunch = load_digits()
     images = np.asarray(bunch.images, dtype=np.float64)
-    views = {
-        "fourier": fourier(images),
-        "profile": profile(images),
-        "karhunen": karhunen_loeve(images),
-        "pixels": pixel_averages(images),
-        "zernike": zernike(images),
-        "gradient": gradient_histogram(images),
-    }
-    return views, np.asarray(bunch.target, dtype=np.float64)
+    return {name: view(images) for name, view in VIEWS.items()}, np.asarray(bunch.target, dtype=np.float64)
 
 
 def fourier(images: FloatArray) -> FloatArray:
@@ -111,3 +104,14 @@ def _radial(order: int, repetition: int, radius: FloatArray) -> FloatArray:
         factor //= factorial(s) * factorial((order + repetition) // 2 - s) * factorial((order - repetition) // 2 - s)
         total += factor * radius ** (order - 2 * s)
     return total
+
+
+#: The views by their names: functions from images (n, 8, 8) to features (n, d).
+VIEWS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "fourier": fourier,
+    "profile": profile,
+    "karhunen": karhunen_loeve,
+    "pixels": pixel_averages,
+    "zernike": zernike,
+    "gradient": gradient_histogram,
+}

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons, mean_worth
 
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
 from manifuse.study.datasets.dataset import Dataset, Task
-from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons, mean_worth
 
 HEADINGS = tuple(SHOWN.values())
 

@@ -11,9 +11,9 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse import engine as engine_module
 from manifuse.cli import app, apply_command, apply_engine, column_file, refine_command
 from manifuse.cli import output as output_module
-from manifuse import engine as engine_module
 
 WINDOW = 150
 

@@ -7,8 +7,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.rivals.own_labels import Cell, Inputs, left_out, own_labels
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.rivals.own_labels import Cell, Inputs, left_out, own_labels
 
 
 @pytest.fixture(scope="module")

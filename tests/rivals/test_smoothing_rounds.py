@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from manifuse.study.baselines.own_smoothing import Smoothing, SmoothingSetting
 
 import manifuse as mf
 from manifuse.backends.neighbours import Query
 from manifuse.kernels.sphere import standardise
-from manifuse.study.baselines.own_smoothing import Smoothing, SmoothingSetting
 
 
 def searched(main, count=20):

@@ -14,10 +14,10 @@ from manifuse.cli.apply_part import Part, refine_part
 from manifuse.cli.later_table import WINDOW, LaterTable
 from manifuse.cli.output import table_bytes
 from manifuse.diffusion.seen_ids import SeenIds
+from manifuse.engine import workers
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten
 from manifuse.refinement import Refinement
-from manifuse.engine import workers
 
 #: Rows of a part.
 ROWS = 4 * WINDOW

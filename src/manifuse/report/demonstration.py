@@ -1,4 +1,4 @@
-"""The demo: the decoupled protocol on handwritten digits, as tables and as a page."""
+"""The demo: six rankers of handwritten digits, each refined by the five others, as tables and as a page."""
 
 from __future__ import annotations
 
@@ -8,33 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits as load_images
 
+from manifuse.datasets import PAIRS, TRAINING, Example, load_digits
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, strong_if
-from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.arrays import FloatArray
 from manifuse.refinement import Refinement
 from manifuse.report.drawing import BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, RULE, blank, draw_alignments
 from manifuse.report.markup import render
-from manifuse.study.datasets.dataset import Dataset
-from manifuse.study.experiments.methods import METHODS
-from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.trial import Case, Trial
+from manifuse.rivals import smooth_alone
+from manifuse.run import refine
 from manifuse.wording import COLUMNS
 
-#: The methods shown, with their headings: the predictor itself, the control, the method without and with labels, the
-#: ceiling.
-SHOWN = {
-    "Ind": "alone",
-    "self-smoothing": "self-smoothed",
-    "JMD, no labels": "refined, no labels",
-    "JMD": "refined",
-    "coupled oracle": "if all knew all rows",
-}
+#: The columns: the predictor itself, smoothed by its own features, and refined by labels, by references, by both.
+ALONE, SMOOTHED, TAUGHT = "alone", "self-smoothed", "labels, no references"
+UNLABELLED, REFINED = "refined, no labels", "refined"
+SHOWN = (ALONE, SMOOTHED, TAUGHT, UNLABELLED, REFINED)
 
-#: The view of HW that is a picture, the shape of that picture, and how many rows are drawn in their order.
-PIXELS, PIXEL_SHAPE, DRAWN = "pix", (16, 15), 16
+#: Main rows with a label, and test rows that are drawn in their order.
+LABELS, DRAWN = 200, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,69 +36,89 @@ class Demonstration:
 
     Attributes
     ----------
-    dataset : Dataset
     splits, seed : int
         The number of random splits, and the seed of the first.
-    accuracies : mapping of method to mapping of view to float
-        Mean test accuracy over the splits.
+    accuracies : mapping of column to mapping of view to float
+        Mean accuracy over the splits, on test rows, in [0, 1].
+    examples : mapping of view to Example
+        The tables of the last split.
     refinements : mapping of view to Refinement
-        With labels, of the last split.
-    test : (t,) array of int
-        Rows of the dataset that the last split is judged on.
+        By labels and references, of the last split.
     """
 
-    dataset: Dataset
     splits: int
     seed: int
     accuracies: Mapping[str, Mapping[str, float]]
+    examples: Mapping[str, Example]
     refinements: Mapping[str, Refinement]
-    test: IndexArray
 
     @property
     def best_single(self) -> float:
         """Accuracy of the best predictor alone."""
-        return max(self.accuracies["Ind"].values())
+        return max(self.accuracies[ALONE].values())
 
-    def mean(self, method: str) -> float:
+    def mean(self, column: str) -> float:
         """Mean accuracy over the views."""
-        return float(np.mean(list(self.accuracies[method].values())))
+        return float(np.mean(list(self.accuracies[column].values())))
 
 
-def demonstrate(dataset: Dataset, *, splits: int, seed: int, tick: Callable[[], None] = lambda: None) -> Demonstration:
-    """Run every method on every view of every split; ``tick`` is called after each ranker and each method."""
-    collected, refinements = defaultdict(list), {}
+def demonstrate(
+    views: Iterable[str], *, splits: int, seed: int, tick: Callable[[], None] = lambda: None
+) -> Demonstration:
+    """Refine the ranker of each view in each split, and call ``tick`` after each of them.
+
+    Parameters
+    ----------
+    views : iterable of str
+        Of `load_digits`.
+    splits, seed : int
+        The number of random splits, and the seed of the first.
+    tick : callable
+    """
+    found: dict[str, dict[str, list[float]]] = {column: defaultdict(list) for column in SHOWN}
+    examples, refinements = {}, {}
     for split in range(seed, seed + splits):
-        trial = Trial.prepare(dataset, EXPERIMENTS[dataset.name].protocol, split, tick=tick)
-        for view in dataset.tasks:
-            for method in SHOWN:
-                case = Case(trial, view)
-                outcome = METHODS[method].run(case)
-                collected[method, view].append(case.test_accuracy(outcome.predictions))
-                if method == "JMD" and outcome.refinement is not None:
-                    refinements[view] = outcome.refinement
-                tick()
-    means = {method: {view: float(np.mean(collected[method, view])) for view in dataset.tasks} for method in SHOWN}
-    return Demonstration(dataset, splits, seed, means, refinements, trial.roles.test)
+        for view in views:
+            examples[view] = load_digits(view, labels=LABELS, seed=split)
+            scores, refinements[view] = scores_of(examples[view], split)
+            for column, each in scores.items():
+                found[column][view].append(examples[view].accuracy(each))
+            tick()
+    means = {column: {view: float(np.mean(each)) for view, each in of.items()} for column, of in found.items()}
+    return Demonstration(splits, seed, means, examples, refinements)
+
+
+def scores_of(example: Example, seed: int) -> tuple[dict[str, FloatArray], Refinement]:
+    """Scores (n,) of the main rows for each column, and the refinement by labels and references."""
+    main, references, labels = example.main, example.references, example.labels
+    result = refine(main, references, labels, rng=seed)
+    scores = {
+        ALONE: main.scores,
+        SMOOTHED: np.asarray(smooth_alone(main, (), labels, rng=seed)),
+        TAUGHT: refine(main, [], labels, rng=seed).scores,
+        UNLABELLED: refine(main, references, rng=seed).scores,
+        REFINED: result.scores,
+    }
+    return scores, result
 
 
 def accuracy_grid(found: Demonstration) -> Grid:
-    """Accuracy on test rows, main predictors by methods."""
+    """Accuracy on test rows, main predictors by columns."""
 
     def texts(values: Iterable[float]) -> list[str]:
-        return [strong_if(method == "JMD", f"{value:.1%}") for method, value in zip(SHOWN, values, strict=True)]
+        return [strong_if(column == REFINED, f"{value:.1%}") for column, value in zip(SHOWN, values, strict=True)]
 
     return Grid(
-        head=("main predictor", *SHOWN.values()),
-        body=tuple((view, *texts(found.accuracies[method][view] for method in SHOWN)) for view in found.dataset.tasks),
+        head=("main predictor", *SHOWN),
+        body=tuple((view, *texts(found.accuracies[column][view] for column in SHOWN)) for view in found.refinements),
         foot=(("mean", *texts(map(found.mean, SHOWN))),),
     )
 
 
 def lessons(found: Demonstration) -> list[str]:
     """Say where labels do worse than no labels, and why that may be; no sentence if they do so nowhere."""
-    lost = {
-        view: found.accuracies["JMD, no labels"][view] - found.accuracies["JMD"][view] for view in found.dataset.tasks
-    }
+    without, with_labels = found.accuracies[UNLABELLED], found.accuracies[REFINED]
+    lost = {view: accuracy - with_labels[view] for view, accuracy in without.items()}
     worse = [f"{view} by {100 * loss:.1f} points" for view, loss in lost.items() if loss > 0]
     if not worse:
         return []
@@ -115,34 +128,18 @@ def lessons(found: Demonstration) -> list[str]:
     ]
 
 
-def images_of(dataset: Dataset) -> NDArray[Any] | None:
-    """Return pictures of the rows, (n, height, width), or None if the data set has none."""
-    if dataset.name == "digits":
-        return np.asarray(load_digits().images)
-    pixels = dataset.tasks.get(PIXELS)
-    return None if pixels is None else pixels.features.reshape(len(dataset), *PIXEL_SHAPE)
-
-
 def draw_orders(found: Demonstration) -> Any:
-    """Draw test rows in the order of their scores, before and after; None if the data set has no pictures.
-
-    Shown is the predictor that gains most.
-    """
-    images = images_of(found.dataset)
-    if images is None:
-        return None
-    accuracies = found.accuracies
-    view = max(found.refinements, key=lambda view: accuracies["JMD"][view] - accuracies["Ind"][view])
-    result = found.refinements[view]
-    rows = result.main.keys.astype(np.intp)
-    tested = np.flatnonzero(np.isin(rows, found.test))
+    """Draw test rows in the order of their scores, before and after, of the predictor that gains most."""
+    before, after = found.accuracies[ALONE], found.accuracies[REFINED]
+    view = max(found.refinements, key=lambda view: after[view] - before[view])
+    result, test = found.refinements[view], found.examples[view].test
+    images, rows = load_images().images, result.main.keys.astype(np.intp)
     figure, panels = blank(PAGE_WIDTH, 1.7, rows=2)
-    before, after = ("Ind", result.main.scores), ("JMD", result.scores)
-    for axes, (method, scores) in zip(panels, (before, after), strict=True):
-        order = tested[np.argsort(scores[tested], kind="stable")]
+    for axes, (column, scores) in zip(panels, ((ALONE, result.main.scores), (REFINED, result.scores)), strict=True):
+        order = test[np.argsort(scores[test], kind="stable")]
         shown = rows[order[np.linspace(0, len(order) - 1, DRAWN).astype(np.intp)]]
         axes.imshow(np.hstack([images[row] for row in shown]), cmap="binary")
-        axes.set_title(f"{view}, {SHOWN[method]}", loc="left", fontsize=10)
+        axes.set_title(f"{view}, {column}", loc="left", fontsize=10)
         axes.set_axis_off()
     return figure
 
@@ -177,10 +174,11 @@ def demonstration_page(found: Demonstration) -> str:
     """Return the page as HTML, with its figures and its style inside."""
     return render(
         "demonstration.html",
-        room="manifuse.study.experiments",
         found=found,
-        protocol=EXPERIMENTS[found.dataset.name].protocol,
-        better=sum(accuracy > found.best_single for accuracy in found.accuracies["JMD"].values()),
+        pairs=PAIRS,
+        training=TRAINING,
+        labels=LABELS,
+        better=sum(accuracy > found.best_single for accuracy in found.accuracies[REFINED].values()),
         accuracy=accuracy_grid(found),
         relevance=relevance_grid(found),
         columns=" ".join(COLUMNS),
@@ -196,25 +194,25 @@ def demonstration_page(found: Demonstration) -> str:
 
 def draw_accuracies(found: Demonstration) -> Any:
     """Draw accuracy per main predictor as one row of marks, with an arrow from the predictor to its refinement."""
-    accuracies, views = found.accuracies, list(found.dataset.tasks)
+    accuracies, views = found.accuracies, list(found.refinements)
     figure, axes = blank(8.0, 0.52 * len(views) + 1.5)
     heights = np.arange(len(views))[::-1]
     for height, view in zip(heights, views, strict=True):
-        before, after = (accuracies["Ind"][view], height), (accuracies["JMD"][view], height)
+        before, after = (accuracies[ALONE][view], height), (accuracies[REFINED][view], height)
         axes.annotate("", after, before, arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.8})
     looks = {
-        "Ind": ("o", GREY, "predictor alone"),
-        "self-smoothing": ("s", ORANGE, "smoothed by itself, no reference"),
-        "JMD": ("D", BLUE, "refined (joint manifold diffusion)"),
-        "coupled oracle": ("|", GREEN, "if all references knew all rows"),
+        ALONE: ("o", GREY, "predictor alone"),
+        SMOOTHED: ("s", ORANGE, "smoothed by itself, no reference"),
+        TAUGHT: ("|", GREEN, "taught by labels, no reference"),
+        REFINED: ("D", BLUE, "refined by labels and references"),
     }
-    for method, (marker, colour, text) in looks.items():
-        values = [accuracies[method][view] for view in views]
+    for column, (marker, colour, text) in looks.items():
+        values = [accuracies[column][view] for view in views]
         axes.scatter(values, heights, marker=marker, color=colour, s=52, label=text, zorder=3, linewidths=2)
     axes.axvline(found.best_single, color=GREY, lw=0.9, ls=":", zorder=0)
     axes.set_yticks(heights, views)
     axes.set_xlabel("ranking accuracy on test rows (dotted: best single predictor)")
-    axes.set_title(found.dataset.title, loc="left", fontsize=11)
+    axes.set_title("Handwritten digits", loc="left", fontsize=11)
     axes.grid(axis="x", color=RULE, lw=0.7)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False, fontsize=9)
     return figure
@@ -222,7 +220,7 @@ def draw_accuracies(found: Demonstration) -> Any:
 
 def draw_pairs(found: Demonstration) -> Any:
     """Draw the absolute alignment at the pairs, main predictors by references."""
-    views = list(found.dataset.tasks)
+    views = list(found.refinements)
     values = np.full((len(views), len(views)), np.nan)
     for row, view in enumerate(views):
         for entry in found.refinements[view].relevance:

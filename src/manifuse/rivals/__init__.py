@@ -27,12 +27,12 @@ from manifuse.errors import InputError, demand
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking, Score
 from manifuse.kernels.arrays import FloatArray
-from manifuse.run import refine, seed_of
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import FOLDS, impute
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
+from manifuse.run import refine, seed_of
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50

@@ -14,10 +14,10 @@ from sklearn.semi_supervised import LabelSpreading
 
 from manifuse.backends.host import Host
 from manifuse.diffusion.observations import Observations
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import ranks
 from manifuse.rivals.smoothing import search
-from manifuse.evidence.accuracy import ranking_accuracy
 
 #: Cross-validation on the labelled rows chooses the number of neighbours, and the share of a row's label that comes
 #: from its neighbours.

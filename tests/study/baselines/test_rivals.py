@@ -6,11 +6,11 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.diffusion.problem import Problem
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
 from manifuse.rivals.imputation import impute, impute_by_forest
 from manifuse.rivals.spreading import expected_grades, spread_labels
 from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
-from manifuse.evidence.accuracy import ranking_accuracy
 
 
 def test_the_mean_does_not_mind_units(rng):

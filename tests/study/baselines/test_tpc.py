@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.sphere import standardise
 from manifuse.study.baselines.tpc import descend, divergences, exact_minimiser, kl_energy, rank_energy, tpc
-from manifuse.evidence.accuracy import ranking_accuracy
 
 
 @pytest.fixture

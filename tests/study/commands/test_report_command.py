@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.study.result_rows import NEEDS_COUPLED, draw_rows, write_folder
 
-from manifuse.study.commands.report_command import write_report
 from manifuse.errors import InputError
+from manifuse.study.commands.report_command import write_report
 from manifuse.study.experiments import results_page
 from manifuse.study.experiments.results_page import choose_surfaces
 from manifuse.study.experiments.toy import Metrics

@@ -5,6 +5,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.diffusion.method import JointDiffusion
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.report.drawing import as_svg
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.datasets.digits import digits
@@ -16,7 +17,6 @@ from manifuse.study.experiments.provenance import provenance, rows_csv, rows_of_
 from manifuse.study.experiments.result_figures import draw_toy
 from manifuse.study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse.study.experiments.trial import Case, Trial, train_rankers
-from manifuse.evidence.accuracy import ranking_accuracy
 
 
 def attributes(rows, tasks, rng):

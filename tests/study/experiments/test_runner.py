@@ -12,9 +12,9 @@ import pytest
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.engine import workers
 from manifuse.study.datasets.dataset import Dataset, Task
 from manifuse.study.experiments import runner
-from manifuse.engine import workers
 from manifuse.study.experiments.methods import METHODS, Method
 from manifuse.study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
 from manifuse.study.experiments.protocol import Protocol, Roles

@@ -7,8 +7,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import manifuse as mf
-from manifuse.kernels.order import ranks
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.order import ranks
 from manifuse.study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
 from manifuse.study.ranking.selection import best_family, retrain, select_ranker
 

@@ -15,10 +15,10 @@ from itertools import product
 import numpy as np
 from scipy.linalg import block_diag
 
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import ranks
 from manifuse.study.baselines.learned import Learned
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
 
 #: The grid of MTL¹: factors of Ind's own penalty, pulls in units of it, and scales of the squared distances of the

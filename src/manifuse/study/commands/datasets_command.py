@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from manifuse.study.datasets.source import Source
 
 app = typer.Typer(
-    help="The data sets of the paper: which there are, which of them are here, how to get them.",
+    help="List the data sets, check which files are missing, and fetch them.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

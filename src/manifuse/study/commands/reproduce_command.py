@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from manifuse import __version__
 from manifuse.cli.console import people, say
+from manifuse.engine import workers
 from manifuse.errors import InputError, require
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import data_folder
 from manifuse.study.experiments.drawn import TABLES, missing_draws, run_draws
-from manifuse.engine import workers
 from manifuse.study.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse.study.experiments.runner import missing_jobs, run
 from manifuse.study.experiments.store import open_store

@@ -12,15 +12,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from manifuse import rivals
+from manifuse.engine import Each
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run import refine
 from manifuse.study.datasets.partners import Partners, draw_partners, read_table, table_names
-from manifuse.engine import Each
 from manifuse.study.experiments.plan import FIRST_SEED
 from manifuse.study.experiments.provenance import provenance
 from manifuse.study.experiments.runner import REASON_LENGTH
 from manifuse.study.experiments.store import Key, Row, Store
-from manifuse.evidence.accuracy import ranking_accuracy
 
 #: The name of the experiment.
 TABLES = "tables"

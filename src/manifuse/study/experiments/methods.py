@@ -17,15 +17,15 @@ from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.refinement import Refinement
-from manifuse.run import refine
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import impute
-from manifuse.study.baselines.forest import impute_by_forest
-from manifuse.study.baselines.learned import Learned
-from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
+from manifuse.run import refine
+from manifuse.study.baselines.forest import impute_by_forest
+from manifuse.study.baselines.learned import Learned
+from manifuse.study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse.study.baselines.stacking import stack_by_ranksvm
 from manifuse.study.baselines.tpc import Mode, tpc
 from manifuse.study.experiments.trial import Case, Trained

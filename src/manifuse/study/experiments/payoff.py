@@ -24,9 +24,9 @@ from manifuse.evidence.labelled import score_of
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.run import refine
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
+from manifuse.run import refine
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.plan import EXPERIMENTS

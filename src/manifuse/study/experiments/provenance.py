@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import platform
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
+from manifuse.machine import versions
 from manifuse.study.datasets.dataset import Dataset
 
 
@@ -20,13 +18,6 @@ from manifuse.study.datasets.dataset import Dataset
 def provenance() -> dict[str, str]:
     """Return the commit of the code, with ``+`` if files under ``src`` differ from it, and the `versions`."""
     return {"commit": _commit(), **versions()}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that results depend on: of this package, Python and the numerical libraries."""
-    names = ["numpy", "scipy", "scikit-learn"] + ["torch"] * (find_spec("torch") is not None)
-    own = {"manifuse": version("manifuse"), "python": platform.python_version()}
-    return own | {name: version(name) for name in names}
 
 
 def data_digest(dataset: Dataset) -> str:

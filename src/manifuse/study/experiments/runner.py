@@ -17,10 +17,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from manifuse.engine import Each
 from manifuse.errors import require
 from manifuse.study.datasets.catalogue import CATALOGUE
 from manifuse.study.datasets.dataset import Dataset
-from manifuse.engine import Each
 from manifuse.study.experiments.methods import METHODS
 from manifuse.study.experiments.plan import FIRST_SEED, Experiment
 from manifuse.study.experiments.protocol import Roles

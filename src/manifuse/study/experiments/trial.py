@@ -11,11 +11,11 @@ import numpy as np
 
 from manifuse.diffusion.labels import RankLabels
 from manifuse.diffusion.observations import Observations
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.study.datasets.dataset import Dataset
 from manifuse.study.experiments.protocol import Protocol, Roles
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.study.ranking.selection import Candidate, best_family, select_ranker
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from manifuse.errors import InputError, require
-from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray, IndexArray
 
 #: Widths of the hidden layers.
 HIDDEN = (64, 32)

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 from sklearn.model_selection import KFold
 
-from manifuse.kernels.arrays import FloatArray
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray
 from manifuse.study.ranking.deep import DeepRanker
 from manifuse.study.ranking.ranksvm import RankSVM
 
