@@ -14,6 +14,8 @@ def test_the_labels_choose_and_never_below_the_start():
     before, after = (score.evaluate(s[score.rows, None])[0] for s in (case.main.scores, smoothed))
     assert after > before
     assert chosen["rounds"] in (1, 2, 3)
+    kept = (smoothed.mean(), smoothed.std())
+    assert kept == pytest.approx((case.main.scores.mean(), case.main.scores.std()))
 
 
 def test_scores_that_are_right_already_stay_as_they_are():

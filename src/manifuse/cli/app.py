@@ -57,7 +57,10 @@ class Commands(TyperGroup):
             command.name = cmd_name
             return command
         if cmd_name in STUDY:
-            raise InputError(f"'manifuse {cmd_name}' came, which the study adds; run: pip install manifuse-study")
+            raise InputError(
+                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
+                "pip install manifuse-study"
+            )
         return None
 
     def invoke(self, ctx: Any) -> Any:

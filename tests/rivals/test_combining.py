@@ -1,4 +1,4 @@
-"""What a user would do instead: averages, stacks, imputation, spreading."""
+"""Averages, stacks, imputation, spreading."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ import manifuse as mf
 from manifuse.diffusion.problem import Problem
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
-from manifuse.rivals.imputation import impute, impute_by_forest
+from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.imputation import impute
 from manifuse.rivals.spreading import expected_grades, spread_labels
-from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm, stack_by_ridge
 
 
 def test_the_mean_does_not_mind_units(rng):
@@ -18,13 +18,13 @@ def test_the_mean_does_not_mind_units(rng):
     np.testing.assert_allclose(mean_of_scores(scores * [1, 100, 0.1] + [5, 0, 1]), mean_of_scores(scores))
 
 
-def test_stacks_find_the_column_that_matters_and_its_sign(rng):
+def test_a_stack_finds_the_column_that_matters_and_its_sign(rng):
     truth = rng.standard_normal(200)
     scores = np.column_stack([rng.standard_normal(200), -truth + 0.1 * rng.standard_normal(200)])
     rows, labels = np.arange(60), np.round(2 * truth[:60])
-    for predictions, chosen in (stack_by_ranksvm(scores, rows, labels, 0), stack_by_ridge(scores, rows, labels)):
-        assert np.corrcoef(predictions[60:], truth[60:])[0, 1] > 0.97
-        assert chosen["penalty"] > 0
+    predictions, chosen = stack_by_ridge(scores, rows, labels)
+    assert np.corrcoef(predictions[60:], truth[60:])[0, 1] > 0.97
+    assert chosen["penalty"] > 0
 
 
 def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
@@ -36,19 +36,6 @@ def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
     for column, reference in zip(imputed.T, problem.references, strict=True):
         np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
     assert np.isfinite(imputed).all()
-
-
-def test_a_forest_keeps_known_scores_and_learns_the_others():
-    case = draw(0)
-    problem = Problem.of(case.main, case.references)
-    imputed = impute_by_forest(problem, 0)
-    for column, reference in zip(imputed.T, problem.references, strict=True):
-        np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
-        # A forest predicts averages of what it saw.
-        assert reference.paired.min() <= column.min() <= column.max() <= reference.paired.max()
-        elsewhere = np.setdiff1d(np.arange(len(case.main)), reference.main_rows)
-        assert len(np.unique(column[elsewhere])) > 10
-    np.testing.assert_array_equal(imputed, impute_by_forest(problem, 0))
 
 
 def test_labels_spread_within_their_component():
