@@ -38,12 +38,12 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) page
 	touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt
-	scripts/install $(PYTHON) $(VENV) dev
+$(VENV)/.dev: pyproject.toml study/pyproject.toml constraints.txt
+	scripts/install $(PYTHON) $(VENV) dev study
 	touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml constraints.txt
-	scripts/install $(PYTHON) $(VENV) docs
+	scripts/install $(PYTHON) $(VENV) docs study
 	touch $@
 
 clean:

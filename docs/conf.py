@@ -4,8 +4,6 @@ import sys
 from pathlib import Path
 
 import manifuse
-from manifuse.study.datasets.catalogue import CATALOGUE
-from manifuse.study.datasets.dataset import data_folder
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -57,7 +55,12 @@ sphinx_gallery_conf = {
 
 # Some scripts read data that do not come with the project.
 NEEDED = {"molecules": "lipophilicity", "scenes": "osr"}
-left_out = [name for name, needed in NEEDED.items() if not CATALOGUE[needed].is_there(data_folder())]
+left_out = []
+for script, needed in NEEDED.items():
+    try:
+        manifuse.datasets.load(needed)
+    except manifuse.InputError:
+        left_out.append(script)
 if left_out:
     sphinx_gallery_conf["ignore_pattern"] = rf"({'|'.join(left_out)})\.py$"
     print(f"MANIFUSE_DATA names no folder with their data, so the gallery has no {', '.join(left_out)}.")  # noqa: T201

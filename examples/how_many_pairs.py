@@ -10,7 +10,7 @@ digits through other features. There are no labels. All of them rank digits, and
 # %%
 # One predictor, more and more pairs
 # ----------------------------------
-# Accuracy is measured on 400 of our rows that are never paired, in four random splits (thin lines) and on average.
+# Accuracy is measured on our rows that are never paired, in four random splits (thin lines) and on average.
 
 import warnings
 
@@ -18,44 +18,32 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
-from manifuse.study.ranking.accuracy import ranking_accuracy
-from manifuse.study.ranking.ranksvm import RankSVM
 
-archive = digits()
 counts = (5, 10, 20, 30, 50, 100, 200)
+method = mf.JointDiffusion(same_target=True)
 
 
 def accuracies(split):
     """Return the accuracy alone, and refined with each number of pairs."""
-    order = np.random.default_rng(split).permutation(len(archive))
-    common, ours, theirs, our_training, their_training = np.split(order, [200, 600, 1200, 1400])
-
-    def scored(view, training):
-        features, truth = archive.tasks[view].features, archive.tasks[view].labels
-        features = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)
-        ranker = RankSVM(kernel="gaussian").fit(features[training], truth[training])
-        return lambda rows: mf.Observations(
-            ranker.predict(features[rows]), features[rows], ids=rows, name=view
-        )
-
-    main = scored("fourier", our_training)
+    digits = mf.datasets.load_digits("fourier", labels=0, seed=split)
     references = [
-        scored(view, their_training[:200]) for view in ("profile", "karhunen", "gradient")
+        each for each in digits.references if each.name in ("profile", "karhunen", "gradient")
     ]
-    truth = archive.tasks["fourier"].labels[ours]
-    found = [ranking_accuracy(truth, main(ours).scores)]
+    found = [digits.accuracy(digits.main.scores)]
     for count in counts:
-        paired = common[:count]
-        tables = [reference(np.concatenate([paired, theirs])) for reference in references]
+        # The 200 pairs come first. The references lose all but some of them.
+        kept = np.r_[:count, 200 : len(references[0])]
+        tables = [
+            mf.Observations(
+                each.scores[kept], each.table[kept], ids=each.keys[kept], name=each.name
+            )
+            for each in references
+        ]
         with warnings.catch_warnings():
             # The library warns of fewer than ten pairs; here we want to see what they do.
             warnings.simplefilter("ignore", mf.ManifuseWarning)
-            known = mf.JointDiffusion(same_target=True)
-            result = mf.refine(
-                main(np.concatenate([paired, ours])), tables, method=known, rng=split
-            )
-        found.append(ranking_accuracy(truth, result.predictions[count:]))
+            result = mf.refine(digits.main, tables, method=method, rng=split)
+        found.append(digits.accuracy(result.predictions))
     return found
 
 

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, estimator_html_repr
 
 import manifuse as mf
-from manifuse.study.datasets.digits import digits
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.datasets.digit_views import digit_views
+from manifuse.evidence.accuracy import ranking_accuracy
 from tests.problems import draw
 
 
@@ -37,18 +37,18 @@ def frame_of(table, library=pd):
 @pytest.fixture(scope="module")
 def numerals():
     """Fourier features of handwritten digits with poor scores, three references on other digits, the truth."""
-    dataset = digits()
-    order = np.random.default_rng(0).permutation(len(dataset))
+    views, truth = digit_views()
+    order = np.random.default_rng(0).permutation(len(truth))
     pairs, ours, theirs, our_sample, their_sample = np.split(order, [200, 700, 1400, 1597])
 
     def observed(view, sample, rows):
-        task = dataset.tasks[view]
-        ranker = make_pipeline(StandardScaler(), Ridge(10.0)).fit(task.features[sample], task.labels[sample])
-        return mf.Observations(ranker.predict(task.features[rows]), task.features[rows], ids=rows, name=view)
+        features = views[view]
+        ranker = make_pipeline(StandardScaler(), Ridge(10.0)).fit(features[sample], truth[sample])
+        return mf.Observations(ranker.predict(features[rows]), features[rows], ids=rows, name=view)
 
     rows, others = np.concatenate([pairs, ours]), np.concatenate([pairs, theirs])
     references = [observed(view, their_sample, others) for view in ("zernike", "gradient", "karhunen")]
-    return frame_of(observed("fourier", our_sample, rows)), dataset.tasks["fourier"].labels[rows], references
+    return frame_of(observed("fourier", our_sample, rows)), truth[rows], references
 
 
 def test_columns_may_have_other_names_and_scores_may_be_probabilities(case):

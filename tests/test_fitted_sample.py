@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_info
 import manifuse as mf
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.run import refiner as refiner_module
-from manifuse.study.ranking.accuracy import ranking_accuracy
 from manifuse.tables import sampling
 from manifuse.tables.sampling import sample_rows
 from tests.problems import draw, remade

@@ -9,10 +9,10 @@ import pytest
 import manifuse as mf
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.run_order import SHARE
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.kernels.sphere import unit
-from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, features_of, remade
 
 REGRESSION = mf.JointDiffusion(task="regression")

@@ -1,5 +1,7 @@
 """Data sets to try things on, and rivals with the interface of refine."""
 
+from importlib.metadata import EntryPoint
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,16 +11,15 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
 import manifuse as mf
+from manifuse.datasets import two_sides
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking
-from manifuse.study.baselines.imputation import impute
-from manifuse.study.baselines.own_labels import own_labels
-from manifuse.study.baselines.smoothing import self_smoothing
-from manifuse.study.baselines.spreading import spread_labels
-from manifuse.study.baselines.stacking import mean_of_scores, stack_by_ranksvm
-from manifuse.study.datasets.dataset import Dataset, Task
-from manifuse.study.datasets.source import Source
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.imputation import impute
+from manifuse.rivals.own_labels import own_labels
+from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.spreading import spread_labels
 from manifuse.tables.problem import Problem
 from tests.problems import draw
 
@@ -53,7 +54,7 @@ def test_accuracy_of_a_yes_or_no_is_the_area_under_the_curve():
 
 
 def test_other_views_and_more_labels_than_there_are_are_refused():
-    with pytest.raises(mf.InputError, match="There is no task 'fourrier'; did you mean 'fourier'"):
+    with pytest.raises(mf.InputError, match="There is no task of digits named 'fourrier'; did you mean 'fourier'"):
         mf.datasets.load_digits("fourrier")
     with pytest.raises(mf.InputError, match="labels=101 came, but a whole number from 0 to 100 was expected"):
         mf.datasets.load_clinics(labels=101)
@@ -65,17 +66,30 @@ def test_other_views_and_more_labels_than_there_are_are_refused():
         mf.datasets.load_clinics().accuracy(np.zeros(258))
 
 
-def test_labels_leave_rows_to_judge_on(monkeypatch):
-    rng = np.random.default_rng(0)
-    tasks = {name: Task(rng.standard_normal((720, 3)), rng.integers(0, 5, 720).astype(float)) for name in "ab"}
-    monkeypatch.setattr(Source, "load", lambda source, folder: Dataset("osr", "OSR", tasks))
+def test_labels_leave_rows_to_judge_on(rng):
+    tasks = {name: (rng.standard_normal((720, 3)), rng.integers(0, 5, 720).astype(float)) for name in "ab"}
     with pytest.raises(mf.InputError, match="from 0 to 30 was expected"):
-        mf.datasets.load("osr", "a")
-    assert len(mf.datasets.load("osr", "a", labels=30).test) == 30
-    small = {name: Task(task.features[:600], task.labels[:600]) for name, task in tasks.items()}
-    monkeypatch.setattr(Source, "load", lambda source, folder: Dataset("osr", "OSR", small))
-    with pytest.raises(mf.InputError, match="osr has 600 rows, which are too few"):
-        mf.datasets.load("osr", "a")
+        two_sides("mine", tasks, "a", labels=200, seed=0)
+    example = two_sides("mine", tasks, None, labels=30, seed=0)
+    assert (example.main.name, len(example.test)) == ("a", 30)
+    small = {name: (features[:600], truth[:600]) for name, (features, truth) in tasks.items()}
+    with pytest.raises(mf.InputError, match="mine has 600 rows, which are too few"):
+        two_sides("mine", small, "a", labels=30, seed=0)
+
+
+def test_other_data_sets_come_by_an_entry_point(monkeypatch):
+    found = EntryPoint("any", "tests.test_rivals:seen", mf.datasets.GROUP)
+    monkeypatch.setattr(mf.datasets, "entry_points", lambda group: [found])
+    assert mf.datasets.load("osr", "open", seed=4) == (("osr", "open"), {"labels": 200, "seed": 4, "folder": None})
+    monkeypatch.setattr(mf.datasets, "entry_points", lambda group: [])
+    with pytest.raises(mf.InputError, match=r"'osr' came, but only .* 'digits' .* run: pip install manifuse-study$"):
+        mf.datasets.load("osr")
+    np.testing.assert_array_equal(mf.datasets.load("digits").main.scores, mf.datasets.load_digits().main.scores)
+
+
+def seen(*values, **named):
+    """What the loader of another package was asked for."""
+    return values, named
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +97,7 @@ def case():
     return draw(0)
 
 
-def test_rivals_are_those_of_the_result_tables(case):
+def test_rivals_are_those_of_their_room(case):
     main, references, labels = case.main, case.references, case.labels()
     rows, grades = case.labelled, case.truth[case.labelled]
     imputed = np.column_stack([main.scores, impute(Problem.of(main, tuple(references)), 5)[0]])
@@ -92,7 +106,7 @@ def test_rivals_are_those_of_the_result_tables(case):
         "learn_from_labels": own_labels(main, rows, grades, np.random.default_rng(5))[0],
         "spread": spread_labels(main, rows, grades, 5)[0],
         "impute_and_average": mean_of_scores(imputed),
-        "impute_and_stack": stack_by_ranksvm(imputed, rows, grades, 5)[0],
+        "impute_and_stack": stack_by_ridge(imputed, rows, grades)[0],
     }
     assert expected.keys() | {"compare"} == set(mf.rivals.__all__)
     for name, values in expected.items():
@@ -137,7 +151,7 @@ def test_stacking_of_scores_that_are_known_everywhere_needs_no_features():
     for reference in case.references:
         by_id = dict(zip(reference.keys, reference.scores, strict=True))
         scores.append([by_id[key] for key in case.main.keys])
-    expected, _ = stack_by_ranksvm(np.column_stack(scores), case.labelled, case.truth[case.labelled], 0)
+    expected, _ = stack_by_ridge(np.column_stack(scores), case.labelled, case.truth[case.labelled])
     np.testing.assert_allclose(stacked, expected)
 
 

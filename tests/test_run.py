@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.reason import Reason
-from manifuse.study.ranking.accuracy import ranking_accuracy
 from tests.problems import draw, remade
 
 METHODS = {

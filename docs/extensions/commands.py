@@ -56,6 +56,10 @@ def printed_help(name: str) -> str:
 
 def _names(command: click.Command, name: str) -> Iterator[str]:
     yield name
-    for each, inner in getattr(command, "commands", {}).items():
-        if not inner.hidden:
+    if not hasattr(command, "list_commands"):
+        return
+    context = click.Context(command)
+    for each in command.list_commands(context):
+        inner = command.get_command(context, each)
+        if inner is not None and not inner.hidden:
             yield from _names(inner, f"{name} {each}")

@@ -17,9 +17,7 @@ from sphinx.application import Sphinx
 
 import manifuse as mf
 from manifuse.files import write_whole
-from manifuse.study.datasets.digits import digits
-from manifuse.study.experiments.published import TUNED, run_alone
-from manifuse.study.ranking.ranksvm import RankSVM
+from manifuse_study.experiments.published import TUNED, run_alone
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
@@ -177,19 +175,9 @@ def bridge() -> Figure:
 
 def rounds() -> Figure:
     """Digits with labels: the accuracy over the grid in the first round, then accuracy and alignments step by step."""
-    archive, rng = digits(), np.random.default_rng(0)
-    common, ours, theirs, training = np.split(rng.permutation(len(archive)), [200, 600, 1400])
-
-    def observed(view: str, rows: np.ndarray) -> mf.Observations:
-        task = archive.tasks[view]
-        features = (task.features - task.features.mean(axis=0)) / (task.features.std(axis=0) + 1e-9)
-        ranker = RankSVM(kernel="gaussian").fit(features[training], task.labels[training])
-        return mf.Observations(ranker.predict(features[rows]), features[rows], ids=rows, name=view)
-
-    main = observed("fourier", np.concatenate([common, ours]))
-    references = [observed(view, np.concatenate([common, theirs])) for view in ("profile", "zernike", "gradient")]
-    labels = mf.RankLabels(ours[:200], archive.tasks["fourier"].labels[ours[:200]])
-    path = run_alone(TUNED, main, references, labels).path
+    digits = mf.datasets.load_digits("fourier", labels=200)
+    references = [each for each in digits.references if each.name in ("profile", "zernike", "gradient")]
+    path = run_alone(TUNED, digits.main, references, digits.labels).path
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     surface, course = figure.subplots(1, 2)
     (step_sizes, weight_scales), first = TUNED.grid, path.history[0]

@@ -88,7 +88,7 @@ class ManifuseWarning(UserWarning):
     """
 
 
-def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+def require(module: str, *, extra: str, purpose: str, of: str = "manifuse") -> ModuleType:
     """Import an optional dependency, or say how to get it.
 
     Parameters
@@ -96,9 +96,11 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     module : str
         What to import.
     extra : str
-        The extra of this package that installs it.
+        The extra that installs it.
     purpose : str
         What needs it, as the start of the sentence.
+    of : str
+        The distribution that has the extra.
 
     Raises
     ------
@@ -110,8 +112,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingExtraError(
-            f"{purpose} needs {package}, which is not installed; run: pip install 'manifuse[{extra}]' "
-            f"(in a checkout: pip install '.[{extra}]')"
+            f"{purpose} needs {package}, which is not installed; run: pip install '{of}[{extra}]'"
         ) from error
 
 

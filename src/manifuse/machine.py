@@ -1,10 +1,13 @@
-"""The cores and the memory of this machine that this process may use."""
+"""The cores and the memory of this machine that this process may use, and the versions that are installed on it."""
 
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
@@ -59,6 +62,13 @@ def available_memory() -> int | None:
     """Count the bytes that this process can still take without swapping or being killed; None if they are unknown."""
     free = [_of_machine(), *(_of_group(folder) for folder in _groups())]
     return min((amount for amount in free if amount is not None), default=None)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results depend on: of this package, Python and the numerical libraries."""
+    names = ["numpy", "scipy", "scikit-learn"] + ["torch"] * (find_spec("torch") is not None)
+    own = {"manifuse": version("manifuse"), "python": platform.python_version()}
+    return own | {name: version(name) for name in names}
 
 
 def _of_machine() -> int | None:

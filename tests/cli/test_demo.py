@@ -10,10 +10,9 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
-from manifuse.study.datasets.dataset import Dataset, Task
-from manifuse.study.experiments.demonstration import SHOWN, images_of, lessons, mean_worth
+from manifuse.report.demonstration import REFINED, SHOWN, SMOOTHED, TAUGHT, UNLABELLED, lessons, mean_worth, scores_of
 
-HEADINGS = tuple(SHOWN.values())
+HEADINGS = SHOWN
 
 
 def demo(monkeypatch, capsys, *arguments):
@@ -34,7 +33,7 @@ def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monke
     assert len(accuracies) == 6
     # References on other rows make every ranker better, and more so than its own graph does.
     assert all(of["refined"] > of["alone"] for of in accuracies.values())
-    assert mean["refined"] > mean["self-smoothed"] > mean["alone"]
+    assert mean["refined"] > mean["labels, no references"] > mean["self-smoothed"] > mean["alone"]
     assert mean["refined, no labels"] > mean["alone"] + 3
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 4
@@ -46,23 +45,10 @@ def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monke
         assert re.search(f"<td>{name}</td>{cells}", page)
 
 
-def test_hw_is_read_from_the_data_folder(data, tmp_path, monkeypatch, capsys):
-    def seen(dataset, *, tick, **options):
-        raise mf.InputError(f"{dataset.title} with {options} came.")
-
-    monkeypatch.setattr("manifuse.cli.demo_command.demonstrate", seen)
-    monkeypatch.setenv("MANIFUSE_DATA", str(data))
-    _, output = demo(monkeypatch, capsys, "--dataset", "hw", "--out", tmp_path / "page.html")
-    said = " ".join(output.err.split())
-    assert "UCI handwritten digits" in said
-    assert "{'splits': 1, 'seed': 0} came" in said
-
-
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (["--dataset", "letters"], "digits or hw was expected"),
-        (["--dataset", "hw", "--data", "nowhere"], "is not there"),
+        (["--dataset", "hw"], "No such option: --dataset"),
         (["--out", "nowhere/page.html"], "The folder nowhere is not there"),
     ],
 )
@@ -75,20 +61,22 @@ def test_what_cannot_be_shown_is_refused(arguments, says, tmp_path, monkeypatch,
 
 
 def test_where_labels_do_worse_is_said():
-    views = dict.fromkeys(["a", "b"])
-    dataset = SimpleNamespace(tasks=views)
-    accuracies = {"JMD, no labels": {"a": 0.95, "b": 0.9}, "JMD": {"a": 0.94, "b": 0.92}}
-    (sentence,) = lessons(SimpleNamespace(dataset=dataset, accuracies=accuracies))
+    accuracies = {UNLABELLED: {"a": 0.95, "b": 0.9}, REFINED: {"a": 0.94, "b": 0.92}}
+    (sentence,) = lessons(SimpleNamespace(accuracies=accuracies))
     assert "lower than without: a by 1.0 points. There" in sentence
-    accuracies["JMD"]["a"] = 0.96
-    assert lessons(SimpleNamespace(dataset=dataset, accuracies=accuracies)) == []
+    accuracies[REFINED]["a"] = 0.96
+    assert lessons(SimpleNamespace(accuracies=accuracies)) == []
 
 
-def test_digits_of_hw_are_drawn_from_their_pixels():
-    pixels = np.arange(2 * 240.0).reshape(2, 240)
-    dataset = Dataset("hw", "HW", {"pix": Task(pixels, np.array([0.0, 1.0]))})
-    np.testing.assert_array_equal(images_of(dataset)[1].ravel(), pixels[1])
-    assert images_of(Dataset("cal7", "Cal7", {"hog": Task(pixels, np.array([0.0, 1.0]))})) is None
+def test_each_column_is_what_its_heading_says():
+    example = mf.datasets.load_digits("zernike", seed=3)
+    scores, result = scores_of(example, 3)
+    main, labels = example.main, example.labels
+    assert scores.keys() == set(SHOWN)
+    np.testing.assert_array_equal(scores[TAUGHT], mf.refine(main, [], labels, rng=3).scores)
+    np.testing.assert_array_equal(scores[UNLABELLED], mf.refine(main, example.references, rng=3).scores)
+    np.testing.assert_array_equal(scores[SMOOTHED], mf.rivals.smooth_alone(main, labels=labels, rng=3))
+    np.testing.assert_array_equal(scores[REFINED], result.scores)
 
 
 def test_worths_on_the_same_labels_have_the_mean_of_their_errors():

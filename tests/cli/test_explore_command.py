@@ -24,7 +24,6 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.explore_command import explore_dataset, explore_files, serve
 from manifuse.page.server import Page
-from manifuse.study.ranking import selection
 
 
 @pytest.fixture
@@ -109,9 +108,6 @@ def test_a_page_that_others_can_open_warns(host, warned, monkeypatch, capsys):
 
 
 def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsys):
-    # Which ranker is best does not matter here; one candidate each is fast.
-    monkeypatch.setattr(selection, "PENALTIES", (1.0,))
-    monkeypatch.setattr(selection, "WIDTHS", (1.0,))
     page = explore_dataset(None, "zernike", None, seed=2)
     try:
         exploration = page._exploration
@@ -168,9 +164,8 @@ def test_it_serves_until_it_is_interrupted(folder):
         (["nowhere.csv", "--reference", "reference1.csv"], "nowhere.csv is not there"),
         (["main.csv", "--reference", "main.csv"], "is the main table itself"),
         ([*FILES[:-1], "main.csv"], "id and label, or better and worse, were expected"),
-        (["--dataset", "digit"], "did you mean 'digits'"),
         (["--view", "forier"], "did you mean 'fourier'"),
-        (["--data", "."], "holds no data set"),
+        (["--data", "."], "--data . came without --dataset"),
         (["--task", "sorting"], "'ranking' or 'regression'"),
     ],
 )

@@ -10,7 +10,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.neighbours import Scaling
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 TUNED = mf.Algorithm1()
 

@@ -9,7 +9,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.diffusion.joint import Ending
-from manifuse.study.ranking.accuracy import ranking_accuracy
+from manifuse.evidence.accuracy import ranking_accuracy
 
 METHODS = {
     "default": {},

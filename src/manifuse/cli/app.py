@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,6 @@ from typer.core import TyperGroup
 from manifuse import __version__
 from manifuse.cli import INTERRUPTED, STOPPED
 from manifuse.cli.console import people, say, show_warning
-from manifuse.cli.datasets_command import app as datasets_app
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
 from manifuse.errors import InputError, ManifuseError, require
 
@@ -27,8 +27,41 @@ EXPLORED = (
 )
 
 
-class Interruptible(TyperGroup):
-    """Commands that an interrupt can stop; files are written whole, so no unfinished file is left."""
+#: The group of entry points by which other packages add commands, each a Typer app; those of the study.
+GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
+
+
+class Commands(TyperGroup):
+    """Our commands, and those that other packages add, which are imported when they are asked for.
+
+    An interrupt can stop each of them; files are written whole, so no unfinished file is left.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands that are installed."""
+        return [*super().list_commands(ctx), *sorted(entry_points(group=GROUP).names)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name, or None if there is none.
+
+        Raises
+        ------
+        InputError
+            If it is one of the study, which is not installed.
+        """
+        known = super().get_command(ctx, cmd_name)
+        if known is not None:
+            return known
+        for entry in entry_points(group=GROUP, name=cmd_name):
+            command = typer.main.get_command(entry.load())
+            command.name = cmd_name
+            return command
+        if cmd_name in STUDY:
+            raise InputError(
+                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
+                "pip install manifuse-study"
+            )
+        return None
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if an interrupt stops it, say so in one sentence."""
@@ -41,13 +74,11 @@ class Interruptible(TyperGroup):
 
 app = typer.Typer(
     name="manifuse",
-    cls=Interruptible,
+    cls=Commands,
     help="Improve a predictor with the scores of others, even if they were computed on other rows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(datasets_app, name="datasets", help="List the data sets, check which files are missing, and fetch them.")
 
 
 @app.callback(invoke_without_command=True)
@@ -56,7 +87,7 @@ def version_option(
 ) -> None:
     """Print the versions, if asked."""
     if version:
-        from manifuse.study.experiments.provenance import versions
+        from manifuse.machine import versions
 
         typer.echo("\n".join(f"{name} {found}" for name, found in versions().items()))
         raise typer.Exit
@@ -123,8 +154,6 @@ def apply_command(
 
 @app.command("demo")
 def demo_command(
-    dataset: Annotated[str, Option(help="The data set: digits, or hw from the data folder.")] = "digits",
-    data: Annotated[Path | None, Option(help="The data folder; MANIFUSE_DATA by default.")] = None,
     out: Annotated[Path, Option(help="The page to write.")] = Path("demo.html"),
     splits: Annotated[int, Option(help="The number of random splits to average over.", min=1)] = 1,
     seed: Annotated[int, Option(help="The seed of the first split.", min=0)] = 0,
@@ -132,7 +161,7 @@ def demo_command(
     """Refine rankers of handwritten digits by rankers that know other features of other digits."""
     from manifuse.cli.demo_command import run_demo
 
-    run_demo(dataset, data, out, splits=splits, seed=seed)
+    run_demo(out, splits=splits, seed=seed)
 
 
 @app.command("explore")
@@ -141,7 +170,7 @@ def explore_command(
     given: Given,
     dataset: Annotated[str | None, Option(help="A data set to show instead of tables; digits by default.")] = None,
     view: Annotated[str | None, Option(help="The view whose predictor is refined; by default the first.")] = None,
-    data: Annotated[Path | None, Option(help="The data folder; by default its first data set is shown.")] = None,
+    data: Annotated[Path | None, Option(help="The data folder of the data set; MANIFUSE_DATA by default.")] = None,
     host: Annotated[str, Option(help="The address; by default only this machine can open the page.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8765,
 ) -> None:
@@ -158,49 +187,6 @@ def explore_command(
         with people.status("Preparing the page ..."):
             page = open_page(given, dataset, view, data)
         serve(page, listening, host=host)
-
-
-@app.command("report")
-def report_command(
-    folder: Annotated[Path, Argument(metavar="DIR", help="The results folder that reproduce wrote.")],
-    out: Annotated[Path, Option(help="The page to write.")],
-    rows: Annotated[Path | None, Option(help="The CSV file to write the tidy rows to.")] = None,
-    surface: Annotated[list[str] | None, Option(help="DATASET/TASK of a surface to show; may be repeated.")] = None,
-    files: Annotated[Path | None, Option(help="A folder for figures (SVG, PDF) and tables (CSV, LaTeX).")] = None,
-    data: Annotated[Path | None, Option(help="The data folder, for descriptions of the data sets.")] = None,
-) -> None:
-    """Make one page of figures and tables from stored rows."""
-    from manifuse.cli.report_command import write_report
-    from manifuse.study.datasets.dataset import data_folder
-
-    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data_folder(data))
-
-
-@app.command("reproduce")
-def reproduce_command(
-    datasets: Annotated[
-        list[str] | None, Argument(metavar="[DATASET]...", help="The data sets; by default all that are found.")
-    ] = None,
-    trials: Annotated[int, Option(help="The number of random splits of each data set.", min=1)] = 10,
-    method: Annotated[list[str] | None, Option(help="Run only this method; may be repeated.")] = None,
-    jobs: Annotated[int, Option(help="The number of processes; 0 for one per core.", min=0)] = 0,
-    engine: Annotated[
-        str,
-        Option(help="processes, dask for a cluster on this machine, or dask://HOST:PORT for a running cluster."),
-    ] = "processes",
-    out: Annotated[Path, Option(help="The results folder; a run that it holds is continued.")] = Path("results"),
-    data: Annotated[Path | None, Option(help="The data folder; MANIFUSE_DATA by default.")] = None,
-) -> None:
-    """Run the paper's experiments, and write one row for every method, task and trial.
-
-    A run may be stopped at any time; the same command continues it.
-    """
-    from manifuse.cli.reproduce_command import run_reproduce
-
-    failed = run_reproduce(datasets or [], method or [], out, data, trials=trials, jobs=jobs or -1, engine=engine)
-    if failed:
-        say("manifuse: Some methods failed; the rows with status 'failed' hold their errors.", style="red")
-        raise typer.Exit(1)
 
 
 def main() -> None:

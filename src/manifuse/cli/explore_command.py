@@ -19,17 +19,17 @@ from manifuse.cli.console import say
 from manifuse.cli.output import WRITTEN, table_bytes
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import HOST, Given, RefineOptions
-from manifuse.errors import InputError, look_up
+from manifuse.datasets import load
+from manifuse.errors import InputError
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
 from manifuse.run.method import JointDiffusion
-from manifuse.study.datasets.catalogue import CATALOGUE
-from manifuse.study.datasets.dataset import data_folder
-from manifuse.study.experiments.plan import EXPERIMENTS
-from manifuse.study.experiments.trial import Case, Trial
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
+
+#: The data set that is shown without tables; how many labels it has, and how many others have, as some are small.
+DIGITS, LABELS, FEW = "digits", 200, 50
 
 
 def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:
@@ -66,37 +66,38 @@ def explore_files(given: Given) -> Page:
 def explore_dataset(
     name: str | None, view: str | None, data: Path | None, *, seed: int = 0, **hyperparameters: Any
 ) -> Page:
-    """Train the rankers of a data set on a trial of its protocol, and make the page of one main predictor.
+    """Make the page of one main predictor of a data set.
 
     Parameters
     ----------
     name : str or None
-        None: the first data set in ``data``, or the digits if ``data`` is None.
+        None: the digits, which come with the package.
     view : str or None
         The view whose predictor is refined; None: the first.
     data : Path or None
+        The data folder.
     seed : int
-        Of the trial, and of the refinement.
+        Of the split, and of the refinement.
     **hyperparameters
         Of the method.
+
+    Raises
+    ------
+    InputError
+        If there is no such data set or view, or a data folder was named, but no data set.
     """
-    folder = data_folder(data)
-    if name is None:
-        name = "digits" if data is None else _first_in(folder)
-    experiment = look_up(name, EXPERIMENTS, kind="data set")
-    dataset = CATALOGUE[experiment.dataset].load(folder)
-    view = next(iter(dataset.tasks)) if view is None else view
-    look_up(view, dataset.tasks, kind=f"task of {name} named")
-    case = Case(Trial.prepare(dataset, experiment.protocol, seed), view)
-    test = case.trial.roles.test
+    if name is None and data is not None:
+        raise InputError(f"--data {data} came without --dataset; name the data set of this folder, too.")
+    name = name or DIGITS
+    example = load(name, view, labels=LABELS if name == DIGITS else FEW, seed=seed, folder=data)
     exploration = Exploration(
-        title=f"{dataset.title}: {view}",
-        main=case.main,
-        references=tuple(case.references),
-        labels=case.labels,
+        title=f"{name}: {example.main.name}",
+        main=example.main,
+        references=example.references,
+        labels=example.labels,
         method=JointDiffusion(**hyperparameters),
         seed=seed,
-        held_back=RankLabels(test, dataset.tasks[view].labels[test]),
+        held_back=RankLabels(example.main.keys[example.test], example.truth[example.test]),
     )
     return Page(exploration, partial(export_tables, exploration))
 
@@ -177,15 +178,6 @@ def _name_of_output(options: RefineOptions) -> Path:
     read = {realpath(file) for given in options.inputs for file in files_in(given)}
     names = (f"refined{'' if number == 1 else f'-{number}'}{ending}" for number in count(1))
     return Path(next(name for name in names if realpath(name) not in read))
-
-
-def _first_in(folder: Path) -> str:
-    """Name the first data set whose files are in the folder; data sets of packages do not count."""
-    for name, experiment in EXPERIMENTS.items():
-        entry = CATALOGUE[experiment.dataset]
-        if entry.forms and entry.is_there(folder):
-            return name
-    raise InputError(f"{folder} holds no data set; 'manifuse datasets check' lists the files that are expected.")
 
 
 def _as_archive(table: Observations) -> bytes:

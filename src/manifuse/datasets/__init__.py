@@ -1,0 +1,285 @@
+"""Data sets: real tables to try things on, as two sides that know a few rows in common.
+
+Clinics and digits come with scikit-learn, so nothing is downloaded. The truth is for judging: no predictor saw it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from numbers import Integral
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from manifuse.datasets.digit_views import digit_views
+from manifuse.errors import InputError, look_up
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standardise
+from manifuse.tables.containers import to_floats
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+
+#: Tumours that clinic A learned from, that clinic B learned from, and that were at both.
+CLINIC_A, CLINIC_B, COMMON = 30, 120, 100
+
+#: What each clinic measures, as columns of the data: how much the cells of a tumour differ, and its largest cells.
+SPREAD, LARGEST = slice(10, 20), slice(20, 30)
+
+#: Rows that each predictor learned from, and that both sides know; the penalty of a kernel ridge regression.
+TRAINING, PAIRS, PENALTY = 200, 200, 0.1
+
+#: The group of entry points by which the package of the study adds data sets to `load`.
+GROUP = "manifuse.datasets"
+
+#: With fewer test rows an accuracy says little.
+LEAST_TEST = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A main predictor, its references, some labels, and the truth to judge by.
+
+    Attributes
+    ----------
+    main : Observations
+    references : tuple of Observations
+    labels : RankLabels or None
+        Of some main rows; None if none were asked for.
+    truth : (n,) array
+        Of all main rows.
+    test : (t,) array of int
+        Main rows without labels, that no reference knows. Judge on these.
+    """
+
+    main: Observations
+    references: tuple[Observations, ...]
+    labels: RankLabels | None
+    truth: FloatArray = field(repr=False)
+    test: IndexArray = field(repr=False)
+
+    def accuracy(self, predictions: FloatArray) -> float:
+        """Share of pairs of test rows with different truth that are in the right order, in [0, 1].
+
+        For a truth of 0 and 1 this is the area under the ROC curve.
+
+        Parameters
+        ----------
+        predictions : (n,) array
+            For all main rows.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer of them.
+        """
+        given = to_floats(predictions, what="The predictions", dimensions=1)
+        if len(given) != len(self.truth):
+            raise InputError(f"{len(given)} predictions came for {len(self.truth)} main rows; give one for each.")
+        return ranking_accuracy(self.truth[self.test], given[self.test])
+
+
+def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
+    """Load two clinics that judge whether breast tumours are malignant.
+
+    The tumours are real (569, Wisconsin). We split them at random: clinic A has learned from 30 of them, clinic B from
+    120 others, and each of the rest was at one of them, 100 at both. Clinic A knows how much the cells of a tumour
+    differ from each other, in ten numbers. Clinic B knows the same ten numbers of its largest cells, which say more.
+
+    Parameters
+    ----------
+    labels : int
+        How many tumours of clinic A have a known truth, at most 100.
+    seed : int
+        Of the split.
+
+    Returns
+    -------
+    Example
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics()
+    >>> clinics.main, clinics.references[0]
+    (Observations('clinic A': 259 rows, 10 features), Observations('clinic B': 260 rows, 10 features))
+    >>> result = mf.refine(clinics.main, clinics.references, rng=0)
+    >>> clinics.accuracy(result.predictions) > clinics.accuracy(clinics.main.scores)
+    True
+    """
+    data = load_breast_cancer()
+    malignant = 1.0 - data.target
+    order = np.random.default_rng(_checked(seed)).permutation(len(malignant))
+    learned_a, learned_b, common, rest = np.split(order, np.cumsum([CLINIC_A, CLINIC_B, COMMON]))
+    only_a, only_b = np.split(rest, [len(rest) // 2])
+    tables = []
+    for name, columns, learned, own in (("A", SPREAD, learned_a, only_a), ("B", LARGEST, learned_b, only_b)):
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+        model.fit(data.data[learned, columns], malignant[learned])
+        rows = np.concatenate([common, own])
+        features = data.data[rows, columns]
+        names = data.feature_names[columns].tolist()
+        scores = model.decision_function(features)
+        tables.append(Observations(scores, features, ids=rows, name=f"clinic {name}", feature_names=names))
+    return _example(tables[0], tables[1:], malignant[np.concatenate([common, only_a])], labels, most=100)
+
+
+def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> Example:
+    """Load six rankers of handwritten digits, one of which is refined by the five others.
+
+    The images are real (1,797, of 8 x 8 pixels). A ranker puts the digits in order, 0 below 1 below 2. Each ranker has
+    a view of its own: it sees other features, and has learned from 200 digits of its own by kernel ridge regression.
+    The references know other digits; 200 digits are known on both sides.
+
+    Parameters
+    ----------
+    view : str
+        Whose ranker is refined: fourier, profile, karhunen, pixels, zernike or gradient.
+    labels : int
+        How many digits of the main table have a known truth, at most 200.
+    seed : int
+        Of the split.
+
+    Returns
+    -------
+    Example
+        Ids are the rows of scikit-learn's digits.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> digits = mf.datasets.load_digits(labels=50)
+    >>> digits.main
+    Observations('fourier': 798 rows, 40 features)
+    >>> [reference.name for reference in digits.references]
+    ['profile', 'karhunen', 'pixels', 'zernike', 'gradient']
+    """
+    views, truth = digit_views()
+    return two_sides("digits", {name: (table, truth) for name, table in views.items()}, view, labels=labels, seed=seed)
+
+
+def load(
+    name: str, task: str | None = None, *, labels: int = 200, seed: int = 0, folder: Path | str | None = None
+) -> Example:
+    """Load a data set by its name, as one task that the other tasks refine.
+
+    The digits come with this package. The package ``manifuse-study`` adds the data sets of the result tables, by an
+    entry point of the group ``manifuse.datasets``: a function with these parameters. Predictors are trained as in
+    `load_digits`. The result tables choose among several rankers, so their numbers differ a little.
+
+    Parameters
+    ----------
+    name : str
+        ``"digits"``, or a name that ``manifuse datasets list`` shows.
+    task : str, optional
+        Which predictor is refined; by default that of the first task.
+    labels : int
+        How many main rows have a known truth, at most 200.
+    seed : int
+        Of the split.
+    folder : path, optional
+        The data folder; by default that of the variable ``MANIFUSE_DATA``.
+
+    Returns
+    -------
+    Example
+
+    Raises
+    ------
+    InputError
+        If there is no such data set or task, its files are missing, or the package that has it is not installed.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.datasets.load("digits", "zernike").main
+    Observations('zernike': 798 rows, 25 features)
+    """
+    if name == "digits":
+        return load_digits(task or "fourier", labels=labels, seed=seed)
+    entry = next(iter(entry_points(group=GROUP)), None)
+    if entry is None:
+        raise InputError(
+            f"{name!r} came, but only the data set 'digits' comes with manifuse; for those of the result tables run: "
+            "pip install manifuse-study"
+        )
+    found: Example = entry.load()(name, task, labels=labels, seed=seed, folder=folder)
+    return found
+
+
+def two_sides(
+    name: str,
+    tasks: Mapping[str, tuple[FloatArray, FloatArray]],
+    task: str | None,
+    *,
+    labels: int,
+    seed: int,
+) -> Example:
+    """Split rows at random into two sides, train a predictor of each task, and let the others refine one of them.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set, for messages.
+    tasks : mapping of str to a pair of (n, d) and (n,) arrays
+        Features and truth of each task, whose rows are the same things.
+    task : str or None
+        Which predictor is refined; None: that of the first task.
+    labels, seed : int
+        As of `load`.
+
+    Raises
+    ------
+    InputError
+        If there is no such task, or there are too few rows.
+    """
+    task = next(iter(tasks)) if task is None else task
+    look_up(task, tasks, kind=f"task of {name} named")
+    rng = np.random.default_rng(_checked(seed))
+    order = rng.permutation(len(tasks[task][1]))
+    if len(order) < PAIRS + 2 * (TRAINING + LEAST_TEST):
+        raise InputError(f"{name} has {len(order)} rows, which are too few for two sides; choose another data set.")
+    common, half, other = np.split(order, [PAIRS, PAIRS + (len(order) - PAIRS) // 2])
+    tables = []
+    for each in (task, *(each for each in tasks if each != task)):
+        features, truth = tasks[each]
+        is_main = each == task
+        scores = _predict(features, truth, half[:TRAINING] if is_main else rng.permutation(other)[:TRAINING])
+        # The main table has no rows that its predictor learned from: there its scores are too good.
+        rows = np.concatenate([common, half[TRAINING:] if is_main else other])
+        tables.append(Observations(scores[rows], features[rows], ids=rows, name=each))
+    truth = tasks[task][1][np.concatenate([common, half[TRAINING:]])]
+    return _example(tables[0], tables[1:], truth, labels, most=200)
+
+
+def _checked(seed: int) -> int:
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed={seed!r} came, but a whole number from 0 on was expected; give one.")
+    return int(seed)
+
+
+def _predict(features: FloatArray, truth: FloatArray, learned: IndexArray) -> FloatArray:
+    """Learn the truth (n,) of some rows from features (n, d) by kernel ridge regression, and predict all, (n,)."""
+    table, level = standardise(features), truth[learned].mean()
+    ridge = KernelRidge(kernel="rbf", alpha=PENALTY, gamma=1.0 / table.shape[1])
+    return np.asarray(ridge.fit(table[learned], truth[learned] - level).predict(table) + level)
+
+
+def _example(
+    main: Observations, references: list[Observations], truth: FloatArray, labels: int, *, most: int
+) -> Example:
+    """Put an example together; the common rows come first, then those with labels."""
+    shared = int(np.isin(main.keys, references[0].keys).sum())
+    most = min(most, len(main) - shared - LEAST_TEST)
+    if not isinstance(labels, Integral) or not 0 <= labels <= most:
+        raise InputError(f"labels={labels!r} came, but a whole number from 0 to {most} was expected; give one.")
+    known = np.arange(shared, shared + labels)
+    given = RankLabels(main.keys[known], truth[known]) if labels else None
+    return Example(main, tuple(references), given, truth, np.arange(shared + labels, len(main)))

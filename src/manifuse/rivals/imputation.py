@@ -1,0 +1,84 @@
+"""What a user with decoupled scores would do: learn each reference's scores from the main features, on the pairs.
+
+A regression of a reference's scores on the main features is fitted to the rows that both tables have. It predicts the
+reference's scores on all main rows, and then the data are treated as coupled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import Pipeline
+
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import standardise
+from manifuse.tables.problem import Problem, Reference
+
+#: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
+#: kernel widths in units of the number of features) or nearest neighbours.
+PENALTIES = (0.01, 0.1, 1.0)
+WIDTHS = (0.3, 1.0, 3.0)
+NEIGHBOURS = (3, 5, 10, 20)
+FOLDS = 5
+
+
+def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
+    """Predict every reference's scores on all main rows from the main features.
+
+    Parameters
+    ----------
+    problem : Problem
+        With features on the main side.
+    seed : int
+        Draws the folds.
+
+    Returns
+    -------
+    scores : (n, m) array
+        Known scores at the pairs, predictions elsewhere.
+    hyperparameters : dict
+        The regressor chosen for each reference.
+    """
+    table = features_of(problem)
+    columns: list[FloatArray] = []
+    chosen: dict[str, object] = {}
+    for reference in problem.references:
+        search = _search(table.shape[1], len(reference.main_rows), seed)
+        columns.append(predict_reference(search, table, reference))
+        chosen[reference.name] = str(search.best_params_["regressor"])
+    return np.column_stack(columns), chosen
+
+
+def predict_reference(regressor: Any, table: FloatArray, reference: Reference) -> FloatArray:
+    """Learn a reference's scores (n,) at its pairs from features (n, d) by a regressor, and predict the others."""
+    rows = reference.main_rows
+    column = np.asarray(regressor.fit(table[rows], reference.paired).predict(table))
+    column[rows] = reference.paired
+    return column
+
+
+def features_of(problem: Problem) -> FloatArray:
+    """Standardised features of the main rows, shape (n, d)."""
+    features = problem.main.table
+    assert features is not None, "decoupled tables have features"
+    return standardise(features)
+
+
+def _search(width: int, pairs: int, seed: int) -> GridSearchCV:
+    """Choice by cross-validation among kernel ridge regressions and nearest neighbours."""
+    kernel_ridge = {
+        "regressor": [KernelRidge(kernel="rbf")],
+        "regressor__alpha": PENALTIES,
+        "regressor__gamma": [1.0 / (factor * width) for factor in WIDTHS],
+    }
+    nearest = {
+        "regressor": [KNeighborsRegressor(weights="distance")],
+        "regressor__n_neighbors": [count for count in NEIGHBOURS if count <= pairs * (FOLDS - 1) // FOLDS],
+    }
+    folds = KFold(FOLDS, shuffle=True, random_state=seed)
+    pipeline = Pipeline([("regressor", KernelRidge())])
+    return GridSearchCV(pipeline, [kernel_ridge, nearest], cv=folds, scoring="neg_mean_squared_error")

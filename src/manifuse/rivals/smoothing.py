@@ -1,0 +1,144 @@
+"""Self-smoothing: the main predictor's scores smoothed over its own graph, without any reference.
+
+Every table of results needs this control: what the method gains over it is what the references are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.host import Host
+from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.errors import InputError
+from manifuse.evidence.score import Score
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.chebyshev import smooth
+from manifuse.kernels.sphere import standardise
+from manifuse.records import write
+from manifuse.tables.observations import Observations
+from manifuse.tables.units import Units
+
+#: What the labels choose from: neighbours, step sizes, prediction scales, and the number of rounds.
+NEIGHBOURS = (5, 10, 20)
+STEPS = (1.0, 3.0, 10.0, 30.0)
+SCALES = (0.1, 0.3, np.inf)
+ROUNDS = 3
+
+
+class Smoothing(NamedTuple):
+    """How a predictor is smoothed over its own graph.
+
+    Attributes
+    ----------
+    graph : FeatureGraph
+        Each round weighs it by the scores so far.
+    step : float
+        Step size.
+    scale : float
+        ``sigma_f^2``, in variances of the scores.
+    rounds : int
+    """
+
+    graph: FeatureGraph
+    step: float
+    scale: float
+    rounds: int
+
+    def apply(self, start: FloatArray) -> FloatArray:
+        """Smooth standardised scores (n,), round by round, shape (n,), standardised."""
+        current = start
+        for _ in range(self.rounds):
+            (smoothed,) = _smooth(self.graph, current, self.scale, [self.step])
+            current = _averages(smoothed)
+        return current
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the hyperparameters as plain values."""
+        graph = {"neighbours": self.graph.neighbours, "standardised": self.graph.standardised}
+        return {**graph, "step": self.step, "scale": write(self.scale), "rounds": self.rounds}
+
+
+def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -> tuple[FloatArray, dict[str, Any]]:
+    """Smooth the scores of ``main`` over its own graph, all parameters chosen by the labels.
+
+    Parameters
+    ----------
+    main : Observations
+        With features.
+    score : Score
+        Chooses among 3 x 4 x 3 settings with one to three rounds, with standardised features and with features as
+        they came.
+    rng : numpy.random.Generator
+        For the neighbour search.
+
+    Returns
+    -------
+    predictions : (n,) array
+        With the mean and the norm of the scores of ``main``.
+    hyperparameters : dict
+        Empty if no smoothing scores above the scores as they came.
+
+    Raises
+    ------
+    InputError
+        If there are no features.
+    """
+    start, units = standardise(main.scores), Units.of(main.scores)
+
+    def height(scores: FloatArray) -> float:
+        return float(score.evaluate(units.from_standardised(scores)[score.rows, None])[0])
+
+    best, highest = None, height(start)
+    searched = [search(main, max(NEIGHBOURS), rng, standardised=standardised) for standardised in (True, False)]
+    for table, count in product(searched, NEIGHBOURS):
+        graph = Host().graph(table, count)
+        for scale in SCALES:
+            # All steps begin on the same graph, and share its products.
+            for step, smoothed in zip(STEPS, _smooth(graph, start, scale, STEPS), strict=True):
+                for rounds in range(1, ROUNDS + 1):
+                    scores = _averages(smoothed)
+                    reached = height(scores)
+                    if reached > highest:
+                        best, highest = Smoothing(graph, step, scale, rounds), reached
+                    if rounds < ROUNDS:
+                        (smoothed,) = _smooth(graph, scores, scale, [step])
+    return (main.scores, {}) if best is None else (units.from_standardised(best.apply(start)), best.chosen())
+
+
+def search(main: Observations, count: int, rng: np.random.Generator, *, standardised: bool = True) -> Neighbours:
+    """Search the nearest rows of every row of ``main`` by its own features.
+
+    Parameters
+    ----------
+    main : Observations
+        With features.
+    count : int
+        Neighbours of every row.
+    rng : numpy.random.Generator
+        Draws the sample on which an approximate search is checked.
+    standardised : bool
+        Whether features are standardised first.
+
+    Raises
+    ------
+    InputError
+        If there are no features.
+    """
+    if main.table is None:
+        raise InputError(f"{main.name} came without features, so it has no graph; give it features.")
+    return Host().search(main.table, Query(count, standardised, main.name), rng)
+
+
+def _smooth(graph: FeatureGraph, scores: FloatArray, scale: float, steps: Sequence[float]) -> FloatArray:
+    """Smooth standardised scores (n,) and a constant over the graph that they weigh, shape (steps, n, 2)."""
+    return smooth(graph.affinity(scores, scale), np.column_stack([scores, np.ones(len(scores))]), steps)
+
+
+def _averages(smoothed: FloatArray) -> FloatArray:
+    """Divide smoothed scores by the smoothed constant (n, 2), and standardise, shape (n,)."""
+    return standardise(smoothed[:, 0] / smoothed[:, 1])

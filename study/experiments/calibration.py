@@ -1,0 +1,134 @@
+"""Compare what standard errors say of test rows with what is true there, and write a row for each split.
+
+Usage: python study/experiments/calibration.py [--data DIR] [--trials 10] [--first 100] [--jobs 2] [SET ...]
+
+Two test rows are ordered rightly with some probability: pairs are gathered by it, in ten bins from 0.5 to 1. Of a
+regression, the intervals of 90 % are counted that hold the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import norm
+
+from manifuse.kernels.arrays import FloatArray
+from manifuse.run.method import JointDiffusion
+from manifuse.run.refine import refine
+from manifuse.run.refinement import Refinement
+from manifuse_study.datasets.catalogue import CATALOGUE
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.experiments.plan import EXPERIMENTS, FIRST_SEED
+from manifuse_study.experiments.provenance import provenance, rows_csv, rows_of_others
+from manifuse_study.experiments.trial import Case, Trial
+
+OUT = Path(__file__).parent / "results" / "calibration.csv"
+SETS = ("hw", "cal7", "osr-decoupled", "pubfig-decoupled", "digits", "osr", "pubfig", "awa", "lipophilicity")
+REGRESSIONS = ("lipophilicity",)
+BINS, PAIRS = 10, 20_000
+
+
+@dataclass(frozen=True)
+class Count:
+    """Pairs, or intervals, of one task: what is expected of them, and what is true, summed in each bin."""
+
+    number: FloatArray
+    expected: FloatArray
+    right: FloatArray
+
+
+def main() -> None:
+    """Run every set that is asked for, and keep the rows of the others."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("--data", type=Path, default=None)
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--first", type=int, default=FIRST_SEED, help="seed of the first split")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    folder = data_folder(options.data)
+    jobs = [(name, options.first + trial) for name in options.sets for trial in range(options.trials)]
+    parts = Parallel(n_jobs=options.jobs, verbose=5)(delayed(run)(name, folder, seed) for name, seed in jobs)
+    rows = [*rows_of_others(options.out, options.sets), *(row for part in parts for row in part)]
+    options.out.write_bytes(rows_csv(sorted(rows, key=lambda row: SETS.index(str(row["dataset"])))))
+
+
+def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
+    """Return a row for every bin of one split, over all tasks whose refinement was accepted."""
+    experiment = EXPERIMENTS[name]
+    trial = Trial.prepare(CATALOGUE[experiment.dataset].load(folder), experiment.protocol, seed)
+    cases = [Case(trial, task) for task in trial.dataset.tasks]
+    rows = summed(name, seed, "pairs", [ordered(case) for case in cases])
+    if name in REGRESSIONS:
+        rows += summed(name, seed, "intervals", [held(case) for case in cases])
+    return rows
+
+
+def summed(name: str, seed: int, what: str, counts: list[Count | None]) -> list[dict[str, object]]:
+    """Return a row for every bin that is not empty."""
+    taken = [count for count in counts if count is not None]
+    if not taken:
+        return []
+    number, expected, right = (
+        np.sum([getattr(count, part) for count in taken], axis=0) for part in ("number", "expected", "right")
+    )
+    return [
+        {
+            "dataset": name,
+            "seed": seed,
+            "what": what,
+            "tasks": len(taken),
+            "number": int(number[each]),
+            "expected": expected[each] / number[each],
+            "right": right[each] / number[each],
+            **provenance(),
+        }
+        for each in np.flatnonzero(number)
+    ]
+
+
+def refined(case: Case, task: Literal["ranking", "regression"]) -> Refinement | None:
+    """Refine a case by its labels; None if the refinement is not accepted."""
+    result = refine(case.main, case.references, case.labels, JointDiffusion(task=task), rng=case.trial.seed)
+    return result if result.accepted else None
+
+
+def ordered(case: Case) -> Count | None:
+    """Gather pairs of test rows with different truths by the probability that they are ordered rightly."""
+    result = refined(case, "ranking")
+    if result is None:
+        return None
+    test, rng = case.trial.roles.test, np.random.default_rng(case.trial.seed)
+    truth = case.trial.dataset.tasks[case.task].labels
+    first, second = rng.choice(test, (2, PAIRS))
+    differ = truth[first] != truth[second]
+    first, second = first[differ], second[differ]
+    said = result.probability(first, second)
+    right = (said > 0.5) == (truth[first] > truth[second])
+    said = np.maximum(said, 1.0 - said)
+    place = np.minimum(((said - 0.5) * 2 * BINS).astype(int), BINS - 1)
+    return Count(*(np.bincount(place, of, BINS).astype(np.float64) for of in (np.ones_like(said), said, right)))
+
+
+def held(case: Case) -> Count | None:
+    """Count the test rows whose interval of 90 % holds the truth."""
+    result = refined(case, "regression")
+    if result is None:
+        return None
+    test = case.trial.roles.test
+    errors = result.refined.errors
+    assert errors is not None, "labels taught"
+    rows = np.flatnonzero(np.isin(result.main.keys, test.astype(str)))
+    truth = case.trial.dataset.tasks[case.task].labels[result.main.keys[rows].astype(int)]
+    inside = np.abs(result.scores[rows] - truth) <= norm.ppf(0.95) * errors[rows]
+    return Count(np.array([len(rows)]), np.array([0.9 * len(rows)]), np.array([inside.sum()]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""What `refine` and its rivals gain on problems drawn from ordinary tables, from the rows in `results`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from sections import header, line, made_by
+
+from manifuse.kernels.arrays import FloatArray
+from manifuse_study.experiments.drawn import METHODS
+from manifuse_study.experiments.store import Row
+
+#: What is compared without labels, and with labels.
+UNLABELLED = ("refined, no labels", "impute and average")
+ALL = tuple(name for name in METHODS if name != "alone")
+
+#: Where numbers of labels, references and pairs are cut into groups, and where the lead of the best reference is, in
+#: points.
+LABELS, REFERENCES, PAIRS, BETTER = (30, 50, 90, 150), (1, 2, 3, 5), (30, 50, 90, 150), (0.0, 3.0, 6.0)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One problem: its facts, and the gain of every method over the main predictor alone, in points."""
+
+    facts: Mapping[str, float]
+    gains: Mapping[str, float]
+
+
+def drawn(rows: Iterable[Row]) -> list[Drawn]:
+    """Return the problems of stored rows.
+
+    Raises
+    ------
+    ValueError
+        If a row failed.
+    """
+    problems: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in rows:
+        if row.status == "failed":
+            raise ValueError(f"{row.method} failed on {row.task}: {row.reason}")
+        problems.setdefault((row.task, row.trial), {})[row.method] = row
+    found = []
+    for methods in problems.values():
+        accuracies = {name: row.accuracy for name, row in methods.items() if row.accuracy is not None}
+        gains = {name: 100.0 * (value - accuracies["alone"]) for name, value in accuracies.items()}
+        found.append(Drawn(methods["alone"].hyperparameters, gains))
+    return found
+
+
+def short_of_tables(rows: Iterable[Row]) -> list[str]:
+    """Return the table of the README: every method with labels, and those that need none without."""
+    problems = drawn(rows)
+    labelled = [problem for problem in problems if problem.facts["labels"]]
+    lines = header("gain over the predictor alone", ("mean", "5 % quantile", "worse by a point"))
+    for name in UNLABELLED:
+        lines.append(line(f"{bold(name)} ({len(problems)} problems)", three(gains(problems, name))))
+    for name in ALL:
+        if name not in UNLABELLED:
+            lines.append(line(f"{bold(name)} ({len(labelled)} problems with labels)", three(gains(labelled, name))))
+    return lines
+
+
+def ordinary(rows: Iterable[Row]) -> list[str]:
+    """Return the section of docs/results.md."""
+    stored = list(rows)
+    problems = drawn(stored)
+    labelled = [problem for problem in problems if problem.facts["labels"]]
+    lines = [
+        "## Ordinary tables",
+        "",
+        f"{len(problems)} problems drawn from {len({row.task for row in stored})} tables (`manifuse reproduce "
+        f"tables`), {len(labelled)} of them with labels. The numbers are gains over the main predictor alone on test "
+        "rows, in points of ranking accuracy: mean ± its standard error; 5 % quantile; share of problems that are "
+        "worse by more than a point.",
+        "",
+    ]
+    for title, members, methods in (
+        ("Without labels", problems, UNLABELLED),
+        ("With labels", labelled, ALL),
+    ):
+        lines += [f"### {title}", "", *header("problems", ("number", *methods))]
+        for name, chosen in groups_of(members):
+            cells = [cell(gains(chosen, method)) for method in methods]
+            lines.append(line(name, [str(len(chosen)), *cells]))
+        lines.append("")
+    return [*lines, made_by([row.provenance for row in stored]), ""]
+
+
+def groups_of(problems: list[Drawn]) -> list[tuple[str, list[Drawn]]]:
+    """Return the groups of problems that the section shows, by name; empty ones are left out."""
+    groups = [("all", problems)]
+    for fact, cuts in (("labels", LABELS), ("references", REFERENCES), ("pairs", PAIRS)):
+        for low, high in zip(cuts, (*cuts[1:], np.inf), strict=True):
+            if fact == "references":
+                name = f"{low} {fact if low > 1 else 'reference'}"
+            else:
+                name = f"{low} {fact} or more" if high == np.inf else f"{low} to {high - 1:.0f} {fact}"
+            groups.append((name, those(problems, lambda of, f=fact, a=low, b=high: a <= of[f] < b)))
+    for low, high in zip((-np.inf, *BETTER), (*BETTER, np.inf), strict=True):
+        name = f"best reference ahead by {low:.0f} to {high:.0f} points"
+        name = "best reference behind" if low == -np.inf else name
+        name = f"best reference ahead by {low:.0f} points or more" if high == np.inf else name
+        groups.append((name, those(problems, lambda of, a=low, b=high: a <= 100.0 * of["better"] < b)))
+    groups.append(("one reference of something else", those(problems, lambda of: bool(of["odd"]))))
+    return [(name, chosen) for name, chosen in groups if chosen]
+
+
+def those(problems: list[Drawn], wanted: Callable[[Mapping[str, float]], bool]) -> list[Drawn]:
+    """Return the problems with wanted facts."""
+    return [problem for problem in problems if wanted(problem.facts)]
+
+
+def gains(problems: list[Drawn], method: str) -> FloatArray:
+    """Return the gains of a method; every problem must have one."""
+    return np.array([problem.gains[method] for problem in problems])
+
+
+def three(values: FloatArray) -> list[str]:
+    """Return mean with its standard error, 5 % quantile, and share of problems that are worse by a point."""
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return [
+        f"{values.mean():+.2f} ± {error:.2f}",
+        f"{np.quantile(values, 0.05):+.1f}",
+        f"{100.0 * (values < -1.0).mean():.0f} %",
+    ]
+
+
+def cell(values: FloatArray) -> str:
+    """Return the three numbers in one cell."""
+    return "; ".join(three(values))
+
+
+def bold(name: str) -> str:
+    """Return a name, in bold if it is ours."""
+    return f"**{name}**" if name.startswith("refined") else name
+
+
+def gates(rows: list[dict[str, str]]) -> list[str]:
+    """Return the section that takes every rule away in turn."""
+    labelled: dict[str, list[float]] = {row["rule"]: [] for row in rows}
+    unlabelled: dict[str, list[float]] = {row["rule"]: [] for row in rows}
+    for row in rows:
+        (labelled if int(row["labels"]) else unlabelled)[row["rule"]].append(float(row["gain"]))
+    usual = rows[0]["rule"]
+    lines = [
+        "## Every rule that refuses, ignores or halves",
+        "",
+        f"`study/experiments/gates.py` takes one rule away at a time, on problems of the development seeds ("
+        f"{len(unlabelled[usual])} without labels, {len(labelled[usual])} with). The numbers are the mean gain, its 5 "
+        "% quantile, and the share of problems that are worse by more than a point. *Changed* is the mean difference "
+        "that taking it away makes, with its standard error, in points, and the share of problems that change by more "
+        "than 0.05 points.",
+        "",
+        *header("without labels", ("mean", "5 % quantile", "worse by a point", "changed", "problems changed")),
+    ]
+    for found, title in ((unlabelled, ""), (labelled, "with labels")):
+        if title:
+            lines += ["", *header(title, ("mean", "5 % quantile", "worse by a point", "changed", "problems changed"))]
+        base = np.array(found[usual])
+        for rule, values in found.items():
+            gained = np.array(values)
+            differences = gained - base
+            error = differences.std(ddof=1) / np.sqrt(len(base))
+            changed = f"{differences.mean():+.2f} ± {error:.2f}"
+            lines.append(line(rule, [*three(gained), changed, f"{100 * (abs(differences) > 0.05).mean():.0f} %"]))
+    return [*lines, "", made_by(rows), ""]

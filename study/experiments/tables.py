@@ -1,0 +1,182 @@
+"""Write docs/results.md, and the tables and printed results of other pages, from the rows in `results`.
+
+Usage: python study/experiments/tables.py [--data DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from ordinary import gates, ordinary, short_of_tables
+from sections import ablation, calibration, header, line, payoff, simulated, toy
+
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.experiments.claims import Evidence, judge_claims
+from manifuse_study.experiments.comparison import MEAN
+from manifuse_study.experiments.plan import deviations_of
+from manifuse_study.experiments.results_page import results_page
+from manifuse_study.experiments.statistics import Summary, summarise
+from manifuse_study.experiments.store import read_rows
+
+HERE = Path(__file__).parent
+
+#: What the README shows of every data set: heading, and the method of the decoupled or the coupled protocol.
+COLUMNS = {
+    "alone": ("Ind",),
+    "smoothed alone": ("self-smoothing",),
+    "scores stacked": ("stacking, RankSVM", "impute and stack"),
+    "own labels": ("own labels",),
+    "refined, no labels": ("JMD, no labels",),
+    "refined": ("JMD",),
+}
+
+#: What the README shows of HW: method, and how it is described.
+SHORT = {
+    "Ind": "the predictor alone",
+    "impute and stack": "others' scores predicted from own features (impute and stack)",
+    "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
+    "own labels": "learned from 200 labels, own features and own scores, no reference",
+    "JMD, no labels": "**refined, no labels at all**",
+    "JMD": "**refined, 200 labels that teach**",
+    "coupled oracle": "oracle: every reference known on all rows (features unused)",
+}
+
+
+#: The rivals that the comparison shows, by what they do; of two names, the one that a protocol has.
+RIVALS = {
+    "the predictor alone": ("Ind",),
+    "smoothing over own features": ("self-smoothing",),
+    "label spreading": ("label spreading",),
+    "learning from own labels": ("own labels",),
+    "stacking (coupled), impute and stack": ("stacking, RankSVM", "impute and stack"),
+    "imputing by a random forest, and averaging": ("forest and average",),
+    "retraining, with the training rows": ("retrained",),
+}
+
+
+def main() -> None:
+    """Write the page and the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    folder = data_folder(parser.parse_args().data)
+    summaries = summarise(read_rows(HERE / "results" / "paper"))
+    findings = judge_claims(Evidence(summaries, seconds_of_30475_rows()))
+    parts = [
+        "# Results",
+        "",
+        "Written by `scripts/reproduce` from the rows in `study/experiments/results/`; each holds its seed, the commit "
+        "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
+        "for nothing else.",
+        "",
+        *ordinary(read_rows(HERE / "results" / "tables")),
+        results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
+        "",
+        *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
+        *gates(read("gates")),
+        *simulated(read("simulated")),
+        *calibration(read("calibration")),
+        *toy(read("toy")),
+        *ablation(read("ablation")),
+    ]
+    (HERE.parents[1] / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    readme = HERE.parents[1] / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
+    text = replaced(text, "hw", short(summaries["hw"]))
+    text = replaced(text, "all", overview(summaries))
+    readme.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
+    index, compare = (HERE.parents[1] / "docs" / name for name in ("index.md", "compare.md"))
+    text = index.read_text(encoding="utf-8")
+    index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
+    text = compare.read_text(encoding="utf-8")
+    text = replaced(text, "gains", gains(summaries))
+    text = replaced(text, "unlabelled", unlabelled(summaries))
+    compare.write_text(replaced(text, "rivals", printed(text, "rivals")), encoding="utf-8")
+
+
+def replaced(text: str, mark: str, lines: list[str]) -> str:
+    """Replace the lines between two marks of a text."""
+    head, _, rest = text.partition(f"<!-- {mark} -->\n")
+    _, _, tail = rest.partition(f"<!-- /{mark} -->")
+    return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
+
+
+def printed(text: str, mark: str) -> list[str]:
+    """Run the last Python block before a mark, and return what it prints, as a block."""
+    block = text.partition(f"<!-- {mark} -->")[0].rpartition("```python\n")[2].partition("```")[0]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(block, mark, "exec"), {})
+    return ["```text", *said.getvalue().rstrip().splitlines(), "```"]
+
+
+def gains(summaries: Mapping[str, Summary]) -> list[str]:
+    """Return the first table of the comparison: what JMD gains over every rival, on every data set."""
+    lines = header("gains over", tuple(summary.title for summary in summaries.values()))
+    for name, methods in RIVALS.items():
+        cells = []
+        for summary in summaries.values():
+            method = next((each for each in methods if each in summary.methods), None)
+            cells.append("—" if method is None else f"{100 * difference(summary, method):+.1f}")
+        lines.append(line(name, cells))
+    return lines
+
+
+def difference(summary: Summary, rival: str) -> float:
+    """Mean of JMD less the mean of a rival."""
+    return summary.spread("JMD", MEAN).mean - summary.spread(rival, MEAN).mean
+
+
+def unlabelled(summaries: Mapping[str, Summary]) -> list[str]:
+    """Return the second table of the comparison: accuracy without labels."""
+    lines = header("accuracy, %", ("alone", "scores averaged", "refined"))
+    for summary in summaries.values():
+        average = next(each for each in ("mean", "impute and average") if each in summary.methods)
+        cells = [f"{100 * summary.spread(each, MEAN).mean:.1f}" for each in ("Ind", average, "JMD, no labels")]
+        lines.append(line(summary.title, cells))
+    return lines
+
+
+def seconds_of_30475_rows() -> float:
+    """Return the time of a whole tuned coupled run, which `make perf` measured."""
+    with (HERE.parent / "perf" / "results.csv").open(encoding="utf-8") as file:
+        (row,) = [row for row in csv.DictReader(file) if row["work"].startswith("refine as published")]
+    return float(row["ours"])
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """Return the rows of one results file."""
+    with (HERE / "results" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def short(summary: Summary) -> list[str]:
+    """Return the first table of the README: mean accuracy over tasks and trials on one data set."""
+    lines = header(f"{summary.title}, decoupled", ("accuracy, %",))
+    for method, name in SHORT.items():
+        lines.append(line(name, [f"{100 * summary.spread(method, MEAN).mean:.1f}"]))
+    return lines
+
+
+def overview(summaries: Mapping[str, Summary]) -> list[str]:
+    """Return the second table of the README: mean accuracy over tasks and trials on every data set."""
+    lines = header("accuracy, %", tuple(COLUMNS))
+    for summary in summaries.values():
+        cells = []
+        for methods in COLUMNS.values():
+            method = next(method for method in methods if method in summary.methods)
+            found = summary.spread(method, MEAN)
+            fewer = f" ({found.trials} trials)" if found.trials < len(summary.trials) else ""
+            cells.append(f"{100 * found.mean:.1f}{fewer}")
+        title = summary.title if "decoupled" in summary.title else f"{summary.title}, {summary.protocol}"
+        lines.append(line(title, cells))
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Measure time and memory against the rows, the references and the step size, and write study/perf/growth.csv.
+
+Usage: python study/perf/growth.py [--largest 1000000] [--features]
+
+Every point runs in its own process, so that its peak memory can be measured. Neighbours are given, so the times are
+without the search. With ``--features``, one more run also searches neighbours, from features of the largest table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from machine import describe
+from scipy.spatial import cKDTree
+
+import manifuse as mf
+from manifuse.backends.backend import Backend
+from manifuse.diffusion.footprint import predicted_bytes
+from manifuse.diffusion.setup import Setup
+from manifuse.tables.problem import Problem
+from manifuse_study.experiments.provenance import provenance, rows_csv
+
+HERE = Path(__file__).parent
+PAIRS = 200
+
+
+def main() -> None:
+    """Run every point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--features", action="store_true")
+    parser.add_argument("--point", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.point:
+        print(json.dumps(run(**json.loads(options.point))))
+        return
+    sizes = [n for n in (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= options.largest]
+    middle = min(100_000, options.largest)
+    points = [{"vary": "rows", "rows": n} for n in sizes]
+    points += [{"vary": "references", "rows": middle, "references": m} for m in (1, 2, 4, 8, 16)]
+    points += [{"vary": "step", "rows": middle, "step": step} for step in (1.0, 3.0, 10.0, 30.0, 100.0)]
+    if options.features:
+        points.append({"vary": "features", "rows": options.largest, "dimensions": 32})
+    rows = []
+    for point in points:
+        command = [sys.executable, __file__, "--point", json.dumps(point)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
+        print(rows[-1])
+        (HERE / "growth.csv").write_bytes(rows_csv(rows))
+
+
+def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:
+    """Refine one problem without labels, and return its time and memory."""
+    warm_up()
+    main, others = problem(rows, references, dimensions)
+    backend = Timed()
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ImplicitEuler(step)), fitted_rows=None)
+    predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend))
+    with peak() as held:
+        begin = time.perf_counter()
+        result = mf.refine(main, others, method=method, rng=0, backend=backend)
+        seconds = time.perf_counter() - begin
+    return {
+        "vary": vary,
+        "rows": rows,
+        "references": references,
+        "step": step,
+        "dimensions": dimensions,
+        "seconds": round(seconds, 4),
+        "search_seconds": round(backend.seconds, 4),
+        "rounds": result.history[-1].round,
+        "edges": round(result.refiner.columns.diffused.bridges.graph.stored().weights.nnz / rows, 2),
+        "recall": min(value for value in result.choice.recall if value is not None),
+        "reached": round(min(relevance.reached for relevance in result.relevance), 4),
+        "GiB": round(held[0] / 2**30, 3),
+        "vectors": round(held[0] / (8 * rows), 1),
+        "predicted_GiB": round(predicted / 2**30, 3),
+        "GiB_of_process": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3),
+    }
+
+
+def warm_up() -> None:
+    """Load and compile what large tables use; the time for this does not grow with the rows."""
+    mf.refine(*problem(1_000, 1, 0), rng=0, backend=mf.Host(compiled_rows=0, single_precision_rows=0))
+
+
+def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observations, list[mf.Observations]]:
+    """Draw points of a cube, and tables with their neighbours, or with smooth maps of them as features."""
+    rng = np.random.default_rng(0)
+    here = rng.uniform(-1, 1, (rows, 3))
+    direction = np.array([1.0, 0.7, -0.5])
+    names = np.char.add("m", np.arange(rows).astype(str))
+
+    def table(points: np.ndarray, noise: float, ids: np.ndarray, name: str) -> mf.Observations:
+        scores = points @ direction + noise * rng.standard_normal(rows)
+        if dimensions:
+            features = np.tanh(points @ rng.standard_normal((3, dimensions)))
+            return mf.Observations(scores, features.astype(np.float32), ids=ids, name=name)
+        distances, indices = cKDTree(points).query(points, 11, workers=-1)
+        return mf.Observations(scores, ids=ids, neighbours=(distances[:, 1:], indices[:, 1:]), name=name)
+
+    others = []
+    for number in range(references):
+        there = rng.uniform(-1, 1, (rows, 3))
+        shared = rng.permutation(rows)[:PAIRS]
+        there[:PAIRS] = here[shared]
+        ids = np.char.add(f"r{number}-", np.arange(rows).astype(str)).astype(object)
+        ids[:PAIRS] = names[shared]
+        others.append(table(there, 0.3, ids.astype(str), f"reference {number + 1}"))
+    return table(here, 0.8, names, "main"), others
+
+
+class Timed(Backend):
+    """The host, with the seconds of its searches."""
+
+    def __init__(self) -> None:
+        self.host, self.seconds = mf.Host(), 0.0
+
+    def search(self, *arguments, **options):
+        """Search on the host, and add the seconds."""
+        begin = time.perf_counter()
+        found = self.host.search(*arguments, **options)
+        self.seconds += time.perf_counter() - begin
+        return found
+
+    def graph(self, *arguments):
+        """Build the graph on the host."""
+        return self.host.graph(*arguments)
+
+    def search_bytes(self, features):
+        """Return the bytes that the host needs."""
+        return self.host.search_bytes(features)
+
+    def edge_bytes(self, rows):
+        """Return the bytes that the host needs."""
+        return self.host.edge_bytes(rows)
+
+    def free_memory(self):
+        """Return the free memory of the host."""
+        return self.host.free_memory()
+
+
+@contextmanager
+def peak() -> Iterator[list[float]]:
+    """Measure the peak memory while something runs, less the memory in use before, in bytes."""
+    size = resource.getpagesize()
+
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * size
+
+    # Memory that Python freed but the process still has would hide new use of memory.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    before, most, done = used(), [0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            most[0] = max(most[0], used() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        watcher.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Where a row of results comes from: commit, versions, checksum of the data."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from manifuse.machine import versions
+from manifuse_study.datasets.dataset import Dataset
+
+
+@cache
+def provenance() -> dict[str, str]:
+    """Return the commit of the code, with ``+`` if files under ``src`` differ from it, and the `versions`."""
+    return {"commit": _commit(), **versions()}
+
+
+def data_digest(dataset: Dataset) -> str:
+    """Return the first 12 digits of a checksum over the checksums of a data set's files; empty for bundled data."""
+    if not dataset.checksums:
+        return ""
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Return tidy rows as CSV; rows of different machines may have different columns."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def rows_of_others(path: Path, datasets: Collection[str]) -> list[Mapping[str, object]]:
+    """Return the rows of a CSV file that are not of these data sets; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["dataset"] not in datasets]
+
+
+def _commit() -> str:
+    folder = Path(__file__).parent
+    try:
+        name = _git(folder, "rev-parse", "--short=12", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--", ":/src") != ""
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name + ("+" if changed else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()

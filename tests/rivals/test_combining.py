@@ -1,0 +1,55 @@
+"""Averages, stacks, imputation, spreading."""
+
+import numpy as np
+import pytest
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.laplacian import joined
+from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.imputation import impute
+from manifuse.rivals.spreading import expected_grades, spread_labels
+from manifuse.tables.problem import Problem
+
+
+def test_the_mean_does_not_mind_units(rng):
+    scores = rng.standard_normal((50, 3))
+    np.testing.assert_allclose(mean_of_scores(scores * [1, 100, 0.1] + [5, 0, 1]), mean_of_scores(scores))
+
+
+def test_a_stack_finds_the_column_that_matters_and_its_sign(rng):
+    truth = rng.standard_normal(200)
+    scores = np.column_stack([rng.standard_normal(200), -truth + 0.1 * rng.standard_normal(200)])
+    rows, labels = np.arange(60), np.round(2 * truth[:60])
+    predictions, chosen = stack_by_ridge(scores, rows, labels)
+    assert np.corrcoef(predictions[60:], truth[60:])[0, 1] > 0.97
+    assert chosen["penalty"] > 0
+
+
+def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
+    case = draw(0)
+    problem = Problem.of(case.main, case.references)
+    imputed, chosen = impute(problem, 0)
+    assert imputed.shape == (len(case.main), len(case.references))
+    assert len(chosen) == len(case.references)
+    for column, reference in zip(imputed.T, problem.references, strict=True):
+        np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
+    assert np.isfinite(imputed).all()
+
+
+def test_labels_spread_within_their_component():
+    chain = joined(np.array([[1], [2], [1], [4], [5], [4], [7], [6]]), np.ones((8, 1)))
+    grades = expected_grades(chain, np.array([0, 3]), np.array([1.0, 3.0]), 0.5)
+    np.testing.assert_allclose(grades, [1, 1, 1, 3, 3, 3, 2, 2])
+
+
+def test_spread_labels_order_the_other_rows_and_need_features():
+    case = draw(0)
+    truth = case.labels()
+    order = {key: index for index, key in enumerate(case.main.keys)}
+    rows = np.array([order[key] for key in truth.keys])
+    predictions, _ = spread_labels(case.main, rows, truth.grades, 0)
+    assert ranking_accuracy(truth.grades, predictions[rows]) > 0.7
+    with pytest.raises(mf.InputError, match="without features"):
+        spread_labels(remade(case.main, features=None), rows, truth.grades, 0)

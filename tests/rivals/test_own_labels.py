@@ -1,0 +1,76 @@
+"""Own labels: what is left out is left out, and labels teach without any reference."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from tests.problems import draw, remade
+
+import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.rivals.own_labels import Cell, Inputs, left_out, own_labels
+
+
+@pytest.fixture(scope="module")
+def case():
+    return draw(0)
+
+
+def labelled(case):
+    """Rows with a label, and the others."""
+    rows = np.arange(0, len(case.main), 2)
+    return rows, np.setdiff1d(np.arange(len(case.main)), rows)
+
+
+def test_leaving_one_out_equals_fitting_again_without_it(rng):
+    points, targets = rng.standard_normal((25, 3)), rng.standard_normal(25)
+    kernel = rbf_kernel(points)
+    for penalty in (0.003, 1.0):
+        again = np.empty(25)
+        for row in range(25):
+            others = np.delete(np.arange(25), row)
+            ridge = KernelRidge(alpha=penalty, kernel="precomputed")
+            ridge.fit(kernel[np.ix_(others, others)], targets[others])
+            again[row] = ridge.predict(kernel[[row]][:, others])[0]
+        np.testing.assert_allclose(left_out(kernel, targets, penalty), again, atol=1e-9)
+
+
+def test_the_kernel_is_a_mixture_of_features_and_scores(rng):
+    inputs = Inputs({True: rng.standard_normal((6, 2)), False: np.zeros((6, 2))}, rng.standard_normal((6, 2)))
+    rows, others = np.arange(4), np.array([5, 1])
+    table = inputs.tables[True]
+    np.testing.assert_allclose(
+        inputs.kernel(rows, others, Cell(True, 2.0, 1.0)),
+        np.exp(-((table[rows, None] - table[others]) ** 2).sum(axis=2) / 2.0),
+    )
+    linear = inputs.kernel(rows, others, Cell(True, 2.0, 0.0))
+    np.testing.assert_allclose(linear, inputs.scores[rows] @ inputs.scores[others].T / 2)
+    np.testing.assert_allclose(inputs.kernel(rows, others, Cell(False, 2.0, 0.25)), 0.25 + 0.75 * linear)
+
+
+def test_labels_order_the_other_rows_better_than_the_scores_do(case):
+    rows, others = labelled(case)
+    predictions, chosen = own_labels(case.main, rows, case.truth[rows], np.random.default_rng(0))
+    before, after = (ranking_accuracy(case.truth[others], s[others]) for s in (case.main.scores, predictions))
+    assert after > before
+    assert set(chosen) == {"standardised", "width", "share", "penalty"}
+
+
+def test_only_the_order_of_labels_counts_unless_they_are_values(case):
+    rows, _ = labelled(case)
+    labels = case.truth[rows]
+
+    def learn(labels, *, regression=False):
+        return own_labels(case.main, rows, labels, np.random.default_rng(0), regression=regression)[0]
+
+    np.testing.assert_array_equal(learn(labels), learn(np.exp(labels)))
+    predicted = learn(labels, regression=True)
+    np.testing.assert_allclose(learn(1000 + 5 * labels, regression=True).std(), 5 * predicted.std(), rtol=0.5)
+    assert abs(predicted.mean() - labels.mean()) < labels.std()
+    assert np.mean((predicted[rows] - labels) ** 2) < labels.var()
+
+
+def test_without_features_there_is_nothing_to_learn_from(case):
+    rows, _ = labelled(case)
+    with pytest.raises(mf.InputError, match="without features"):
+        own_labels(remade(case.main, features=None), rows, case.truth[rows], np.random.default_rng(0))
