@@ -138,7 +138,7 @@ def test_a_shell_can_complete_commands(shell):
     script = CliRunner().invoke(app, [], prog_name="manifuse", env=variables)
     assert script.exit_code == 0
     assert "_MANIFUSE_COMPLETE=complete" in script.output
-    asked = {"_MANIFUSE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "manifuse re", "COMP_CWORD": "1"}
-    asked |= {"_TYPER_COMPLETE_ARGS": "manifuse re", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    asked = {"_MANIFUSE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "manifuse ", "COMP_CWORD": "1"}
+    asked |= {"_TYPER_COMPLETE_ARGS": "manifuse ", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     found = CliRunner().invoke(app, [], prog_name="manifuse", env=asked)
-    assert {"refine", "reproduce", "report"} <= set(found.output.replace('"', " ").replace(":", " ").split())
+    assert {"refine", "apply", "explore"} <= set(found.output.replace('"', " ").replace(":", " ").split())
