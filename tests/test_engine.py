@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import manifuse as mf
-from manifuse.run import engine
 from manifuse.errors import MissingExtraError
+from manifuse.run import engine
 from manifuse.run.engine import workers
 
 

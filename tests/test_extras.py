@@ -108,9 +108,7 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
 
     for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(
-        MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'"):
         use(tmp_path)
 
 

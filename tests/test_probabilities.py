@@ -130,8 +130,9 @@ REFINE = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, capsys, certain):
-    assert run(monkeypatch, *REFINE, "--scale", "probability", "--save", "model.npz") in (0, None)
-    assert "--scale" not in capsys.readouterr().err
+    Path("odds.toml").write_text('scale = "probability"\n')
+    assert run(monkeypatch, *REFINE, "--config", "odds.toml", "--save", "model.npz") in (0, None)
+    assert "if they are probabilities" not in capsys.readouterr().err
     table = pl.read_csv("out.csv")
     assert table["score"].is_between(0, 1).all()
     np.testing.assert_allclose(table["original"], certain, atol=1e-12)
@@ -147,5 +148,8 @@ def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, 
     np.testing.assert_allclose(later["score"], expected, rtol=1e-9)
     capsys.readouterr()
     assert run(monkeypatch, *REFINE) in (0, None)
-    assert "if they are probabilities, say so with --scale probability" in " ".join(capsys.readouterr().err.split())
-    assert run(monkeypatch, *REFINE, "--scale", "odds") == 2
+    assert 'if they are probabilities, say so with scale = "probability" in a config' in " ".join(
+        capsys.readouterr().err.split()
+    )
+    Path("odds.toml").write_text('scale = "odds"\n')
+    assert run(monkeypatch, *REFINE, "--config", "odds.toml") == 2

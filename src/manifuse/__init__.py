@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['Cached', 'ExplicitEuler', 'Host']
+['Algorithm1', 'ExplicitEuler', 'Host']
 """
 
 from importlib import import_module
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from manifuse import datasets as datasets
     from manifuse import rivals as rivals
-    from manifuse.backends.cached import Cached as Cached
     from manifuse.backends.host import Host as Host
     from manifuse.backends.torch import Torch as Torch
     from manifuse.diffusion.algorithm1 import Algorithm1 as Algorithm1
@@ -39,7 +38,6 @@ __version__ = version("manifuse")
 #: Modules of the public names. A name is imported when it is first asked for, so that the command line starts at once.
 HOMES = {
     "Algorithm1": "diffusion.algorithm1",
-    "Cached": "backends.cached",
     "ExplicitEuler": "diffusion.explicit_euler",
     "Host": "backends.host",
     "ImplicitEuler": "diffusion.implicit_euler",

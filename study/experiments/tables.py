@@ -69,9 +69,9 @@ def main() -> None:
     parts = [
         "# Results",
         "",
-        "Written by `scripts/reproduce` from the rows in `study/experiments/results/`; each holds its seed, the commit "
-        "of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which are used "
-        "for nothing else.",
+        "Written by `scripts/reproduce` from the rows in `study/experiments/results/`; each holds its seed, the "
+        "commit of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which "
+        "are used for nothing else.",
         "",
         *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),

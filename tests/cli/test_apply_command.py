@@ -46,7 +46,7 @@ def fit(capsys, monkeypatch):
     done, said = run(
         capsys,
         monkeypatch,
-        *("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--seed", "0"),
+        *("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv"),
         *("--out", "refined.csv", "--save", "model.npz"),
     )
     assert done == 0, said.err
@@ -82,7 +82,7 @@ def test_a_table_without_rows_gives_one(folder, capsys, monkeypatch, ending, mor
 
 
 def test_without_references_nothing_is_said_of_support(folder, capsys, monkeypatch):
-    alone = ("refine", "main.csv", "--labels", "known.csv", "--seed", "0", "--out", "refined.csv")
+    alone = ("refine", "main.csv", "--labels", "known.csv", "--out", "refined.csv")
     assert run(capsys, monkeypatch, *alone, "--save", "alone.npz")[0] == 0
     done, said = run(capsys, monkeypatch, "apply", "alone.npz", "new.csv", "--out", "out.csv", "--json")
     assert done == 0, said.err

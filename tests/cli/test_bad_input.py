@@ -342,7 +342,6 @@ CASES = {
     ),
     "a name that is not UTF-8": ({}, ["--reference", "b\udcff.csv"], "is not valid UTF-8; rename it"),
     "an output name that is not UTF-8": ({}, ["--out", "o\udcff.csv"], "is not valid UTF-8; rename it"),
-    "a cache with a name that is not UTF-8": ({}, ["--cache", "c\udcff"], "is not valid UTF-8; rename it"),
     "an expression that is not UTF-8": ({}, ["--features", "x|\udcff"], "is not a regular expression"),
     "a folder where the record of the run goes": (
         {"out.run.toml": lambda path: path.mkdir()},
@@ -369,7 +368,6 @@ CASES = {
         "Ordered pairs came as labels of a regression",
     ),
     "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
-    "a cache that is a file": ({"c": text("")}, ["--cache", "c"], "The folder c cannot be used"),
 }
 
 #: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.
@@ -489,7 +487,7 @@ def test_the_page_for_readers_has_every_case_and_no_other():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["refine"], ["refine", "main.csv"], ["reform"], ["refine", "main.csv", "--seed", "x"]]
+    "arguments", [["refine"], ["refine", "main.csv"], ["reform"], ["refine", "main.csv", "--report"]]
 )
 def test_arguments_that_do_not_parse_leave_with_status_two(arguments, folder, monkeypatch, capsys):
     assert refuse(arguments, monkeypatch, capsys)[0] == 2

@@ -75,11 +75,12 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
         "theirs.csv",
         "--labels",
         "known.csv",
-        "--seed",
-        "7",
+        "--config",
+        "more.toml",
         "--features",
         "x[0-4]",
     ]
+    (folder / "more.toml").write_text("seed = 7\n")
     assert run(capsys, monkeypatch, *arguments, "--out", "first.parquet")[0] == 0
     assert run(capsys, monkeypatch, "--config", "first.run.toml", "--out", "again.parquet")[0] == 0
     assert pl.read_parquet("first.parquet").equals(pl.read_parquet("again.parquet"))
@@ -222,7 +223,7 @@ def test_options_overrule_the_config(folder, capsys, monkeypatch):
 def test_the_config_that_was_read_stays_as_it_is(folder, capsys, monkeypatch):
     text = '# ours\nmain = "main.csv"\nreference = ["theirs.csv"]\nout = "out.csv"\n'
     (folder / "out.run.toml").write_text(text)
-    done, said = run(capsys, monkeypatch, "--config", "out.run.toml", "--seed", "3")
+    done, said = run(capsys, monkeypatch, "--config", "out.run.toml", "--task", "ranking")
     assert done == 0, said
     assert (folder / "out.csv").exists()
     assert (folder / "out.run.toml").read_text() == text

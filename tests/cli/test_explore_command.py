@@ -74,7 +74,7 @@ def test_the_export_of_files_repeats_what_is_shown_to_the_bit(folder, monkeypatc
 def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatch, capsys):
     (folder / "main.csv").rename("refined.csv")
     (folder / "known.csv").rename("refined-2.csv")
-    (folder / "more.toml").write_text('save = "model.npz"\nreport = "page.html"\nbackend = "cpu"\ncache = "kept"\n')
+    (folder / "more.toml").write_text('save = "model.npz"\nreport = "page.html"\nbackend = "cpu"\n')
     given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": Path("refined-2.csv")}
     page = explore_files(given | {"config": Path("more.toml")})
     try:
@@ -82,7 +82,7 @@ def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatc
     finally:
         page.close()
     written = tomllib.loads(content.decode())
-    assert not written.keys() & {"save", "report", "cache"}
+    assert not written.keys() & {"save", "report"}
     assert written["backend"] == "host"
     (folder / "run.toml").write_bytes(content)
     before = {path.name for path in folder.iterdir()}

@@ -73,7 +73,8 @@ def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
     done, said = run(capsys, monkeypatch, *REFINE[:-1], "out.parquet")
     assert "spreadsheet" not in said
     plain = pl.read_csv("out.csv")
-    done, said = run(capsys, monkeypatch, *REFINE, "--escape-formulas")
+    Path("more.toml").write_text("escape_formulas = true\n")
+    done, said = run(capsys, monkeypatch, *REFINE, "--config", "more.toml")
     assert "spreadsheet" not in said
     escaped = pl.read_csv("out.csv")
     assert escaped["id"].to_list() == [f"'{each}" for each in plain["id"]]

@@ -11,9 +11,9 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse import engine as engine_module
 from manifuse.cli import app, apply_command, apply_engine, refine_command
 from manifuse.cli import output as output_module
+from manifuse.run import engine as engine_module
 from manifuse.tables import column_file
 
 WINDOW = 150

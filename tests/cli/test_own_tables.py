@@ -12,7 +12,7 @@ import manifuse as mf
 from manifuse.cli import app
 
 NAMES = {"id": "patient", "score": "risk", "label": "outcome"}
-CALLED = ("--id", "patient", "--score", "risk", "--label", "outcome", "--drop", "town")
+CALLED = ("--id", "patient", "--score", "risk", "--drop", "town", "--config", "names.toml")
 
 
 def frame(table):
@@ -33,6 +33,7 @@ def folder(tmp_path, monkeypatch):
     main.with_columns(town).rename({"id": "patient", "score": "risk"}).write_csv("ours.csv")
     theirs.rename({"id": "patient"}).write_csv("partner.tsv", separator="\t")
     known.rename({"id": "patient", "label": "outcome"}).write_parquet("outcomes.parquet")
+    (tmp_path / "names.toml").write_text('label = ["outcome"]\n')
     return tmp_path
 
 
@@ -146,7 +147,9 @@ def test_a_column_has_its_role_in_every_kind_of_table(folder, monkeypatch):
     assert run(monkeypatch, *arguments, "--drop", "ward", "--save", "model.npz", "--out", "out.csv") == 0
     assert mf.load("model.npz").main.feature_names == tuple(f"x{k}" for k in range(6))
     pl.read_csv("known.csv").rename({"label": "score"}).write_csv("scores.csv")
-    assert run(monkeypatch, *USUAL[:4], "--labels", "scores.csv", "--label", "score", "--out", "out.csv") == 0
+    (folder / "names.toml").write_text('label = ["score"]\n')
+    more = ("--labels", "scores.csv", "--config", "names.toml", "--out", "out.csv")
+    assert run(monkeypatch, *USUAL[:4], *more) == 0
 
 
 def test_ids_keep_their_zeros_under_any_name(folder, monkeypatch):

@@ -239,19 +239,20 @@ def test_rows_without_a_label_can_be_left_out(folder, run):
     refused = run(*FILES, "--labels", "blank.csv", "--out", "out.csv")
     assert refused.returncode == 2
     assert "in row 2; leave out rows without a label (--drop-invalid)." in " ".join(refused.stderr.split())
-    done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv", "--seed", "0")
+    done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     assert "blank.csv has values that are not finite in 1 of" in " ".join(done.stderr.split())
     labels.with_columns(label=pl.lit("")).write_csv("none.csv")
     refused = run(*FILES, "--labels", "none.csv", "--drop-invalid", "--out", "none-out.csv")
     assert refused.returncode == 2
     labels.filter(pl.int_range(pl.len()) != 2).write_csv("fewer.csv")
-    assert run(*FILES, "--labels", "fewer.csv", "--out", "fewer-out.csv", "--seed", "0").returncode == 0
+    assert run(*FILES, "--labels", "fewer.csv", "--out", "fewer-out.csv").returncode == 0
     assert (folder / "out.csv").read_bytes() == (folder / "fewer-out.csv").read_bytes()
 
 
 def test_the_same_seed_writes_the_same_bytes(folder, run):
-    arguments = (*FILES, "--labels", "labels.csv", "--seed", "5", "--out")
+    arguments = (*FILES, "--labels", "labels.csv", "--config", "seed.toml", "--out")
+    (folder / "seed.toml").write_text("seed = 5\n")
     assert run(*arguments, "one.csv").returncode == 0
     # Also in its own process, as a user runs it.
     subprocess.run([sys.executable, "-m", "manifuse.cli", "refine", *arguments, "two.csv"], check=True)

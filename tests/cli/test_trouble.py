@@ -32,7 +32,6 @@ TROUBLE = {
     "a table that may not be read": (2, "cannot be read as csv (Permission denied"),
     "a folder that may not be looked into": (2, "cannot be found (Permission denied)"),
     "an output folder that may not be written": (2, "cannot be written (Permission denied)"),
-    "a cache that may not be read": (2, "cannot be used (Permission denied)"),
     "a full disk": (2, "cannot be written ("),
     "an interrupt (ctrl-C) while writing": (130, "Stopped; no unfinished file was written."),
     "a saved refinement of a later version": (2, f"has the format 99, but this version reads {FORMAT};"),
@@ -172,7 +171,6 @@ def test_what_may_not_be_read_or_written_is_named(folder, monkeypatch, capsys):
             "a table that may not be read": refine(monkeypatch, capsys, main="secret.csv"),
             "a folder that may not be looked into": refine(monkeypatch, capsys, main="locked/main.csv"),
             "an output folder that may not be written": refine(monkeypatch, capsys, out="ours/out.csv"),
-            "a cache that may not be read": refine(monkeypatch, capsys, "--cache", "locked"),
         }
     assert names(folder) == before
     for name, answer in answers.items():

@@ -22,8 +22,7 @@ from manifuse.errors import InputError, ManifuseError, require
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
-    *("main", "reference", "labels", "pairs", "id", "score", "label", "drop", "features", "scale", "task", "seed"),
-    *("drop_invalid", "config"),
+    *("main", "reference", "labels", "pairs", "id", "score", "drop", "features", "task", "drop_invalid", "config"),
 )
 
 
@@ -122,7 +121,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
 
 @app.command("apply")
-@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid", "escape_formulas")
+@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid")
 def apply_command(
     given: Given,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
@@ -132,6 +131,9 @@ def apply_command(
         str | None,
         Option(help="dask for a cluster on this machine, or dask://HOST:PORT for a running cluster; writes a folder."),
     ] = None,
+    escape_formulas: Annotated[
+        bool, Option("--escape-formulas", help="In CSV, put ' before ids that a spreadsheet would run.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Refine rows that came later, and write id, score, original and support, and error if labels taught.
@@ -142,7 +144,13 @@ def apply_command(
 
     with people.status("Refining ...") as status:
         summary = run_apply(
-            model, new, out, **given, engine=engine, tell=lambda done: status.update(f"Refining ... {done}")
+            model,
+            new,
+            out,
+            **given,
+            engine=engine,
+            escape_formulas=escape_formulas,
+            tell=lambda done: status.update(f"Refining ... {done}"),
         )
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))

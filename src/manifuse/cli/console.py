@@ -24,10 +24,7 @@ FLAGS = {
     "features": "--features",
     "id": "--id",
     "invalid": "--drop-invalid",
-    "label": "--label",
-    "safeguarded": "safeguarded (--no-safeguard)",
     "same_target": "same_target (--same-target)",
-    "scale": "--scale",
     "score": "--score",
 }
 

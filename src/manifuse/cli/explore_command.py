@@ -40,7 +40,7 @@ def open_page(given: Given, dataset: str | None, view: str | None, data: Path | 
     InputError
         If both tables and a data set are named, or `refine` would refuse the problem.
     """
-    if given.keys() <= {"seed", "task"}:
+    if given.keys() <= {"task"}:
         return explore_dataset(dataset, view, data, **given)
     if dataset is not None or view is not None or data is not None:
         raise InputError(
@@ -107,7 +107,7 @@ def export_config(options: RefineOptions, method: JointDiffusion) -> Export:
 
     The config repeats what the page shows, and asks for nothing else.
     """
-    shown = replace(options, save=None, report=None, backend=HOST, cache=None)
+    shown = replace(options, save=None, report=None, backend=HOST)
     return Export("run.toml", config_text(shown, method).encode(), "manifuse refine --config run.toml")
 
 

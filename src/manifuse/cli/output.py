@@ -66,12 +66,12 @@ def write_table(
         if risky is not None and escape:
             escaped = [f"'{each}" if FORMULA.match(each) else each for each in texts]
             if len(set(escaped)) < len(escaped):
-                raise InputError(f"{path} would have equal ids after --escape-formulas; write Parquet.")
+                raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
             columns = {**columns, "id": np.array(escaped)}
         elif risky is not None:
             warnings.warn(
                 f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
-                "write Parquet, or use --escape-formulas.",
+                "write Parquet, or set `escape_formulas`.",
                 ManifuseWarning,
                 stacklevel=2,
             )

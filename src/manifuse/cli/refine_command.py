@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
-from manifuse.backends.cached import Cached
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
@@ -68,7 +67,7 @@ def run_refine(
         )
     method = method_of(options)
     _check_files(options)
-    backend = backend_named(options.backend, options.cache)
+    backend = backend_named(options.backend)
     tables = read_tables(options)
     fitted = fitted_rows(tables, method, options)
     main, references = observed(tables, options, fitted)
@@ -94,7 +93,7 @@ def run_refine(
         if not method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
             warnings.warn(
                 f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, "
-                "say so with --scale probability.",
+                'say so with scale = "probability" in a config.',
                 ManifuseWarning,
                 stacklevel=2,
             )
@@ -134,8 +133,8 @@ def _check_files(options: RefineOptions) -> None:
     check_paths(read=options.inputs, written=(options.out, options.save, options.report, options.record))
 
 
-def backend_named(name: str, cache: Path | None) -> Backend:
-    """Return the backend that ``--backend`` names, with the neighbour searches that ``--cache`` keeps.
+def backend_named(name: str) -> Backend:
+    """Return the backend that ``--backend`` names.
 
     Raises
     ------
@@ -146,8 +145,7 @@ def backend_named(name: str, cache: Path | None) -> Backend:
     """
     if name != HOST and name.partition(":")[0] not in DEVICES:
         raise InputError(f"backend={name!r} came, but host, cuda, cuda:1 or cpu was expected; name one of these.")
-    backend = Host() if name == HOST else Torch(name)
-    return backend if cache is None else Cached(backend, cache)
+    return Host() if name == HOST else Torch(name)
 
 
 @dataclass(frozen=True, eq=False)

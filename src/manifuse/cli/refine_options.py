@@ -31,7 +31,9 @@ class RefineOptions:
     A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
-    default must be given. ``method`` has the hyperparameters that the config sets, by their names in `JointDiffusion`.
+    default must be given. Of those without an option, ``label`` names the label column, ``scale`` says what main
+    scores are, equal ``seed`` give equal results, and ``escape_formulas`` puts ' before ids in CSV that a spreadsheet
+    would run. ``method`` has the hyperparameters that the config sets, by their names in `JointDiffusion`.
     """
 
     main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
@@ -47,31 +49,24 @@ class RefineOptions:
     score: Annotated[list[str], Option(help="A name of the score column; may be repeated likewise.")] = field(
         default_factory=list
     )
-    label: Annotated[list[str], Option(help="A name of the label column.")] = field(default_factory=list)
+    label: list[str] = field(default_factory=list)
     drop: Annotated[list[str], Option(help="A column to leave out of all tables; may be repeated.")] = field(
         default_factory=list
     )
     features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
-    scale: Annotated[str, Option(help="What main scores are: score (the default) or probability.")] = "score"
+    scale: str = "score"
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
     backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
-    cache: Annotated[Path | None, Option(help="A folder that keeps neighbour searches for later runs.")] = None
     report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
-    seed: Annotated[int, Option(help="Equal seeds give equal results; 0 by default.", min=0)] = 0
+    seed: int = 0
     drop_invalid: Annotated[
         bool, Option("--drop-invalid/--keep-invalid", help="Drop rows with NaN or infinite values.")
     ] = False
-    escape_formulas: Annotated[
-        bool,
-        Option("--escape-formulas/--plain-ids", help="In CSV, put ' before ids that a spreadsheet would run."),
-    ] = False
+    escape_formulas: bool = False
     same_target: Annotated[
         bool | None,
         Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them strictly."),
-    ] = None
-    safeguarded: Annotated[
-        bool | None, Option("--safeguard/--no-safeguard", help="Keep the old scores if labels show a loss (default).")
     ] = None
     config: Annotated[Path | None, Option(help="A TOML file of options; the command line overrules it.")] = None
     method: dict[str, Any] = field(default_factory=dict)
@@ -79,7 +74,7 @@ class RefineOptions:
     @property
     def inputs(self) -> list[Path | str]:
         """The tables and files that the run reads; a table may be ``FILE::FEATURES.npy``."""
-        files = (self.main, *self.reference, self.labels, self.pairs, self.config, self.cache)
+        files = (self.main, *self.reference, self.labels, self.pairs, self.config)
         return [file for file in files if file is not None]
 
     @property

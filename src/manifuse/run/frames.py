@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from manifuse.columns.refined import Refined
 from manifuse.errors import InputError
-from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.feature_names import warn_of_further
 from manifuse.tables.observations import Observations
-
-
-class Applied(Protocol):
-    """Refined rows; see `Refined`."""
-
-    @property
-    def scores(self) -> FloatArray:
-        """Refined scores (q,)."""
-
-    @property
-    def support(self) -> FloatArray:
-        """Of the same rows."""
-
-    @property
-    def errors(self) -> FloatArray | None:
-        """Of the same rows."""
-
 
 #: Columns of refined rows, beside the ids.
 WRITTEN = ("score", "original", "support", "error")
 
 #: Refines a table, in its own scale.
-Apply = Callable[[Observations], Applied]
+Apply = Callable[[Observations], Refined]
 
 
 def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[str, str], *, errors: bool) -> Any:

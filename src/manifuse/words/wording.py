@@ -17,7 +17,7 @@ from manifuse.grid import WIDTH, as_text
 from manifuse.words.findings import change_of, findings_of
 from manifuse.words.reasons import REASONS
 
-#: Wraps a line, but not within an option such as --no-safeguard.
+#: Wraps a line, but not within an option such as --same-target.
 fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 
 #: What the columns of the printed table of references say.

