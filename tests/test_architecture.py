@@ -31,7 +31,7 @@ def floors():
 def on_the_plan():
     """What each room knows, by the table."""
     rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", PLAN, re.MULTILINE)
-    return {room: set() if known == "–" else set(known.split(", ")) for room, known in rows}
+    return {room: set() if known == "\u2013" else set(known.split(", ")) for room, known in rows}
 
 
 def imports_of(path):

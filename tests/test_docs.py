@@ -156,7 +156,7 @@ def test_options_named_in_the_readme_and_the_pages_exist():
 
 def test_every_test_named_in_the_ledger_exists():
     ledger = (ROOT / "docs" / "paper.md").read_text()
-    files = {path.name: path for path in (ROOT / "tests").rglob("test_*.py")}
+    files = {path.name: path for folder in ("tests", "study/tests") for path in (ROOT / folder).rglob("test_*.py")}
     current = None
     named = re.findall(r"`(?:(test_\w+\.py))?(?:::(test_\w+))?`", ledger)
     assert len([pair for pair in named if pair[1]]) > 15

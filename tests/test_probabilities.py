@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.output import write_table
 from manifuse.report.refinement_statistics import Shift
+from manifuse.tables.output import write_table
 from tests.problems import draw, remade
 
 

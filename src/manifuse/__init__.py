@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
     from manifuse.run.combiner import PredictorCombiner as PredictorCombiner
+    from manifuse.run.file_runs import apply_files as apply_files
+    from manifuse.run.file_runs import refine_files as refine_files
     from manifuse.run.method import JointDiffusion as JointDiffusion
     from manifuse.run.persistence import load as load
     from manifuse.run.persistence import save as save
@@ -54,7 +56,9 @@ HOMES = {
     "explain": "report.explanation",
     "load": "run.persistence",
     "plot": "report.pictures",
+    "apply_files": "run.file_runs",
     "refine": "run.refine",
+    "refine_files": "run.file_runs",
     "save": "run.persistence",
     "write_report": "report.refinement_page",
 }

@@ -23,7 +23,7 @@ class ManifuseError(Exception):
     --------
     >>> import manifuse as mf
     >>> try:
-    ...     mf.JointDiffusion(neighbours=0)
+    ...     mf.Algorithm1(neighbours=0)
     ... except mf.ManifuseError as error:
     ...     print(error)
     neighbours=0 came, but whole numbers of at least 1 were expected.

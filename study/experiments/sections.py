@@ -56,10 +56,10 @@ def simulated(rows: list[dict[str, str]]) -> list[str]:
     lines = [
         "## Simulated problems, made to mislead",
         "",
-        f"{count} problems of each family (`study/experiments/simulated.py`): six references, 100 pairs and 600 main "
-        "rows. The numbers are how many refinements were accepted, the mean gain of these on rows without a label, and how "
-        "many of them are worse there by more than a point; with 50 labels also what these reported less what they "
-        "gained, with the standard error of the mean. Points of ranking accuracy.",
+        f"{count} problems of each family (`study/experiments/simulated.py`): six references, 100 pairs and 600 "
+        "main rows. The numbers are how many refinements were accepted, the mean gain of these on rows without a "
+        "label, and how many of them are worse there by more than a point; with 50 labels also what these reported "
+        "less what they gained, with the standard error of the mean. Points of ranking accuracy.",
         "",
         *header("family", ("no labels", "gain", "worse", "50 labels", "gain", "worse", "reported less true")),
     ]

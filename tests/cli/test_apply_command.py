@@ -10,7 +10,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.cli.output import write_table
+from manifuse.tables.output import write_table
 
 
 def columns(table, rows, names):

@@ -11,10 +11,12 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.cli import app, apply_command, apply_engine, refine_command
-from manifuse.cli import output as output_module
+from manifuse.cli import app
+from manifuse.run import apply_engine, apply_part
 from manifuse.run import engine as engine_module
+from manifuse.run import file_runs as files_module
 from manifuse.tables import column_file
+from manifuse.tables import output as output_module
 
 WINDOW = 150
 
@@ -32,8 +34,8 @@ def folder(tmp_path, monkeypatch):
         part.write_parquet(f"parts/{number}.parquet")
     pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_parquet("known.parquet")
     Path("run.toml").write_text("[method]\nfitted_rows = 300\n")
-    monkeypatch.setattr(apply_command, "WINDOW", WINDOW)
-    monkeypatch.setattr(refine_command, "WINDOW", WINDOW)
+    monkeypatch.setattr(apply_part, "WINDOW", WINDOW)
+    monkeypatch.setattr(files_module, "WINDOW", WINDOW)
     return case
 
 

@@ -18,10 +18,10 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app
-from manifuse.cli import output as output_module
-from manifuse.cli import refine_command as refine_module
-from manifuse.cli.output import write_table
+from manifuse.run import file_runs as refine_module
 from manifuse.run.persistence import FORMAT
+from manifuse.tables import output as output_module
+from manifuse.tables.output import write_table
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {

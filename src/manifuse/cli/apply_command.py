@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from manifuse import __version__
-from manifuse.cli.apply_engine import apply_on_engine, check_folder
-from manifuse.cli.apply_part import Part, refine_part
 from manifuse.cli.console import once
-from manifuse.cli.output import TableWriter, check_output
+from manifuse.run.apply_engine import apply_on_engine, check_folder
+from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
-from manifuse.run.refinement import Refinement
 from manifuse.tables.column_checks import ColumnNames
-from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.later_table import LaterTable
+from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
-from manifuse.tables.seen_ids import SeenIds
 
 
 def run_apply(
@@ -70,19 +68,3 @@ def run_apply(
         "version": __version__,
         "seed": result.seed,
     }
-
-
-def apply_here(
-    result: Refinement, table: LaterTable, out: Path, *, drop_invalid: bool, escape: bool
-) -> Iterator[Part]:
-    """Refine a table window by window, in this process. The output appears when all of it is there."""
-    total, read = table.open()
-    seen = SeenIds(Path(table.given).stem)
-    with TableWriter(out, escape=escape) as writer:
-        for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
-            columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
-            writer.add(columns)
-            seen.add(part.keys)
-            yield part
-        seen.check()
-        writer.finish()

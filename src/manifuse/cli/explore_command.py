@@ -16,7 +16,6 @@ from typing import Any
 
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
-from manifuse.cli.output import WRITTEN, table_bytes
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import HOST, Given, RefineOptions
 from manifuse.datasets import load
@@ -26,6 +25,7 @@ from manifuse.page.server import Export, Page
 from manifuse.run.method import JointDiffusion
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.output import WRITTEN, table_bytes
 from manifuse.tables.paths import files_in
 
 #: The data set that is shown without tables; how many labels it has, and how many others have, as some are small.

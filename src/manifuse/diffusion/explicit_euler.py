@@ -60,7 +60,7 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     Examples
     --------
     >>> import manifuse as mf
-    >>> mf.JointDiffusion(bridge=mf.ExplicitEuler(keep=5)).bridge
+    >>> mf.Algorithm1(bridge=mf.ExplicitEuler(keep=5)).bridge
     ExplicitEuler(step=1e-05, steps=20, keep=5)
     """
 

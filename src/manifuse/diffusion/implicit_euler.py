@@ -57,7 +57,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     Examples
     --------
     >>> import manifuse as mf
-    >>> mf.JointDiffusion(bridge=mf.ImplicitEuler(step=3.0)).bridge
+    >>> mf.Algorithm1(bridge=mf.ImplicitEuler(step=3.0)).bridge
     ImplicitEuler(step=3.0, steps=1, tolerance=1e-06)
     """
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from manifuse.cli.apply_part import Part, refine_part
-from manifuse.cli.output import table_bytes
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten
+from manifuse.run.apply_part import Part, refine_part
 from manifuse.run.engine import workers
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.output import table_bytes
 from manifuse.tables.seen_ids import SeenIds
 
 #: Rows of a part.

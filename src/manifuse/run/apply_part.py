@@ -1,19 +1,23 @@
-"""One part of a table of later rows, refined."""
+"""Tables of later rows in files, refined part by part."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.cli.output import refined_columns
 from manifuse.columns.refined import LITTLE
 from manifuse.run.refinement import Refinement
 from manifuse.tables.feature_source import Loaded
+from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
+from manifuse.tables.output import TableWriter, refined_columns
 from manifuse.tables.score_tables import Table, observe
+from manifuse.tables.seen_ids import SeenIds
 from manifuse.tables.validity import demand_finite
 
 
@@ -57,3 +61,19 @@ def refined_rows(result: Refinement, new: Observations, ids: NDArray[Any]) -> di
     """Refine checked rows; return their columns, with ``ids`` (q,) as the file holds them."""
     applied = result.apply_in_full(new)
     return refined_columns(ids, new.in_scale(new.scores), applied.scores, applied.support, applied.errors)
+
+
+def apply_here(
+    result: Refinement, table: LaterTable, out: Path, *, drop_invalid: bool, escape: bool = False
+) -> Iterator[Part]:
+    """Refine a table window by window, in this process. The output appears when all of it is there."""
+    total, read = table.open()
+    seen = SeenIds(Path(table.given).stem)
+    with TableWriter(out, escape=escape) as writer:
+        for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
+            columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
+            writer.add(columns)
+            seen.add(part.keys)
+            yield part
+        seen.check()
+        writer.finish()

@@ -1,0 +1,304 @@
+"""Files: refine tables that are in files, larger than memory perhaps, and write the refined table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.backends.backend import Backend
+from manifuse.errors import InputError
+from manifuse.run.apply_part import apply_here, refined_rows
+from manifuse.run.method import JointDiffusion
+from manifuse.run.refine import refine, rows_to_fit, seed_of
+from manifuse.run.refinement import Refinement
+from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.label_table import read_labels
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.observations import Observations
+from manifuse.tables.output import TableWriter, check_output, refined_columns
+from manifuse.tables.pairs_file import rename_by_pairs
+from manifuse.tables.paths import check_paths, files_in
+from manifuse.tables.score_tables import Table, observe, observe_part, read_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """The files of a problem, and how they are read.
+
+    Attributes
+    ----------
+    main : str
+        The main table; ``FILE::FEATURES.npy`` has its features in a file of their own.
+    references : tuple of str
+    labels : Path or None
+        Columns ``id`` and ``label``, perhaps ``group``; or ``better`` and ``worse``.
+    pairs : Path or None
+        Ids of the same things: columns ``main``, ``reference`` and, with several references, ``table``.
+    columns : ColumnNames
+    features : str or None
+        Regular expression that names of features start with.
+    scale : str
+        Of the main scores, as of `Observations`.
+    drop_invalid : bool
+        Whether rows with values that are not finite are dropped.
+    """
+
+    main: str
+    references: tuple[str, ...] = ()
+    labels: Path | None = None
+    pairs: Path | None = None
+    columns: ColumnNames = ColumnNames()
+    features: str | None = None
+    scale: str = "score"
+    drop_invalid: bool = False
+
+    def read(self) -> Tables:
+        """Read ids and scores, and the labels. Features stay in files of Parquet and Arrow until they are needed.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or its content cannot be used.
+        """
+        files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in self.references]
+        twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
+        if twice:
+            raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
+        table = read_table(self.main, features=self.features, columns=replace(self.columns, all_there=True))
+        others = [read_table(given, features=self.features, columns=self.columns) for given in self.references]
+        for name in self.columns.drop:
+            # A misspelt one would stay a feature.
+            if not any(name in each.dropped for each in (table, *others)):
+                raise InputError(
+                    f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each "
+                    "column by itself."
+                )
+        if len({other.name for other in others}) < len(others):
+            # Files with the same name in several folders are named by their paths.
+            others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
+        if self.pairs is not None:
+            others = rename_by_pairs(table, others, self.pairs)
+        labels = None if self.labels is None else read_labels(self.labels, self.columns, drop=self.drop_invalid)
+        return Tables(self, table, others, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the files of a problem hold.
+
+    Attributes
+    ----------
+    files : Files
+    main : Table
+    references : list of Table
+    labels : RankLabels or None
+    """
+
+    files: Files
+    main: Table
+    references: list[Table]
+    labels: RankLabels | None
+
+    def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
+        """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
+        scale, drop = self.files.scale, self.files.drop_invalid
+        if rows is None:
+            main = observe(self.main, drop=drop, scale=scale)
+            return main, [observe(each, drop=drop) for each in self.references]
+        main = observe_part(self.main, rows[0], scale=scale)
+        return main, [observe_part(each, here) for each, here in zip(self.references, rows[1:], strict=True)]
+
+    def fitted_rows(self, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:
+        """Rows of every table that are fitted if features are in files; None for all.
+
+        They are those that `refine` chooses by itself of whole tables.
+        """
+        most = method.fitted_rows
+        in_files = [
+            table for table in (self.main, *self.references) if table.source is not None and not table.source.is_read
+        ]
+        if most is None or self.files.drop_invalid or not any(len(table) > most for table in in_files):
+            return None
+        scale: Any = self.files.scale
+        main = Observations(self.main.scores, ids=self.main.ids, name=self.main.name, scale=scale)
+        others = [Observations(table.scores, ids=table.ids, name=table.name) for table in self.references]
+        chosen = rows_to_fit(main, others, self.labels, method, seed)
+        return None if chosen is None else [chosen[0], *chosen[1]]
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedFiles:
+    """Tables in files, refined.
+
+    Attributes
+    ----------
+    result : Refinement
+        Of the rows that were read for the fit.
+    table : Table
+        The main table, whose features may be in files.
+    references : list of Observations
+        As they were fitted.
+    is_sample : bool
+        Whether only some rows were read for the fit.
+    """
+
+    result: Refinement
+    table: Table
+    references: list[Observations]
+    is_sample: bool
+
+    def parts(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """Columns of the refined table: at once if all rows were fitted, else window by window."""
+        result, table = self.result, self.table
+        if not self.is_sample:
+            main, refined = result.main, result.refined.in_scale_of(result.main)
+            original = main.in_scale(main.scores)
+            yield refined_columns(table.ids[main.rows], original, refined.scores, refined.support, refined.errors)
+            return
+        for first in range(0, len(table), WINDOW):
+            rows = range(first, min(first + WINDOW, len(table)))
+            yield refined_rows(result, observe_part(table, rows, scale=result.main.scale), table.ids[rows])
+
+
+def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None = None) -> RefinedFiles:
+    """Refine the tables of files; of large ones, the features of the rows that are fitted are read first."""
+    fitted = tables.fitted_rows(method, seed)
+    main, references = tables.observed(fitted)
+    # Of a sample that was read, all rows are fitted.
+    method = method if fitted is None else replace(method, fitted_rows=None)
+    result = refine(main, references, tables.labels, method, seed, backend=backend)
+    return RefinedFiles(result, tables.main, references, fitted is not None)
+
+
+def refine_files(
+    main: Path | str,
+    references: Sequence[Path | str] = (),
+    labels: Path | str | None = None,
+    method: JointDiffusion | None = None,
+    rng: np.random.Generator | int | None = None,
+    *,
+    out: Path | str,
+    pairs: Path | str | None = None,
+    id: Sequence[str] = (),  # noqa: A002
+    score: Sequence[str] = (),
+    label: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    features: str | None = None,
+    scale: str = "score",
+    drop_invalid: bool = False,
+    backend: Backend | None = None,
+) -> Refinement:
+    """Refine tables that are in files, larger than memory perhaps, as the command ``manifuse refine`` does.
+
+    Parameters
+    ----------
+    main : path-like
+        The main table: CSV, Parquet, Arrow, JSON lines, ``.npz``, ``.h5ad``, or a folder of Parquet files.
+    references : sequence of path-like
+        The references, likewise.
+    labels : path-like, optional
+        A file with the columns ``id`` and ``label``, perhaps ``group``; or ``better`` and ``worse``.
+    method, rng, backend
+        As of `refine`.
+    out : path-like
+        The file for the refined table. It is written completely or not at all.
+    pairs : path-like, optional
+        A file of ids of the same things: columns ``main``, ``reference`` and, with several references, ``table``.
+    id, score, label, drop : sequence of str
+        Names of the columns of ids, of scores and of labels, and of columns to leave out.
+    features : str, optional
+        Regular expression that names of features start with.
+    scale : {"score", "probability"}
+        What main scores are.
+    drop_invalid : bool
+        Whether rows with values that are not finite are dropped.
+
+    Returns
+    -------
+    Refinement
+        Of the rows that were fitted.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or written, or its content cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np, polars as pl
+    >>> import manifuse as mf
+    >>> noise, truth = np.random.default_rng(0), np.arange(20.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, width in (("ours", 6.0), ("theirs", 1.0)):
+    ...         scores = truth + width * noise.standard_normal(20)
+    ...         pl.DataFrame({"id": range(20), "score": scores}).write_parquet(f"{folder}/{name}.parquet")
+    ...     out = Path(folder) / "refined.parquet"
+    ...     result = mf.refine_files(f"{folder}/ours.parquet", [f"{folder}/theirs.parquet"], rng=0, out=out)
+    ...     pl.read_parquet(out).columns
+    ['id', 'score', 'original', 'support']
+    """
+    columns = ColumnNames(tuple(id), tuple(score), tuple(label), tuple(drop))
+    files = Files(
+        main=str(main),
+        references=tuple(map(str, references)),
+        labels=None if labels is None else Path(labels),
+        pairs=None if pairs is None else Path(pairs),
+        columns=columns,
+        features=features,
+        scale=scale,
+        drop_invalid=drop_invalid,
+    )
+    check_output(Path(out))
+    read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
+    check_paths(read=read, written=(Path(out),))
+    found = run_files(files.read(), JointDiffusion() if method is None else method, seed_of(rng), backend)
+    with TableWriter(Path(out)) as writer:
+        for part in found.parts():
+            writer.add(part)
+        writer.finish()
+    return found.result
+
+
+def apply_files(
+    result: Refinement,
+    new: Path | str,
+    out: Path | str,
+    *,
+    id: Sequence[str] = (),  # noqa: A002
+    score: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    features: str | None = None,
+    drop_invalid: bool = False,
+) -> int:
+    """Refine later rows that are in files, window by window, as the command ``manifuse apply`` does.
+
+    Parameters
+    ----------
+    result : Refinement
+    new, out, id, score, drop, features, drop_invalid
+        As of `refine_files`.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or written, or the new rows lack features of the fitted ones.
+    """
+    check_output(Path(out))
+    check_paths(read=(str(new),), written=(Path(out),))
+    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), all_there=True)
+    table = LaterTable(str(new), features, result.main.feature_names, columns)
+    return sum(len(part.keys) for part in apply_here(result, table, Path(out), drop_invalid=drop_invalid))

@@ -1,0 +1,63 @@
+"""Pairs file: ids of the same things, for tables whose ids differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from manifuse.errors import InputError
+from manifuse.tables.column_checks import demand_columns
+from manifuse.tables.containers import to_text
+from manifuse.tables.formats import read_columns
+from manifuse.tables.score_tables import Table
+
+
+def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> list[Table]:
+    """Give paired reference rows the ids of their main rows, and all other reference rows ids that match nothing.
+
+    Parameters
+    ----------
+    main : Table
+    references : sequence of Table
+    source : Path
+        The file of pairs: columns ``main`` and ``reference``; with several references, also ``table``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
+    """
+    needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
+    pairs = read_columns(source)
+    demand_columns(source, {name: name for name in pairs}, *needed)
+    texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
+    if not texts["main"]:
+        raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")
+    tables = texts.get("table", [references[0].name] * len(texts["main"]))
+    known = [reference.name for reference in references]
+    unknown = set(tables) - set(known)
+    if unknown:
+        raise InputError(
+            f"{source} names the table {min(unknown)!r}, but the references are {', '.join(known)}; name one of these."
+        )
+    rows = list(zip(tables, texts["reference"], texts["main"], strict=True))
+    return [
+        _renamed(reference, main, [(theirs, ours) for table, theirs, ours in rows if table == reference.name], source)
+        for reference in references
+    ]
+
+
+def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], source: Path) -> Table:
+    """Rename the rows of one reference by its pairs of a reference id and a main id."""
+    names = dict(pairs)
+    if len(names) < len(pairs) or len(set(names.values())) < len(pairs):
+        raise InputError(f"{source} pairs a row of {reference.name} or {main.name} twice; keep one pair for each row.")
+    ids = [str(value) for value in reference.ids.tolist()]
+    for table, named, there in ((reference, names, ids), (main, names.values(), map(str, main.ids.tolist()))):
+        strange = set(named) - set(there)
+        if strange:
+            raise InputError(f"{source} names {min(strange)!r}, which is not an id of {table.name}; correct it.")
+    return replace(reference, ids=np.array([names.get(name, f"{reference.name}\x1f{name}") for name in ids]))
