@@ -83,12 +83,12 @@ assert (refined > alone).all()
 # %%
 # Grid search
 # -----------
-# Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``. Each candidate needs a fit of
-# its own. The step size and the weight scale need no search: with labels, the method chooses them in one fit.
+# Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``, and those of its diffusion are
+# ``method__diffusion__*``. Each candidate needs a fit of its own.
 
-search = GridSearchCV(pipeline, {"combine__method__score_scale": [0.1, 1.0]}, cv=folds).fit(
-    X, y
-)
+search = GridSearchCV(
+    pipeline, {"combine__method__diffusion__score_scale": [0.1, 1.0]}, cv=folds
+).fit(X, y)
 print(search.best_params_, f"{search.best_score_:.3f}")
 
 # %%

@@ -113,7 +113,7 @@ def test_tables_with_given_neighbours_are_fitted_whole(case):
 
 
 def test_many_pairs_take_half_of_a_sample_and_each_reference_has_its_share(monkeypatch):
-    monkeypatch.setattr(sampling, "FEW_PAIRS", 100)
+    monkeypatch.setattr(sampling, "WHOLE_PAIRS", 100)
     main = np.array([f"m{row}" for row in range(1000)])
     few, many = main[:30], np.concatenate([main[100:900], [f"r{row}" for row in range(500)]])
     rows, (_, theirs) = sample_rows(main, [few, many], 200, np.random.default_rng(0), labelled=np.array([5, 950]))
@@ -133,7 +133,7 @@ def test_a_reference_with_all_rows_stays_whole():
 
 
 def test_rows_and_references_in_another_order_give_the_same_sample(monkeypatch, rng):
-    monkeypatch.setattr(sampling, "FEW_PAIRS", 100)
+    monkeypatch.setattr(sampling, "WHOLE_PAIRS", 100)
     main = np.array([f"m{row}" for row in range(1000)])
     # Two references have the same ids, and one has all main rows.
     ids = [np.append(main[100:900], [f"r{row}" for row in range(500)])] * 2 + [

@@ -34,7 +34,8 @@ def payoff(rows: list[dict[str, str]]) -> list[str]:
     lines = [
         "## When references pay",
         "",
-        "![Gains by the number of labels and of pairs, a column for each data set](../experiments/results/map.png)",
+        "![Gains by the number of labels and of pairs, a column for each data set]"
+        "(../study/experiments/results/map.png)",
         "",
         f"Labels by pairs, in the mean over tasks and up to {trials} trials, in points of ranking accuracy (of a "
         "regression, in hundredths of the unit of its root mean squared error). The three numbers of a cell are what "
@@ -143,7 +144,8 @@ def toy(rows: list[dict[str, str]]) -> list[str]:
     lines = [
         "## Toy tasks (section 3.1)",
         "",
-        "![True metric, metric over the first bridges, metric after joint diffusion](../experiments/results/toy.png)",
+        "![True metric, metric over the first bridges, metric after joint diffusion]"
+        "(../study/experiments/results/toy.png)",
         "",
         "Seed 0 under the held-out rule. The table is over ten seeds: correlation of the estimated with the true "
         "metric (mean ± standard deviation), mean alignment inside the two groups and elsewhere (true values near "

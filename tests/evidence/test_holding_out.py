@@ -5,7 +5,7 @@ import pytest
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.evidence.holding_out import Folds, Held, are_crowded, blocks_of, follow_in_time
+from manifuse.evidence.holding_out import Folds, Held, are_crowded, follow_in_time, held_together
 
 
 def nearest(features):
@@ -45,7 +45,7 @@ def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
     corner = points[(points > 0.5).all(axis=1)]
     assert are_crowded(*distances(corner, points))
     assert not are_crowded(*distances(points[:40], points[40:]))
-    blocks, held = blocks_of(
+    blocks, held = held_together(
         np.arange(len(corner)), np.arange(len(corner)).astype(str), None, None, distances(corner, points)
     )
     assert held is Held.BY_REGION
@@ -54,13 +54,13 @@ def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
 
 def test_groups_come_first_and_runs_next():
     rows, keys = np.array([5, 1, 9, 3]), np.array(["e", "a", "i", "c"])
-    blocks, held = blocks_of(rows, keys, ["x", "y", "x", "y"], None, None)
+    blocks, held = held_together(rows, keys, ["x", "y", "x", "y"], None, None)
     assert (blocks.tolist(), held) == ([0, 1, 0, 1], Held.BY_GROUP)
     follow = np.r_[1, np.arange(199)]
-    blocks, held = blocks_of(rows, keys, None, follow, None)
+    blocks, held = held_together(rows, keys, None, follow, None)
     assert held is Held.BY_RUN
     assert np.argsort(blocks, kind="stable").tolist() == [1, 3, 0, 2]
-    blocks, held = blocks_of(rows, keys, None, None, None)
+    blocks, held = held_together(rows, keys, None, None, None)
     assert (blocks.tolist(), held) == ([2, 0, 3, 1], Held.AT_RANDOM)
 
 

@@ -21,13 +21,14 @@ from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
-from manifuse.run.file_runs import Files, RefinedFiles, run_files
+from manifuse.run.file_runs import RefinedFiles, run_files
 from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refinement import Refinement
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
+from manifuse.tables.problem_files import Files
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.
 DEVICES = ("cuda", "cpu", "mps", "xpu")

@@ -34,7 +34,7 @@ SHARE = 0.8
 LEAST_SMOOTHED, MOST_LOST = 0.005, 0.04
 
 #: Rows that measure median distances.
-MEASURED = 300
+MEASURING_ROWS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Given:
     def measured(self) -> IndexArray:
         """The rows that measure distances."""
         keys = self.problem.main.keys
-        return drawn_by_id(keys, np.arange(len(keys)), MEASURED, generator(self.seed, Stream.DISTANCES))
+        return drawn_by_id(keys, np.arange(len(keys)), MEASURING_ROWS, generator(self.seed, Stream.DISTANCES))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from manifuse.columns.column import Column, Known, Mixed
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
 from manifuse.columns.view import Level, View
-from manifuse.evidence.holding_out import TRIALS, Folds, Held, blocks_of
+from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.nearest import squared_distances_to
@@ -83,7 +83,7 @@ class Labels:
         distances = (
             None if named is not None else _distances(rows, score.rows, keys, generator(seed, Stream.DISTANCES))
         )
-        blocks, held = blocks_of(score.rows, keys[score.rows], named, nearest, distances)
+        blocks, held = held_together(score.rows, keys[score.rows], named, nearest, distances)
         return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS))
 
     @property

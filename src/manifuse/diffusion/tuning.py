@@ -20,11 +20,11 @@ from manifuse.records import Saved
 Aligned = Sequence[tuple[float, float]]
 
 #: Whether features are standardised: of the main table, then of every reference.
-Scaling = tuple[bool, ...]
+Flags = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class Trial(Saved):
+class Tried(Saved):
     """One setting and the criterion that judged it; larger is better."""
 
     setting: Setting
@@ -42,17 +42,17 @@ class Tuned:
         The neighbour searches that the bridges are made of.
     evidence : tuple of PairEvidence
         What the pairs say of every reference.
-    trials : tuple of Trial
+    trials : tuple of Tried
         Every setting with its criterion; empty if there was nothing to choose.
     """
 
     bridges: Bridges
     tables: NeighbourTables
     evidence: tuple[PairEvidence, ...]
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Tried, ...] = ()
 
 
-def scalings_to_try(setup: Setup) -> tuple[Scaling, ...]:
+def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
     """Ways to scale the features: a flag for the main table and for every reference, standardised or not.
 
     All ways that the method has, the same for all tables; the first if no pairs can choose. Searching all rows of a
@@ -70,7 +70,7 @@ def scalings_to_try(setup: Setup) -> tuple[Scaling, ...]:
     return (tuple(flag is True for flag in chosen.tables.standardised()),)
 
 
-def choose_bridges(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
+def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> Tuned:
     """Build the bridges of the best setting, the first of equals.
 
     Parameters
@@ -88,12 +88,12 @@ def choose_bridges(setup: Setup, scalings: Sequence[Scaling]) -> Tuned:
     folds, judging = setup.folds(), _judging(setup, aligned)
     found = [fidelities(setup.problem, bridges, folds) for bridges in candidates]
     criteria = [_judge(setup, bridges, fidelity[judging]) for bridges, fidelity in zip(candidates, found, strict=True)]
-    trials = tuple(Trial(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
+    trials = tuple(Tried(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     best = int(np.argmax(criteria))
     return Tuned(candidates[best], first.tables, _evidence(aligned, found[best]), trials)
 
 
-def choose_scaling(setup: Setup, scalings: Sequence[Scaling], aligned: Aligned) -> Tuned:
+def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) -> Tuned:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
     Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of

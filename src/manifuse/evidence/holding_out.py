@@ -88,7 +88,7 @@ class Folds:
         return centred
 
 
-def blocks_of(
+def held_together(
     rows: IndexArray,
     keys: NDArray[np.str_],
     groups: Sequence[str] | None,
@@ -138,7 +138,7 @@ def follow_in_time(nearest: IndexArray) -> bool:
 
 
 def are_crowded(between: FloatArray, others: FloatArray) -> bool:
-    """Whether labelled rows are crowded, by squared distances; see `blocks_of`."""
+    """Whether labelled rows are crowded, by squared distances; see `held_together`."""
     if len(between) < BLOCKS or not len(others):
         return False
     apart = between + np.diag(np.full(len(between), np.inf))

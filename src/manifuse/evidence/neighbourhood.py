@@ -51,7 +51,7 @@ def neighbourhood(
     pairs, theirs, own = [], [], []
     for reference in references:
         rows, known = locate(main.keys, reference.keys)
-        places = places_of(reference.scores)
+        places = percentiles_of(reference.scores)
         nearest = _nearest(distances, np.flatnonzero(known & other), PAIRS)
         pairs.append(nearest)
         theirs.append(places[rows[nearest]])
@@ -60,7 +60,7 @@ def neighbourhood(
     return Neighbourhood(distances, near, tuple(pairs), tuple(theirs), np.array(own))
 
 
-def places_of(scores: FloatArray) -> FloatArray:
+def percentiles_of(scores: FloatArray) -> FloatArray:
     """Places of scores (n,): 0 for the lowest, 100 for the highest."""
     return np.asarray(100.0 * (rankdata(scores) - 1.0) / max(len(scores) - 1, 1))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from manifuse.errors import InputError, demand
-from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, places_of
+from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, percentiles_of
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.refinement_statistics import Shift
@@ -106,7 +106,7 @@ def explain(
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
-    before, after = places_of(shift.before), places_of(shift.after)
+    before, after = percentiles_of(shift.before), percentiles_of(shift.after)
     tables = [*references, *([] if labels is None else [_as_table(labels, main)])]
     near = neighbourhood(main, tables, place, standardised=result.course.standardised[0] is not False)
 

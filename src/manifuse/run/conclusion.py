@@ -15,7 +15,7 @@ from manifuse.columns.worth import worths_by_labels
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.pair_evidence import align_at_pairs
-from manifuse.diffusion.tuning import Trial
+from manifuse.diffusion.tuning import Tried
 from manifuse.evidence.found import Evidence, Measured
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.intervals import error_scale_of
@@ -42,7 +42,7 @@ class Course(Saved):
         Whether features were standardised: of the main table, then of every reference; None if there was no search.
     recall : tuple of float or None
         Share of the true neighbours that the search found, likewise; None without a graph.
-    trials : tuple of Trial
+    trials : tuple of Tried
         Settings tried, with the criterion of each; empty if there was nothing to choose.
     history : tuple of Step
         Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
@@ -53,7 +53,7 @@ class Course(Saved):
     setting: Setting
     standardised: tuple[bool | None, ...]
     recall: tuple[float | None, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[Tried, ...]
     history: tuple[Step, ...]
     share: float
 

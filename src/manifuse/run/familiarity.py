@@ -18,7 +18,7 @@ from manifuse.tables.units import Units
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: so many rows are measured.
-FAMILIAR_SHARE, MEASURED = 0.99, 2000
+FAMILIAR_SHARE, SPREAD_ROWS = 0.99, 2000
 
 #: Later rows that are searched for at once.
 SEARCHED = 256
@@ -69,7 +69,7 @@ class Familiarity:
             return None
         if index is None or not index.scaling.standardised:
             index = Index.of(table, standardised=True, name=main.name)
-        measured = table[drawn_by_id(main.keys, np.arange(len(table)), MEASURED, np.random.default_rng(0))]
+        measured = table[drawn_by_id(main.keys, np.arange(len(table)), SPREAD_ROWS, np.random.default_rng(0))]
         nearest = np.sqrt(index.nearest(measured, 2)[0][:, 1])
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
         half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,125 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
-from manifuse.errors import InputError
 from manifuse.run.apply_part import apply_here, refined_rows
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine, rows_to_fit, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_checks import ColumnNames
-from manifuse.tables.label_table import read_labels
-from manifuse.tables.labels import RankLabels
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, check_output, refined_columns
-from manifuse.tables.pairs_file import rename_by_pairs
-from manifuse.tables.paths import check_paths, files_in
-from manifuse.tables.score_tables import Table, observe, observe_part, read_table
-
-
-@dataclass(frozen=True, kw_only=True)
-class Files:
-    """The files of a problem, and how they are read.
-
-    Attributes
-    ----------
-    main : str
-        The main table; ``FILE::FEATURES.npy`` has its features in a file of their own.
-    references : tuple of str
-    labels : Path or None
-        Columns ``id`` and ``label``, perhaps ``group``; or ``better`` and ``worse``.
-    pairs : Path or None
-        Ids of the same things: columns ``main``, ``reference`` and, with several references, ``table``.
-    columns : ColumnNames
-    features : str or None
-        Regular expression that names of features start with.
-    scale : str
-        Of the main scores, as of `Observations`.
-    drop_invalid : bool
-        Whether rows with values that are not finite are dropped.
-    """
-
-    main: str
-    references: tuple[str, ...] = ()
-    labels: Path | None = None
-    pairs: Path | None = None
-    columns: ColumnNames = ColumnNames()
-    features: str | None = None
-    scale: str = "score"
-    drop_invalid: bool = False
-
-    def read(self) -> Tables:
-        """Read ids and scores, and the labels. Features stay in files of Parquet and Arrow until they are needed.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be read, or its content cannot be used.
-        """
-        files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in self.references]
-        twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
-        if twice:
-            raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
-        table = read_table(self.main, features=self.features, columns=replace(self.columns, all_there=True))
-        others = [read_table(given, features=self.features, columns=self.columns) for given in self.references]
-        for name in self.columns.drop:
-            # A misspelt one would stay a feature.
-            if not any(name in each.dropped for each in (table, *others)):
-                raise InputError(
-                    f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each "
-                    "column by itself."
-                )
-        if len({other.name for other in others}) < len(others):
-            # Files with the same name in several folders are named by their paths.
-            others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
-        if self.pairs is not None:
-            others = rename_by_pairs(table, others, self.pairs)
-        labels = None if self.labels is None else read_labels(self.labels, self.columns, drop=self.drop_invalid)
-        return Tables(self, table, others, labels)
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """What the files of a problem hold.
-
-    Attributes
-    ----------
-    files : Files
-    main : Table
-    references : list of Table
-    labels : RankLabels or None
-    """
-
-    files: Files
-    main: Table
-    references: list[Table]
-    labels: RankLabels | None
-
-    def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
-        """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
-        scale, drop = self.files.scale, self.files.drop_invalid
-        if rows is None:
-            main = observe(self.main, drop=drop, scale=scale)
-            return main, [observe(each, drop=drop) for each in self.references]
-        main = observe_part(self.main, rows[0], scale=scale)
-        return main, [observe_part(each, here) for each, here in zip(self.references, rows[1:], strict=True)]
-
-    def fitted_rows(self, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:
-        """Rows of every table that are fitted if features are in files; None for all.
-
-        They are those that `refine` chooses by itself of whole tables.
-        """
-        most = method.fitted_rows
-        in_files = [
-            table for table in (self.main, *self.references) if table.source is not None and not table.source.is_read
-        ]
-        if most is None or self.files.drop_invalid or not any(len(table) > most for table in in_files):
-            return None
-        scale: Any = self.files.scale
-        main = Observations(self.main.scores, ids=self.main.ids, name=self.main.name, scale=scale)
-        others = [Observations(table.scores, ids=table.ids, name=table.name) for table in self.references]
-        chosen = rows_to_fit(main, others, self.labels, method, seed)
-        return None if chosen is None else [chosen[0], *chosen[1]]
+from manifuse.tables.paths import check_paths
+from manifuse.tables.problem_files import Files, Tables
+from manifuse.tables.score_tables import Table, observe_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +58,26 @@ class RefinedFiles:
             yield refined_rows(result, observe_part(table, rows, scale=result.main.scale), table.ids[rows])
 
 
+def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:
+    """Rows of every table that are fitted if features are in files; None for all.
+
+    They are those that `refine` chooses by itself of whole tables.
+    """
+    most, files = method.fitted_rows, tables.files
+    all_tables = [tables.main, *tables.references]
+    in_files = [table for table in all_tables if table.source is not None and not table.source.is_read]
+    if most is None or files.drop_invalid or not any(len(table) > most for table in in_files):
+        return None
+    scale: Any = files.scale
+    main = Observations(tables.main.scores, ids=tables.main.ids, name=tables.main.name, scale=scale)
+    others = [Observations(table.scores, ids=table.ids, name=table.name) for table in tables.references]
+    chosen = rows_to_fit(main, others, tables.labels, method, seed)
+    return None if chosen is None else [chosen[0], *chosen[1]]
+
+
 def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None = None) -> RefinedFiles:
     """Refine the tables of files; of large ones, the features of the rows that are fitted are read first."""
-    fitted = tables.fitted_rows(method, seed)
+    fitted = rows_of_files(tables, method, seed)
     main, references = tables.observed(fitted)
     # Of a sample that was read, all rows are fitted.
     method = method if fitted is None else replace(method, fitted_rows=None)
@@ -296,6 +204,22 @@ def apply_files(
     ------
     InputError
         If a file cannot be read or written, or the new rows lack features of the fitted ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics()
+    >>> result = mf.refine(clinics.main, clinics.references, rng=0)
+    >>> columns = dict(zip(clinics.main.feature_names, clinics.main.table.T + 0.01))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ids = [f"later {row}" for row in range(259)]
+    ...     later = pl.DataFrame({"id": ids, "score": clinics.main.scores, **columns})
+    ...     later.write_parquet(f"{folder}/later.parquet")
+    ...     mf.apply_files(result, f"{folder}/later.parquet", f"{folder}/refined.parquet")
+    259
     """
     check_output(Path(out))
     check_paths(read=(str(new),), written=(Path(out),))

@@ -14,7 +14,7 @@ from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import Trial, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import Tried, choose_bridges, scalings_to_try
 from manifuse.evidence.score import Score
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.run.method import JointDiffusion
@@ -35,7 +35,7 @@ class Prepared:
         What the columns start from.
     tables : NeighbourTables
         The neighbour searches that the bridges are made of.
-    trials : tuple of Trial
+    trials : tuple of Tried
         Settings tried; empty if there was nothing to choose.
     pair_evidence : tuple of PairEvidence
         What the pairs say of every reference.
@@ -44,7 +44,7 @@ class Prepared:
     method: JointDiffusion
     given: Given
     tables: NeighbourTables
-    trials: tuple[Trial, ...]
+    trials: tuple[Tried, ...]
     pair_evidence: tuple[PairEvidence, ...]
 
     @property

@@ -15,12 +15,12 @@ from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
-from manifuse.columns.run_order import MEASURED, Columns, Found
+from manifuse.columns.run_order import MEASURING_ROWS, Columns, Found
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
-from manifuse.evidence.neighbourhood import places_of
+from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
@@ -172,7 +172,7 @@ class Refiner(Saved):
     def places_before(self, keys: NDArray[np.str_]) -> FloatArray:
         """Places of rows (q,) before the diffusion: 0 for the lowest, 100 for the highest; NaN if not fitted."""
         rows, fitted = self.locate(keys)
-        return np.where(fitted, places_of(self.before)[rows], np.nan)
+        return np.where(fitted, percentiles_of(self.before)[rows], np.nan)
 
     @property
     def weights(self) -> FloatArray:
@@ -203,7 +203,7 @@ class Refiner(Saved):
         if self.columns.smoothed is not None:
             view = view.with_column("smoothed", self.columns.smoothed.fitted)
         view = view.with_column("references", view["looked up"])
-        measured = drawn_by_id(main.keys, np.arange(len(main)), MEASURED, np.random.default_rng(0))
+        measured = drawn_by_id(main.keys, np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
         try:
             return imputed.with_lesson_of_common(view, measured, main.name)
         except ValueError:

@@ -12,7 +12,7 @@ from manifuse.kernels.arrays import IndexArray, drawn_by_id
 from manifuse.kernels.keys import hashes_of, locate
 
 #: So many pairs are all in the sample.
-FEW_PAIRS = 2000
+WHOLE_PAIRS = 2000
 
 
 def sample_rows(
@@ -24,8 +24,8 @@ def sample_rows(
 ) -> tuple[IndexArray, list[IndexArray]]:
     """Choose about ``size`` rows of every table, or all where there are fewer.
 
-    In the sample of the main table are all labelled rows; then pairs, up to `FEW_PAIRS` or half of ``size``, whichever
-    is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample of a
+    In the sample of the main table are all labelled rows; then pairs, up to `WHOLE_PAIRS` or half of ``size``,
+    whichever is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample of a
     reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because its
     scores are looked up. Rows or references that come in another order give the same sample.
 
@@ -61,7 +61,7 @@ def sample_rows(
     # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
     unpaired = [drawing.draw(np.flatnonzero(~known), 1, digest) for _, digest, known in bridged]
     rows: IndexArray = np.unique(np.concatenate([*unpaired, [] if labelled is None else labelled]).astype(np.intp))
-    room = max(size // 2, FEW_PAIRS)
+    room = max(size // 2, WHOLE_PAIRS)
     for left, (_, digest, known) in zip(range(len(bridged), 0, -1), bridged, strict=True):
         more = drawing.draw(np.setdiff1d(np.flatnonzero(known), rows), room // left, digest)
         room -= len(more)

@@ -22,7 +22,7 @@ BACKWARDS = 1.2
 NAMED = 3
 
 #: With fewer pairs than this a reference is hardly of use.
-FEW_PAIRS = 30
+FEW_COMMON_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
-    few = _named(entry for entry in entries if entry.pairs < FEW_PAIRS)
+    few = _named(entry for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
-        said = f"Fewer than {FEW_PAIRS} common rows connect {few} with “{name}”."
+        said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
 
 

@@ -34,5 +34,5 @@ def test_without_torch_nothing_is_begun(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as left:
         app.main()
     assert left.value.code == 2
-    assert "manifuse[deep]" in " ".join(capsys.readouterr().err.split())
+    assert "manifuse-study[deep]" in " ".join(capsys.readouterr().err.split())
     assert not list(tmp_path.iterdir())

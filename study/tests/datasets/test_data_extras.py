@@ -44,5 +44,5 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
     module, use = USES[extra]
     for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse-study\[{extra}\]'"):
         use(tmp_path)

@@ -1,0 +1,108 @@
+"""Problem files: the tables and labels of a problem in files, and how they are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from manifuse.errors import InputError
+from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.label_table import read_labels
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.pairs_file import rename_by_pairs
+from manifuse.tables.paths import files_in
+from manifuse.tables.score_tables import Table, observe, observe_part, read_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """The files of a problem, and how they are read.
+
+    Attributes
+    ----------
+    main : str
+        The main table; ``FILE::FEATURES.npy`` has its features in a file of their own.
+    references : tuple of str
+    labels : Path or None
+        Columns ``id`` and ``label``, perhaps ``group``; or ``better`` and ``worse``.
+    pairs : Path or None
+        Ids of the same things: columns ``main``, ``reference`` and, with several references, ``table``.
+    columns : ColumnNames
+    features : str or None
+        Regular expression that names of features start with.
+    scale : str
+        Of the main scores, as of `Observations`.
+    drop_invalid : bool
+        Whether rows with values that are not finite are dropped.
+    """
+
+    main: str
+    references: tuple[str, ...] = ()
+    labels: Path | None = None
+    pairs: Path | None = None
+    columns: ColumnNames = ColumnNames()
+    features: str | None = None
+    scale: str = "score"
+    drop_invalid: bool = False
+
+    def read(self) -> Tables:
+        """Read ids and scores, and the labels. Features stay in files of Parquet and Arrow until they are needed.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or its content cannot be used.
+        """
+        files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in self.references]
+        twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
+        if twice:
+            raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
+        table = read_table(self.main, features=self.features, columns=replace(self.columns, all_there=True))
+        others = [read_table(given, features=self.features, columns=self.columns) for given in self.references]
+        for name in self.columns.drop:
+            # A misspelt one would stay a feature.
+            if not any(name in each.dropped for each in (table, *others)):
+                raise InputError(
+                    f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each "
+                    "column by itself."
+                )
+        if len({other.name for other in others}) < len(others):
+            # Files with the same name in several folders are named by their paths.
+            others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
+        if self.pairs is not None:
+            others = rename_by_pairs(table, others, self.pairs)
+        labels = None if self.labels is None else read_labels(self.labels, self.columns, drop=self.drop_invalid)
+        return Tables(self, table, others, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the files of a problem hold.
+
+    Attributes
+    ----------
+    files : Files
+    main : Table
+    references : list of Table
+    labels : RankLabels or None
+    """
+
+    files: Files
+    main: Table
+    references: list[Table]
+    labels: RankLabels | None
+
+    def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
+        """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
+        scale, drop = self.files.scale, self.files.drop_invalid
+        if rows is None:
+            main = observe(self.main, drop=drop, scale=scale)
+            return main, [observe(each, drop=drop) for each in self.references]
+        main = observe_part(self.main, rows[0], scale=scale)
+        return main, [observe_part(each, here) for each, here in zip(self.references, rows[1:], strict=True)]
