@@ -213,7 +213,7 @@ def apply_files(
     >>> import manifuse as mf
     >>> clinics = mf.datasets.load_clinics()
     >>> result = mf.refine(clinics.main, clinics.references, rng=0)
-    >>> columns = dict(zip(clinics.main.feature_names, clinics.main.table.T + 0.01))
+    >>> columns = dict(zip(clinics.main.feature_names, clinics.main.table.T))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ids = [f"later {row}" for row in range(259)]
     ...     later = pl.DataFrame({"id": ids, "score": clinics.main.scores, **columns})
