@@ -26,8 +26,8 @@ def sample_rows(
 
     In the sample of the main table are all labelled rows; then pairs, up to `WHOLE_PAIRS` or half of ``size``,
     whichever is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample
-    of a reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because its
-    scores are looked up. Rows or references that come in another order give the same sample.
+    of a reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because
+    its scores are looked up. Rows or references that come in another order give the same sample.
 
     Parameters
     ----------
