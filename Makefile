@@ -42,7 +42,7 @@ $(VENV)/.dev: pyproject.toml study/pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) dev study
 	touch $@ $(VENV)/.demo
 
-$(VENV)/.docs: pyproject.toml constraints.txt
+$(VENV)/.docs: pyproject.toml study/pyproject.toml constraints.txt
 	scripts/install $(PYTHON) $(VENV) docs study
 	touch $@
 

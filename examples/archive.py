@@ -56,7 +56,7 @@ test = rows[400:-200]
 alone = accuracy(test, main.scores[test])
 print(f"alone      {alone:.3f}")
 for name, result in results.items():
-    print(f"{name:10s} {accuracy(test, result.predictions[test]):.3f}   {result.reason}")
+    print(f"{name:10s} {accuracy(test, result.predictions[test]):.3f}   {result.why}")
 
 assert all(
     accuracy(test, result.predictions[test]) > alone + 0.02 for result in results.values()

@@ -50,7 +50,7 @@ panel = [
 # common answers follow that factor. The bought judge follows it hardly at all.
 
 result = mf.refine(cheap, panel, rng=0)
-print(result.reason)
+print(result.why)
 for entry in result.relevance:
     print(
         f"{entry.name:8s} alignment on the common answers {entry.held_out_alignment:5.2f}, "

@@ -6,7 +6,8 @@ Six partners predict how well a molecule dissolves in fat (log D, measured). Eac
 own way: by fragments, by keys, by physical numbers. We refine the partner with physical numbers. This is a regression:
 labels are measured values, and the refined scores are predictions in the same units.
 
-This script reads the data set ``lipophilicity`` from the folder that the variable ``MANIFUSE_DATA`` names.
+This script reads the data set ``lipophilicity`` from the folder that the variable ``MANIFUSE_DATA`` names. It needs the
+package ``manifuse-study``.
 """
 
 # %%

@@ -6,7 +6,8 @@ Six rankers put photographs of landscapes and streets in order: how natural a sc
 it has, and so on. We refine the ranker of *natural*. The references predict other attributes, of other photographs.
 Are they of use, and does it do harm to ask them?
 
-This script reads the data set ``osr`` from the folder that the variable ``MANIFUSE_DATA`` names.
+This script reads the data set ``osr`` from the folder that the variable ``MANIFUSE_DATA`` names. It needs the
+package ``manifuse-study``.
 """
 
 # %%

@@ -1,9 +1,8 @@
-"""Grid: a table of texts before it is printed, or becomes HTML, LaTeX or Markdown."""
+"""Grid: a table of texts before it is printed, or becomes HTML or Markdown."""
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -23,19 +22,6 @@ SHOWN = 5
 #: The width of printed tables, in characters.
 WIDTH = 80
 
-#: Signs that LaTeX reads as commands, or does not have.
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    # LaTeX would read a bracket at the start of a line as an option of the line break before it.
-    "[": "{[}",
-    "]": "{]}",
-    "±": r"$\pm$",
-    ABSENT: "--",
-}
-
 
 class Strong(str):
     """Text in a table that stands out."""
@@ -50,7 +36,7 @@ def strong_if(condition: bool, text: str) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table before it becomes HTML, LaTeX, Markdown or a printed table.
+    """A table before it becomes HTML, Markdown or a printed table.
 
     Attributes
     ----------
@@ -108,21 +94,6 @@ def as_html(grid: Grid) -> str:
     return f"<table><thead>{row(grid.head, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-def as_latex(grid: Grid) -> str:
-    """Return a ``tabular`` with the rules of booktabs."""
-
-    def cell(text: str) -> str:
-        return rf"\textbf{{{escape_latex(text)}}}" if isinstance(text, Strong) else escape_latex(text)
-
-    def row(texts: Iterable[str]) -> str:
-        return " & ".join(map(cell, texts)) + r" \\"
-
-    lines = [r"\begin{tabular}{l" + "r" * (len(grid.head) - 1) + "}", r"\toprule", row(grid.head)]
-    for part in filter(None, (grid.body, grid.foot)):
-        lines += [r"\midrule", *map(row, part)]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
 def as_markdown(grid: Grid) -> str:
     """Return a table as lines of Markdown."""
 
@@ -131,8 +102,3 @@ def as_markdown(grid: Grid) -> str:
 
     body = ([f"**{text}**" if isinstance(text, Strong) else text for text in texts] for texts in grid.body + grid.foot)
     return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
-
-
-def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints unchanged."""
-    return re.sub("|".join(map(re.escape, LATEX)), lambda sign: LATEX[sign.group()], text)

@@ -46,6 +46,8 @@ REFUSED = [
     ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),
     ('[method.diffusion]\nsearch = "fast"', "search='fast' came"),
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
+    ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
+    ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
     ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
 
@@ -197,7 +199,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
         ("count = true", "but a whole number was expected"),
         ("flag = 1", "but true or false was expected"),
         ('names = "a"', "but a list of texts was expected"),
-        ("fitted_rows = 200", "There is no key in"),
+        ("fitted_rows = 200", "belongs in its table"),
     ],
 )
 def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path):

@@ -157,7 +157,7 @@ def apply_command(
     said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
-    say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['reason']}"))
+    say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['why']}"))
 
 
 @app.command("demo")

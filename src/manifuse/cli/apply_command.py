@@ -60,7 +60,8 @@ def run_apply(
             tell(f"{rows:,} rows")
     return {
         "accepted": result.accepted,
-        "reason": str(result.reason),
+        "reason": result.reason.name,
+        "why": result.why,
         "rows": rows,
         "already_fitted": fitted,
         # Without references there is no support to be little.

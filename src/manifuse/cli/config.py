@@ -97,6 +97,10 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
     keys = config_keys(kind)
+    for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
+        misplaced = next((key for key in content if key in names and key not in keys), None)
+        if misplaced is not None:
+            raise InputError(f"{misplaced} came at the top of {path}, but it belongs in its table [{table}]; move it.")
     given = {
         key: _option(key, value, look_up(key, keys, kind=f"key in {path} named"), path)
         for key, value in content.items()
@@ -112,6 +116,9 @@ def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
     if not isinstance(inner, dict):
         raise InputError(f"diffusion = {inner!r} came in {path}, but a table was expected; correct it.")
     made = {}
+    misplaced = next((name for name in table if name in DIFFUSION), None)
+    if misplaced is not None:
+        raise InputError(f"{misplaced} came in [method] of {path}, but it belongs in [method.diffusion]; move it.")
     for values, known, prefix in ((table, METHOD, ""), (inner, DIFFUSION, "diffusion__")):
         for name, value in values.items():
             look_up(name, known, kind=f"hyperparameter in {path} named")

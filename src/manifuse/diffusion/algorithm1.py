@@ -170,6 +170,7 @@ class Algorithm1(Saved):
     def as_published(cls) -> Algorithm1:
         """Return the method as the paper runs it: explicit bridges, its tuning rule, and none of our additions.
 
+        The study runs it by itself.
         The paper gives no candidates for N, K and sigma_f²; the candidates are ours.
         """
         return cls(

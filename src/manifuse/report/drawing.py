@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,7 @@ from manifuse.kernels.arrays import FloatArray
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito).
 GREY, ORANGE, BLUE, GREEN = "#8a8a8a", "#d55e00", "#0072b2", "#009e73"
-AMBER, SKY, ROSE, YELLOW = "#e69f00", "#56b4e9", "#cc79a7", "#f0e442"
+AMBER, SKY, ROSE = "#e69f00", "#56b4e9", "#cc79a7"
 
 #: The colour of grid lines.
 RULE = "#e4e4e4"
@@ -55,38 +55,6 @@ def _figure_type() -> Any:
             return as_svg(self)
 
     return Picture
-
-
-def draw_surface(
-    choice: Mapping[str, Any], *, title: str = "", measure: str = "accuracy on the labels, first round"
-) -> Any:
-    """Draw the score of every cell of the (delta, sigma²) grid, and mark the chosen cell.
-
-    Parameters
-    ----------
-    choice : mapping
-        ``surface``, the (step sizes, weight scales) values; ``step_sizes`` and ``weight_scales``, the axes; and
-        ``step_size`` and ``weight_scale``, which were chosen from them.
-    title : str
-    measure : str
-        What the values are.
-    """
-    figure, axes = blank(PAGE_WIDTH, 4.0)
-    step_sizes, weight_scales = choice["step_sizes"], choice["weight_scales"]
-    values = np.array(choice["surface"], dtype=np.float64)
-    image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
-    row, column = step_sizes.index(choice["step_size"]), weight_scales.index(choice["weight_scale"])
-    axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
-    axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
-    axes.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales])
-    axes.set_yticks(range(len(step_sizes)), [f"{value:.3g}" for value in step_sizes])
-    # Seven labels side by side must not touch.
-    axes.tick_params(labelsize=8)
-    axes.set_xlabel("weight scale σ²")
-    axes.set_ylabel("step size δ")
-    axes.set_title(title, loc="left", fontsize=11)
-    figure.colorbar(image, ax=axes, fraction=0.046, label=measure)
-    return figure
 
 
 def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -> Any:
@@ -142,12 +110,3 @@ def themed(svg: str) -> str:
     for colour, variable in THEMED.items():
         svg = svg.replace(colour, variable)
     return svg
-
-
-def as_pdf(figure: Any) -> bytes:
-    """Return a figure as PDF in which text stays text; the same figure gives the same bytes."""
-    matplotlib = import_module("matplotlib")
-    content = io.BytesIO()
-    with matplotlib.rc_context({"pdf.fonttype": 42}):
-        figure.savefig(content, format="pdf", metadata={"CreationDate": None})
-    return content.getvalue()

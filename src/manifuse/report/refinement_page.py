@@ -89,7 +89,7 @@ def page_of(
         findings=findings_of(result.evidence, result.refined),
         accepted=result.accepted,
         unmeasured=is_unmeasured(result.evidence),
-        reason=REASONS[result.reason],
+        reason=result.why,
         given=tables.given_grid(result, references),
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),

@@ -10,7 +10,6 @@ from manifuse.evidence.relevance import Relevance
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.run.refinement import Refinement
 from manifuse.words.findings import NAMED, listed, many
-from manifuse.words.reasons import REASONS
 
 #: A reference whose weight is below this share of the largest weight is only counted.
 SLIGHT = 0.1
@@ -19,7 +18,7 @@ SLIGHT = 0.1
 def lead(result: Refinement, shift: Shift) -> list[str]:
     """Say which references took part, and how the rows moved."""
     if not result.accepted:
-        return [REASONS[result.reason]]
+        return [result.why]
     return [*_took_part(result), _moved(shift), *_banded(shift)]
 
 
@@ -29,7 +28,7 @@ def _took_part(result: Refinement) -> list[str]:
     if not taken:
         return ["No reference took part: the scores were refined by your own features and labels alone."]
     if result.gain is not None and all(entry.worth is not None for entry in taken):
-        how, named = "worth", _by_worth(result, taken)[:NAMED]
+        how, named = "worth", _by_worth(taken)[:NAMED]
     else:
         heavy = [entry for entry in taken if entry.weight >= SLIGHT * taken[0].weight]
         how, named = "weight", [f"“{entry.name}” (weight {entry.weight:.2g})" for entry in heavy[:NAMED]]
@@ -38,7 +37,7 @@ def _took_part(result: Refinement) -> list[str]:
     return [f"Only {named[0]} took part." if len(taken) == 1 else all_of_them]
 
 
-def _by_worth(result: Refinement, taken: Sequence[Relevance]) -> list[str]:
+def _by_worth(taken: Sequence[Relevance]) -> list[str]:
     """Names of references with their worths, the largest first."""
     worths = {entry.name: entry.worth for entry in taken if entry.worth is not None}
     names = sorted(worths, key=lambda name: -worths[name].value)

@@ -40,7 +40,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Others' predictions. They are a parameter and not an argument of ``fit``, because they have their own rows and
         are the same in every fold. With known truth there need be none.
     method : JointDiffusion, optional
-        The hyperparameters. Each is also a parameter of the combiner, such as ``method__neighbours``.
+        The hyperparameters. Each is also a parameter of the combiner, such as ``method__diffusion__neighbours``.
     random_state : int, numpy.random.Generator or None
         The ``rng`` of `refine`.
     id_column, score_column : str

@@ -1,4 +1,4 @@
-"""Files: refine tables that are in files, larger than memory perhaps, and write the refined table."""
+"""File runs: refine tables in files, which may be larger than memory, and write the refined table."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def refine_files(
     drop_invalid: bool = False,
     backend: Backend | None = None,
 ) -> Refinement:
-    """Refine tables that are in files, larger than memory perhaps, as the command ``manifuse refine`` does.
+    """Refine tables in files, which may be larger than memory, as the command ``manifuse refine`` does.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def refine_files(
     references : sequence of path-like
         The references, likewise.
     labels : path-like, optional
-        A file with the columns ``id`` and ``label``, perhaps ``group``; or ``better`` and ``worse``.
+        A file with the columns ``id`` and ``label``, and optionally ``group``; or ``better`` and ``worse``.
     method, rng, backend
         As of `refine`.
     out : path-like
@@ -192,7 +192,9 @@ def apply_files(
     Parameters
     ----------
     result : Refinement
-    new, out, id, score, drop, features, drop_invalid
+    new : path-like
+        The later rows.
+    out, id, score, drop, features, drop_invalid
         As of `refine_files`.
 
     Returns

@@ -67,7 +67,8 @@ def refine(
 
     Notes
     -----
-    The order of ``docs/method.md``; its diffusion is Algorithm 1 of [1]_, with the readings of ``docs/paper.md``.
+    The order is that of ``docs/method.md``; its diffusion is Algorithm 1 of [1]_, with the readings of
+    ``docs/paper.md``.
 
     References
     ----------

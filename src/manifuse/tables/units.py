@@ -59,7 +59,3 @@ class Units:
     def standardised_from_sphere(self, values: FloatArray) -> FloatArray:
         """Standardised scores of values on the sphere; both have no unit."""
         return np.asarray(values * np.sqrt(self.rows))
-
-    def sphere_from_standardised(self, values: FloatArray) -> FloatArray:
-        """Values on the sphere of standardised scores."""
-        return np.asarray(values / np.sqrt(self.rows))

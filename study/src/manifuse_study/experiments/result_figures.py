@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ROSE, RULE, SKY, YELLOW, blank
+from manifuse.report.drawing import AMBER, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, ROSE, RULE, SKY, blank
 from manifuse_study.experiments.claims import MTL, TPC
 from manifuse_study.experiments.comparison import MEAN
 from manifuse_study.experiments.payoff import Payoff
@@ -17,7 +18,7 @@ from manifuse_study.experiments.toy import Metrics, merit
 
 #: The methods of the paper's results figure with their colours, and the colours of the rivals beside them.
 PAPER_BARS = {BASELINE: GREY, TPC: AMBER, MTL[0]: SKY, MTL[1]: ROSE}
-RIVAL_COLOURS = (GREEN, YELLOW)
+RIVAL_COLOURS = (GREEN, "#f0e442")
 
 #: A rival this far below *Ind* is not drawn, because its bars would hide the differences between all others.
 FAR_BELOW = 0.1
@@ -172,3 +173,44 @@ def _lines(summaries: Sequence[Summary]) -> list[list[Summary]]:
         else:
             lines.append([summary])
     return lines
+
+
+def draw_surface(
+    choice: Mapping[str, Any], *, title: str = "", measure: str = "accuracy on the labels, first round"
+) -> Any:
+    """Draw the score of every cell of the (delta, sigma²) grid, and mark the chosen cell.
+
+    Parameters
+    ----------
+    choice : mapping
+        ``surface``, the (step sizes, weight scales) values; ``step_sizes`` and ``weight_scales``, the axes; and
+        ``step_size`` and ``weight_scale``, which were chosen from them.
+    title : str
+    measure : str
+        What the values are.
+    """
+    figure, axes = blank(PAGE_WIDTH, 4.0)
+    step_sizes, weight_scales = choice["step_sizes"], choice["weight_scales"]
+    values = np.array(choice["surface"], dtype=np.float64)
+    image = axes.imshow(values, cmap="cividis", origin="lower", aspect="auto")
+    row, column = step_sizes.index(choice["step_size"]), weight_scales.index(choice["weight_scale"])
+    axes.scatter([column], [row], marker="x", color="white", s=70, linewidths=2.5)
+    axes.scatter([column], [row], marker="x", color=ORANGE, s=60, linewidths=1.6)
+    axes.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales])
+    axes.set_yticks(range(len(step_sizes)), [f"{value:.3g}" for value in step_sizes])
+    # Seven labels side by side must not touch.
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel("weight scale σ²")
+    axes.set_ylabel("step size δ")
+    axes.set_title(title, loc="left", fontsize=11)
+    figure.colorbar(image, ax=axes, fraction=0.046, label=measure)
+    return figure
+
+
+def as_pdf(figure: Any) -> bytes:
+    """Return a figure as PDF in which text stays text; the same figure gives the same bytes."""
+    matplotlib = import_module("matplotlib")
+    content = io.BytesIO()
+    with matplotlib.rc_context({"pdf.fonttype": 42}):
+        figure.savefig(content, format="pdf", metadata={"CreationDate": None})
+    return content.getvalue()

@@ -12,15 +12,15 @@ import numpy as np
 from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.errors import InputError, look_up
-from manifuse.grid import as_latex
-from manifuse.report.drawing import as_pdf, as_svg, draw_surface
+from manifuse.report.drawing import as_svg
 from manifuse.report.markup import render
 from manifuse_study.datasets.synthetic import TASKS, toy_tasks
 from manifuse_study.experiments import result_tables as tables
 from manifuse_study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse_study.experiments.comparison import MEAN, Comparison, is_testable
 from manifuse_study.experiments.findings import VERDICTS, Finding, verdict_of
-from manifuse_study.experiments.result_figures import draw_results, draw_toy
+from manifuse_study.experiments.latex import as_latex
+from manifuse_study.experiments.result_figures import as_pdf, draw_results, draw_surface, draw_toy
 from manifuse_study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
 from manifuse_study.experiments.store import Row
 from manifuse_study.experiments.toy import estimate_metrics
