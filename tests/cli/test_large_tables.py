@@ -81,6 +81,11 @@ def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys
     assert done == 0, said.err
     again = pl.read_parquet("again.parquet")
     np.testing.assert_array_equal(again["score"], result.scores)
+    method, out = mf.JointDiffusion(fitted_rows=300), f"python.{ending}"
+    found = mf.refine_files(main, "theirs.parquet", "known.parquet", method, rng=0, out=out)
+    assert Path(out).read_bytes() == Path(f"out.{ending}").read_bytes()
+    assert mf.apply_files(found, main, "python again.parquet") == 600
+    assert Path("python again.parquet").read_bytes() == Path("again.parquet").read_bytes()
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
+from manifuse.errors import InputError, demand
 from manifuse.run.apply_part import apply_here, refined_rows
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine, rows_to_fit, seed_of
@@ -87,17 +89,17 @@ def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backen
 
 def refine_files(
     main: Path | str,
-    references: Sequence[Path | str] = (),
+    references: Path | str | Sequence[Path | str] = (),
     labels: Path | str | None = None,
     method: JointDiffusion | None = None,
     rng: np.random.Generator | int | None = None,
     *,
     out: Path | str,
     pairs: Path | str | None = None,
-    id: Sequence[str] = (),  # noqa: A002
-    score: Sequence[str] = (),
-    label: Sequence[str] = (),
-    drop: Sequence[str] = (),
+    id: str | Sequence[str] = (),  # noqa: A002
+    score: str | Sequence[str] = (),
+    label: str | Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     features: str | None = None,
     scale: str = "score",
     drop_invalid: bool = False,
@@ -109,7 +111,7 @@ def refine_files(
     ----------
     main : path-like
         The main table: CSV, Parquet, Arrow, JSON lines, ``.npz``, ``.h5ad``, or a folder of Parquet files.
-    references : sequence of path-like
+    references : path-like, or sequence of path-like
         The references, likewise.
     labels : path-like, optional
         A file with the columns ``id`` and ``label``, and optionally ``group``; or ``better`` and ``worse``.
@@ -119,7 +121,7 @@ def refine_files(
         The file for the refined table. It is written completely or not at all.
     pairs : path-like, optional
         A file of ids of the same things: columns ``main``, ``reference`` and, with several references, ``table``.
-    id, score, label, drop : sequence of str
+    id, score, label, drop : str or sequence of str
         Names of the columns of ids, of scores and of labels, and of columns to leave out.
     features : str, optional
         Regular expression that names of features start with.
@@ -154,22 +156,25 @@ def refine_files(
     ...     pl.read_parquet(out).columns
     ['id', 'score', 'original', 'support']
     """
-    columns = ColumnNames(tuple(id), tuple(score), tuple(label), tuple(drop))
+    method = JointDiffusion() if method is None else method
+    demand(JointDiffusion, method)
+    _demand_pattern(features)
+    out = Path(_path_of(out))
     files = Files(
-        main=str(main),
-        references=tuple(map(str, references)),
-        labels=None if labels is None else Path(labels),
-        pairs=None if pairs is None else Path(pairs),
-        columns=columns,
+        main=_path_of(main),
+        references=tuple(map(_path_of, _one_or_more(references))),
+        labels=None if labels is None else Path(_path_of(labels)),
+        pairs=None if pairs is None else Path(_path_of(pairs)),
+        columns=ColumnNames(_one_or_more(id), _one_or_more(score), _one_or_more(label), _one_or_more(drop)),
         features=features,
         scale=scale,
         drop_invalid=drop_invalid,
     )
-    check_output(Path(out))
+    check_output(out)
     read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
-    check_paths(read=read, written=(Path(out),))
-    found = run_files(files.read(), JointDiffusion() if method is None else method, seed_of(rng), backend)
-    with TableWriter(Path(out)) as writer:
+    check_paths(read=read, written=(out,))
+    found = run_files(files.read(), method, seed_of(rng), backend)
+    with TableWriter(out) as writer:
         for part in found.parts():
             writer.add(part)
         writer.finish()
@@ -181,9 +186,9 @@ def apply_files(
     new: Path | str,
     out: Path | str,
     *,
-    id: Sequence[str] = (),  # noqa: A002
-    score: Sequence[str] = (),
-    drop: Sequence[str] = (),
+    id: str | Sequence[str] = (),  # noqa: A002
+    score: str | Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     features: str | None = None,
     drop_invalid: bool = False,
 ) -> int:
@@ -223,8 +228,28 @@ def apply_files(
     ...     mf.apply_files(result, f"{folder}/later.parquet", f"{folder}/refined.parquet")
     259
     """
-    check_output(Path(out))
-    check_paths(read=(str(new),), written=(Path(out),))
-    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), all_there=True)
-    table = LaterTable(str(new), features, result.main.feature_names, columns)
-    return sum(len(part.keys) for part in apply_here(result, table, Path(out), drop_invalid=drop_invalid))
+    demand(Refinement, result)
+    _demand_pattern(features)
+    new, out = _path_of(new), Path(_path_of(out))
+    check_output(out)
+    check_paths(read=(new,), written=(out,))
+    columns = ColumnNames(_one_or_more(id), _one_or_more(score), drop=_one_or_more(drop), all_there=True)
+    table = LaterTable(new, features, result.main.feature_names, columns)
+    return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
+
+
+def _one_or_more(given: Any) -> tuple[Any, ...]:
+    """Return names or paths as a tuple; one by itself becomes a tuple of one."""
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _path_of(given: Any) -> str:
+    try:
+        return str(os.fspath(given))
+    except TypeError:
+        raise InputError(f"{type(given).__name__} came where a path was expected; give the path of a file.") from None
+
+
+def _demand_pattern(features: str | None) -> None:
+    if features is not None:
+        demand(str, features)
