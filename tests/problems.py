@@ -69,6 +69,19 @@ def remade(table: mf.Observations, **changes: object) -> mf.Observations:
     return mf.Observations(given.pop("predictions"), given.pop("features"), **given)
 
 
+def larger(references: list[mf.Observations], rng: np.random.Generator) -> list[mf.Observations]:
+    """Return coupled references with their rows in another order, and 50 rows more."""
+    order = rng.permutation(len(references[0]))
+    return [
+        mf.Observations(
+            np.append(table.scores[order], rng.standard_normal(50)),
+            ids=[*table.keys[order], *(f"extra {row}" for row in range(50))],
+            name=table.name,
+        )
+        for table in references
+    ]
+
+
 def with_evidence(result: mf.Refinement, *, gain: Gain | None = None, **changes: object) -> mf.Refinement:
     """Return a result with other evidence: another gain on the labels, and other parts by their names."""
     if gain is not None:

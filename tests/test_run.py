@@ -12,7 +12,7 @@ import torch
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.reason import Reason
-from tests.problems import draw, remade
+from tests.problems import draw, larger, remade
 
 METHODS = {
     "default": mf.JointDiffusion(),
@@ -156,17 +156,8 @@ def test_without_labels_features_change_nothing_where_all_ids_are_common(rng):
 
 def test_a_coupled_reference_may_have_more_rows_in_another_order(rng):
     case = draw(6, features=False)
-    order = rng.permutation(len(case.main))
-    larger = [
-        mf.Observations(
-            np.append(table.scores[order], rng.standard_normal(50)),
-            ids=[*table.keys[order], *(f"extra {row}" for row in range(50))],
-            name=table.name,
-        )
-        for table in case.references
-    ]
     plain = mf.refine(case.main, case.references, method=TOLD, rng=0)
-    again = mf.refine(case.main, larger, method=TOLD, rng=0)
+    again = mf.refine(case.main, larger(case.references, rng), method=TOLD, rng=0)
     assert plain.accepted
     np.testing.assert_allclose(again.predictions, plain.predictions, atol=1e-10)
 

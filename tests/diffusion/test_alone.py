@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.alone import GRID, alone
-from tests.problems import draw, remade
+from tests.problems import draw, larger, remade
 
 import manifuse as mf
 from manifuse.diffusion.joint import Ending
@@ -98,16 +98,7 @@ def test_coupled_tables_need_no_features_and_are_the_identity_bridge(rng):
     ]
     again = alone(with_features[0], with_features[1:])
     np.testing.assert_array_equal(again.scores, result.scores)
-    order = rng.permutation(len(case.main))
-    larger = [
-        mf.Observations(
-            np.append(table.scores[order], rng.standard_normal(50)),
-            ids=[*table.keys[order], *(f"extra {row}" for row in range(50))],
-            name=table.name,
-        )
-        for table in case.references
-    ]
-    np.testing.assert_allclose(alone(case.main, larger).scores, result.scores, atol=1e-10)
+    np.testing.assert_allclose(alone(case.main, larger(case.references, rng)).scores, result.scores, atol=1e-10)
 
 
 def test_a_vanishing_step_changes_nothing():

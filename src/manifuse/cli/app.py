@@ -22,9 +22,18 @@ from manifuse.errors import InputError, ManifuseError, require
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
-    *("main", "reference", "labels", "pairs", "id", "score", "drop", "features", "task", "drop_invalid", "config"),
+    "main",
+    "reference",
+    "labels",
+    "pairs",
+    "id",
+    "score",
+    "drop",
+    "features",
+    "task",
+    "drop_invalid",
+    "config",
 )
-
 
 #: The group of entry points by which other packages add commands, each a Typer app; those of the study.
 GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")

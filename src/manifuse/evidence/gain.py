@@ -95,6 +95,10 @@ class Gain(Saved):
         """Whether it is a loss of more than two standard errors, and not of few rows."""
         return not self.is_of_few and self.value < -2.0 * self.standard_error
 
+    def reached_from(self, before: float) -> float:
+        """Return the measure after the gain: errors fall, accuracies rise, at most to 1."""
+        return before - self.value if self.measure == "rmse" else min(before + self.value, 1.0)
+
     def text(self, *, signed: bool) -> str:
         """Return it and its standard error as text, without the unit."""
         unit = self.unit

@@ -7,25 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.evidence.gain import Accuracy, Measure
+from manifuse.evidence.gain import Accuracy
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Standing
 from manifuse.page.exploration import Exploration
 from manifuse.report.explanation import explain
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import findings_of
-from manifuse.words.reasons import STANDINGS
+from manifuse.words.findings import MEASURES, findings_of
+from manifuse.words.reasons import STANDINGS, plain
 from manifuse.words.wording import COLUMNS, verdict_of
 
 #: Rows of the lists of those at the top, and of those that moved most.
 LISTED = 8
-
-#: What each measure is called, and the format of its values.
-MEASURES: dict[Measure, tuple[str, str]] = {
-    "accuracy": ("ranking accuracy", ".1%"),
-    "rmse": ("root mean squared error", ".3g"),
-}
 
 #: What the page says of a reference that takes no part because it was told so.
 SWITCHED_OFF = "switched off"
@@ -56,12 +50,12 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
         "tiles": list(_tiles(exploration, result, changed)),
         "sentence": _sentence(exploration, result, changed),
         "findings": [
-            f"{'+' if each.speaks_for else '-'} {each.sentence}".replace("`", "")
+            f"{'+' if each.speaks_for else '-'} {plain(each.sentence)}"
             for each in findings_of(result.evidence, result.refined)
         ],
         "references": {"head": grid.head[1:], "body": [line[1:] for line in grid.body]},
         "parts": [
-            SWITCHED_OFF if each.standing is Standing.LEFT_OUT else STANDINGS[each.standing].replace("`", "")
+            SWITCHED_OFF if each.standing is Standing.LEFT_OUT else plain(STANDINGS[each.standing])
             for each in result.relevance
         ],
         "columns": " ".join([f"{result.relevance.said_of_worth()};", *COLUMNS]),
@@ -116,7 +110,7 @@ def _sentence(exploration: Exploration, result: Refinement, opened: Refinement |
     ignored = result.method.ignored
     without = f"Without {', '.join(ignored)}: " if ignored else ""
     said = [f"{without}{verdict_of(result.evidence)}", result.why, *_lost(exploration, result, opened)]
-    return " ".join(said).replace("`", "")
+    return plain(" ".join(said))
 
 
 def _lost(exploration: Exploration, result: Refinement, opened: Refinement | None) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from manifuse.files import Writer, bytes_writer, write_whole
 from manifuse.grid import as_markdown
 from manifuse.report.drawing import as_svg, themed
+from manifuse.words.reasons import plain
 
 
 def render(template: str, *, room: str = "manifuse.report", **content: Any) -> str:
@@ -33,9 +34,7 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        as_svg=lambda figure: themed(as_svg(figure)), as_markdown=as_markdown, plain=lambda said: said.replace("`", "")
-    )
+    environment.filters.update(as_svg=lambda figure: themed(as_svg(figure)), as_markdown=as_markdown, plain=plain)
     page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
 

@@ -11,25 +11,19 @@ from manifuse.columns.refined import LITTLE
 from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
+from manifuse.evidence.gain import Measure
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
-from manifuse.report.refinement_statistics import (
-    Shift,
-    by_weight,
-    metric_of,
-)
+from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.method import JointDiffusion, parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
+from manifuse.words.findings import MEASURES
 from manifuse.words.reasons import STANDINGS
 
-#: The name of each measure, and the format of its values.
-MEASURES = {
-    "accuracy": ("ranking accuracy", "{:.2%}"),
-    "rmse": ("root mean squared error", "{:.4g}"),
-}
-
+#: The report shows a digit more of each measure than sentences do.
+FORMS: dict[Measure, str] = {"accuracy": ".2%", "rmse": ".4g"}
 
 #: Where shares come from.
 TAUGHT = (
@@ -54,9 +48,9 @@ def outcome_grid(result: Refinement, shift: Shift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
     facts = {}
     if result.accuracy is not None:
-        words, form = MEASURES[result.accuracy.measure]
-        facts[f"{words} on the labels, before"] = form.format(result.accuracy.before)
-        facts[f"{words} on the labels, after"] = form.format(result.accuracy.after)
+        (name, _), form = MEASURES[result.accuracy.measure], FORMS[result.accuracy.measure]
+        facts[f"{name} on the labels, before"] = format(result.accuracy.before, form)
+        facts[f"{name} on the labels, after"] = format(result.accuracy.after, form)
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
         what = "gain" if result.accepted else "gain of the refinement that was not accepted"
@@ -176,7 +170,7 @@ def trials_grid(result: Refinement) -> Grid:
 
 def method_grid(method: JointDiffusion) -> Grid:
     """Every field of the method as it was given."""
-    values = {**parameters_of(method)}
+    values = parameters_of(method)
     del values["diffusion"]
     return Grid(("field", "value"), tuple((name.replace("__", "."), _text(value)) for name, value in values.items()))
 

@@ -138,8 +138,8 @@ def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gain: Gain
     assert found.labels is not None, "there are labels"
     before = score.measured(given.problem.main.scores[score.rows])
     # The gain is measured within folds, and what comes before is not.
-    after = before - gain.value if score.measure == "rmse" else min(before + gain.value, 1.0)
-    return Measured(Accuracy(score.measure, before, after if verdict.accepted else before), gain, found.labels.held)
+    after = gain.reached_from(before) if verdict.accepted else before
+    return Measured(Accuracy(score.measure, before, after), gain, found.labels.held)
 
 
 def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:

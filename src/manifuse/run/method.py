@@ -106,8 +106,9 @@ def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointD
     InputError
         If there is no such hyperparameter, or a value is out of range.
     """
+    known = parameters_of(method)
     for name in values:
-        look_up(name, parameters_of(method), kind="hyperparameter named")
+        look_up(name, known, kind="hyperparameter named")
     outer = {name: value for name, value in values.items() if "__" not in name}
     inner = {name.removeprefix("diffusion__"): value for name, value in values.items() if "__" in name}
     made = replace(method, **outer)

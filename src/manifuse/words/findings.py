@@ -10,10 +10,16 @@ import numpy as np
 from manifuse.columns.refined import LITTLE, Refined
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
-from manifuse.evidence.gain import FEWEST_ROWS, Gain
+from manifuse.evidence.gain import FEWEST_ROWS, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Relevance, Standing
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
+
+#: What each measure is called, and the format of its values.
+MEASURES: dict[Measure, tuple[str, str]] = {
+    "accuracy": ("ranking accuracy", ".1%"),
+    "rmse": ("root mean squared error", ".3g"),
+}
 
 #: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
 BACKWARDS = 1.2
@@ -57,11 +63,9 @@ def change_of(evidence: Evidence) -> str:
     assert evidence.measured is not None, "there are labels"
     accuracy, gain = evidence.measured.accuracy, evidence.measured.gain
     goes, gained = "goes" if evidence.verdict.accepted else "would go", gain.amount(signed=True)
-    if accuracy.measure == "rmse":
-        reached = accuracy.before - gain.value
-        return f"the root mean squared error {goes} from {accuracy.before:.3g} to {reached:.3g} (gain {gained})"
-    reached = min(accuracy.before + gain.value, 1.0)
-    return f"ranking accuracy {goes} from {accuracy.before:.1%} to {reached:.1%} ({gained})"
+    name, form = MEASURES[accuracy.measure]
+    way = f"{goes} from {accuracy.before:{form}} to {gain.reached_from(accuracy.before):{form}}"
+    return f"the {name} {way} (gain {gained})" if accuracy.measure == "rmse" else f"{name} {way} ({gained})"
 
 
 def _of_labels(evidence: Evidence) -> Iterator[Finding]:

@@ -63,3 +63,8 @@ NOT_FOLLOWED: Mapping[Reason, str] = {
     Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
     Reason.WORSE: "at held-out pairs they add nothing certain to your scores",
 }
+
+
+def plain(sentence: str) -> str:
+    """Return a sentence for readers of a page: parameters stand without backticks."""
+    return sentence.replace("`", "")
