@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import joblib
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -18,29 +20,50 @@ def test_without_it_the_cores_of_this_process_count(asked, monkeypatch):
 
 
 def products():
-    """The number of threads that each library of matrix products uses; some have one thread only."""
-    return {each["filepath"]: each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    """The numbers of threads that libraries of matrix products use."""
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
 def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
     with threadpool_limits(2, user_api="blas"):
-        before = products()
         first, second = machine.products_in_one_thread(), machine.products_in_one_thread()
         first.__enter__()
         second.__enter__()
-        assert set(products().values()) == {1}
+        assert products() == {1}
         first.__exit__(None, None, None)
-        assert set(products().values()) == {1}
+        assert products() == {1}
         second.__exit__(None, None, None)
-        assert products() == before
+        assert products() == {2}
+
+
+@pytest.fixture
+def two_threads():
+    """Libraries of matrix products have two threads, and any thread may limit them."""
+    limit = threadpool_limits(2, user_api="blas")
+    with threadpool_limits(None):
+        pass
+    yield
+    limit.restore_original_limits()
+    with threadpool_limits(None):
+        pass
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_another_thread_than_the_first_may_leave_last():
+    first = machine.products_in_one_thread()
+    with ThreadPoolExecutor(1) as other:
+        other.submit(first.__enter__).result()
+        with machine.products_in_one_thread():
+            other.submit(first.__exit__, None, None, None).result()
+            assert products() == {1}
+        assert products() == {2}
 
 
 def test_the_limit_ends_with_an_error():
     with threadpool_limits(2, user_api="blas"):
-        before = products()
         with pytest.raises(ValueError, match="an error"), machine.products_in_one_thread():
             raise ValueError("an error")
-        assert products() == before
+        assert products() == {2}
 
 
 NEW, OLD = machine.FILES

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from joblib import cpu_count
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 #: Where Linux reports the memory, the control groups of this process, and the limits of the groups.
 MEMORY, MEMBERSHIP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -32,9 +32,9 @@ def threads() -> int:
 
 
 class _Limit:
-    """The limit on the threads of matrix products while ``asking`` threads ask for it."""
+    """The limit on the threads of matrix products while ``asking`` threads ask for it, and what undoes it."""
 
-    lock, asking, limit = Lock(), 0, ExitStack()
+    lock, asking, undo = Lock(), 0, ExitStack()
 
 
 @contextmanager
@@ -47,7 +47,10 @@ def products_in_one_thread() -> Iterator[None]:
     """
     with _Limit.lock:
         if not _Limit.asking:
-            _Limit.limit.enter_context(threadpool_limits(1, user_api="blas"))
+            libraries = ThreadpoolController().select(user_api="blas")
+            _Limit.undo.callback(_release, libraries)
+            _Limit.undo.callback(libraries.limit(limits=1).restore_original_limits)
+            _release(libraries)
         _Limit.asking += 1
     try:
         yield
@@ -55,7 +58,13 @@ def products_in_one_thread() -> Iterator[None]:
         with _Limit.lock:
             _Limit.asking -= 1
             if not _Limit.asking:
-                _Limit.limit.close()
+                _Limit.undo.close()
+
+
+def _release(libraries: ThreadpoolController) -> None:
+    """Let any thread set limits; threadpoolctl ignores all but the thread that set one, until its ``with`` ends."""
+    with libraries.limit(limits=None):
+        pass
 
 
 def available_memory() -> int | None:

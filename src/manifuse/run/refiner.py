@@ -96,14 +96,16 @@ class Refiner(Saved):
         )
         later = np.flatnonzero(~known)
         if len(later):
-            self._refine_later(new, later, made)
+            # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
+            with products_in_one_thread():
+                self._refine_later(new, later, made)
         return made
 
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.columns.references.look_up(new.keys, self._view(new))
         # Sums that threads share are rounded by the number of threads.
-        with products_in_one_thread(), threadpool_limits(1, user_api="openmp"):
+        with threadpool_limits(1, user_api="openmp"):
             self._prepare(view)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
@@ -121,7 +123,7 @@ class Refiner(Saved):
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
         pool = ThreadPoolExecutor(threads(), initializer=_use_one_thread)
-        with products_in_one_thread(), pool:
+        with pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
         found = [made.scores, made.support, *([] if made.errors is None else [made.errors])]
