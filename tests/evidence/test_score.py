@@ -80,6 +80,12 @@ def test_no_difference_is_no_certain_gain(sample):
     assert not Gain(0.02, 0.01, 9, "accuracy").is_certain
 
 
+def test_accuracies_rise_by_a_gain_at_most_to_one_and_errors_fall():
+    assert Gain(0.25, 0.01, 60, "accuracy").reached_from(0.5) == 0.75
+    assert Gain(0.25, 0.01, 60, "accuracy").reached_from(0.875) == 1.0
+    assert Gain(0.25, 0.01, 60, "rmse").reached_from(3.0) == 2.75
+
+
 def test_a_gain_within_folds_is_the_mean_over_pairs_of_one_fold(rng):
     grades = rng.integers(0, 4, 30).astype(float)
     before, after = rng.standard_normal(30), rng.standard_normal((2, 30))
