@@ -38,7 +38,8 @@ def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
 
 @pytest.fixture
 def two_threads():
-    """Libraries of matrix products have two threads, and any thread may limit them."""
+    """Libraries of matrix products have two threads, and any thread may limit them; that of faiss is on OpenMP."""
+    pytest.importorskip("faiss", reason="install the extra 'neighbours' to run this")
     limit = threadpool_limits(2, user_api="blas")
     with threadpool_limits(None):
         pass

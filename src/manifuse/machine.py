@@ -45,20 +45,22 @@ def products_in_one_thread() -> Iterator[None]:
     Their rounding depends on the number of threads, too. The limit is one of the whole process, so it ends when the
     last of the threads that asked for it leaves.
     """
-    with _Limit.lock:
-        if not _Limit.asking:
-            libraries = ThreadpoolController().select(user_api="blas")
-            _Limit.undo.callback(_release, libraries)
-            _Limit.undo.callback(libraries.limit(limits=1).restore_original_limits)
-            _release(libraries)
-        _Limit.asking += 1
-    try:
-        yield
-    finally:
+    libraries = ThreadpoolController().select(user_api="blas")
+    # Libraries on OpenMP keep a number for each of our threads, the others one for the process.
+    with libraries.select(threading_layer="openmp").limit(limits=1):
         with _Limit.lock:
-            _Limit.asking -= 1
             if not _Limit.asking:
-                _Limit.undo.close()
+                _Limit.undo.callback(_release, libraries)
+                _Limit.undo.callback(libraries.limit(limits=1).restore_original_limits)
+                _release(libraries)
+            _Limit.asking += 1
+        try:
+            yield
+        finally:
+            with _Limit.lock:
+                _Limit.asking -= 1
+                if not _Limit.asking:
+                    _Limit.undo.close()
 
 
 def _release(libraries: ThreadpoolController) -> None:
