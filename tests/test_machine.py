@@ -24,18 +24,6 @@ def products():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
-def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
-    with threadpool_limits(2, user_api="blas"):
-        first, second = machine.products_in_one_thread(), machine.products_in_one_thread()
-        first.__enter__()
-        second.__enter__()
-        assert products() == {1}
-        first.__exit__(None, None, None)
-        assert products() == {1}
-        second.__exit__(None, None, None)
-        assert products() == {2}
-
-
 @pytest.fixture
 def two_threads():
     """Libraries of matrix products have two threads, and any thread may limit them; that of faiss is on OpenMP."""
@@ -50,14 +38,17 @@ def two_threads():
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_another_thread_than_the_first_may_leave_last():
-    first = machine.products_in_one_thread()
+def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
+    first, second = machine.products_in_one_thread(), machine.products_in_one_thread()
     with ThreadPoolExecutor(1) as other:
         other.submit(first.__enter__).result()
-        with machine.products_in_one_thread():
-            other.submit(first.__exit__, None, None, None).result()
-            assert products() == {1}
+        second.__enter__()
+        assert products() == {1}
+        other.submit(first.__exit__, None, None, None).result()
+        assert products() == {1}
+        second.__exit__(None, None, None)
         assert products() == {2}
+        assert other.submit(products).result() == {2}
 
 
 def test_the_limit_ends_with_an_error():
