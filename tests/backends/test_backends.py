@@ -82,7 +82,11 @@ def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     rounds = result.refiner.columns.diffused.rounds
     assert len(rounds) == len(result.refiner.columns.diffused.coefficients) > 2
     origin = rounds[0].start if algorithm.anchored else None
-    end = mix(mixture(rounds[-1].start, rounds[-1].arrival.columns(), origin), rounds[-1].coefficients)
+    end = mix(
+        mixture(rounds[-1].start, rounds[-1].arrival.columns(), origin),
+        rounds[-1].coefficients,
+        rounds[-1].start.shape,
+    )
     np.testing.assert_array_equal(end, result.path.predictions)
 
 

@@ -44,7 +44,7 @@ def test_a_level_has_one_deviation_for_all_numbers_of_a_row(rng):
     level = Level.of(values)
     applied = level.apply(values)
     np.testing.assert_allclose(applied.mean(axis=0), 0.0, atol=1e-12)
-    assert np.sum(applied**2) == pytest.approx(50.0)
+    assert np.sum(applied**2) == pytest.approx(150.0)
     np.testing.assert_array_equal(Level.of(np.ones((4, 2))).apply(np.ones((4, 2))), 0.0)
     huge = Level.of(values * 1e200)
     np.testing.assert_allclose(huge.apply(values * 1e200), applied, rtol=1e-9)

@@ -55,8 +55,15 @@ def test_weights_fall_with_distance_and_with_difference():
     np.testing.assert_allclose(
         feature_weights(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([1.0, 4.0])), [1, np.exp(-1)]
     )
-    np.testing.assert_allclose(prediction_weights(np.array([0.0, 2.0]), 4.0), [1.0, np.exp(-1.0)])
-    np.testing.assert_array_equal(prediction_weights(np.array([0.0, 2.0]), np.inf), 1.0)
+    here, there, ends = np.array([0.0, 2.0]), np.zeros(2), np.arange(2)
+    np.testing.assert_allclose(prediction_weights(here, ends, there, ends, 4.0), [1.0, np.exp(-1.0)])
+    np.testing.assert_array_equal(prediction_weights(here, ends, there, ends, np.inf), 1.0)
+
+
+def test_of_several_columns_the_mean_of_their_squared_differences_counts():
+    here, there = np.array([[0.0, 0.0], [2.0, 4.0]]), np.zeros((2, 2))
+    ends = np.arange(2)
+    np.testing.assert_allclose(prediction_weights(here, ends, there, ends, 5.0), [1.0, np.exp(-2.0)])
 
 
 def weighed(pattern, weigh):

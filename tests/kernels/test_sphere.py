@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.sphere import alignment, centre, is_constant, standardise, unit
+from manifuse.kernels.sphere import (
+    alignment,
+    centre,
+    centred_norm,
+    inner,
+    is_constant,
+    on_sphere,
+    standardise,
+    unit,
+)
 
 vectors = arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 3)), elements=st.floats(-1e6, 1e6))
 
@@ -55,3 +64,22 @@ def test_standardised_columns_have_mean_zero_and_deviation_one(rng):
     columns = standardise(5.0 + 3.0 * rng.standard_normal((40, 2)))
     np.testing.assert_allclose(columns.mean(axis=0), 0.0, atol=1e-14)
     np.testing.assert_allclose(columns.std(axis=0), 1.0, atol=1e-14)
+
+
+def test_several_columns_are_one_point_with_one_norm(rng):
+    prediction = rng.standard_normal((40, 3)) * [1.0, 5.0, 0.1] + 2.0
+    point = on_sphere(prediction)
+    np.testing.assert_allclose(point.mean(axis=0), 0.0, atol=1e-15)
+    assert np.sum(point**2) == pytest.approx(1.0)
+    # A rotation of the columns rotates the point, and changes no alignment.
+    rotation = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    np.testing.assert_allclose(on_sphere(prediction @ rotation), point @ rotation, atol=1e-14)
+    other = on_sphere(rng.standard_normal((40, 3)))
+    assert inner(point @ rotation, other @ rotation) == pytest.approx(inner(point, other))
+    assert centred_norm(prediction * 1e200) == pytest.approx(1e200 * centred_norm(prediction))
+
+
+def test_one_column_is_projected_as_a_vector_is(rng):
+    scores = rng.standard_normal(60)
+    np.testing.assert_array_equal(on_sphere(scores), unit(scores[:, None])[:, 0])
+    np.testing.assert_array_equal(on_sphere(scores[:, None])[:, 0], on_sphere(scores))

@@ -71,7 +71,7 @@ class FeatureGraph(ABC):
 
         Parameters
         ----------
-        predictions : (n,) array
+        predictions : (n,) or (n, c) array
             Standardised, so that ``scale`` has no unit.
         scale : float
             ``sigma_f^2``, positive; with infinity the features alone decide the weights.

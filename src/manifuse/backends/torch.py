@@ -169,8 +169,9 @@ class TensorGraph(FeatureGraph):
 
     def _weigh(self, predictions: FloatArray, scale: float) -> tuple[Any, Any]:
         inside = self.torch.as_tensor(predictions, device=self.weights.device)
-        differences = inside[self.start] - inside[self.stop]
-        weights = self.weights * self.torch.exp(-(differences**2) / scale)
+        inside = inside.reshape(len(inside), -1)
+        squares = ((inside[self.start] - inside[self.stop]) ** 2).mean(dim=1)
+        weights = self.weights * self.torch.exp(-squares / scale)
         return weights, tensors.row_sums(self.torch, weights, self.starts)
 
 

@@ -35,7 +35,7 @@ class Diffused(Column):
     ----------
     source : str
         The column that it started from.
-    start : (n,) array
+    start : (n,) or (n, c) array
         That column at the fitted rows, on the sphere.
     bridges : Bridges
         With the graph in this machine's memory.
@@ -56,7 +56,7 @@ class Diffused(Column):
         bridges, rows = self.bridges, len(self.start)
         smoothed = bridges.graph.neighbours > 0 and bridges.algorithm.smoothing > 0
         columns = 1 + bridges.count + smoothed + bridges.algorithm.anchored
-        if self.start.ndim != 1 or len(bridges.graph.scales) != rows:
+        if self.start.ndim > 2 or len(bridges.graph.scales) != rows:
             raise ValueError("the parts of the diffusion are about tables of different sizes")
         if self.coefficients.shape != (len(self.coefficients), columns):
             raise ValueError("the rounds mix other columns than there are")
@@ -96,33 +96,36 @@ class Diffused(Column):
 
     def at(self, rows: View) -> FloatArray:
         """Diffuse rows that came later; see `Column.at`."""
-        own = rows[self.source].ravel() / np.sqrt(len(self.start))
+        own = rows[self.source].reshape(len(rows), *self.start.shape[1:]) / np.sqrt(self.start.size)
         current = own
         for each, degrees in zip(self.rounds, self._degrees, strict=True):
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
-            current = mixture(current, arrived, own if self.bridges.algorithm.anchored else None) @ each.coefficients
+            columns = mixture(current, arrived, own if self.bridges.algorithm.anchored else None)
+            current = (columns @ each.coefficients).reshape(own.shape)
         return self._standardised(current).reshape(rows[self.source].shape)
 
     def _standardised(self, values: FloatArray) -> FloatArray:
         """Values on the sphere, brought to the deviation 1."""
-        return np.asarray(values * np.sqrt(len(self.start)))
+        return np.asarray(values * np.sqrt(self.start.size))
 
     def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, rows: View) -> Arrival:
-        """What arrives at the later rows, which have the predictions ``current`` (q,)."""
-        fitted, edges, count = each.arrival, rows.edges, self.bridges.count
+        """What arrives at the later rows, which have the predictions ``current``."""
+        fitted, edges, shape = each.arrival, rows.edges, (*current.shape, self.bridges.count)
+        width = int(np.prod(shape[1:]))
         assert edges is not None, "fitted rows are diffused together"
         new, old = self._standardised(current), self._standardised(each.start)
         affinity = edges.affinity(new, old, degrees, self.bridges.setting.score_scale)
         averages = edges.carry(affinity, fitted.averaged)
-        carried, row_sums = averages[:, :count], averages[:, count : 2 * count]
+        carried, row_sums = averages[:, :width].reshape(shape), averages[:, width : width + shape[-1]]
         for number, column in self.columns.items():
             if column >= 0:
-                carried[:, number], row_sums[:, number] = rows["references"][:, column].ravel(), 1.0
+                carried[..., number], row_sums[:, number] = rows["references"][:, column].reshape(current.shape), 1.0
         smoothed = None
         if fitted.smoothed is not None:
-            block, constant = averages[:, -2:-1], averages[:, -1:]
-            values = smooth_later(current[:, None], self.bridges.algorithm.smoothing, block, constant)
-            smoothed = Transport(values, constant, constant > 0)
+            block, constant = averages[:, width + shape[-1] : -1], averages[:, -1:]
+            flat = current.reshape(len(current), -1)
+            values = smooth_later(flat, self.bridges.algorithm.smoothing, block, constant)
+            smoothed = Transport(values.reshape(*current.shape, 1), constant, constant > 0)
         return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
 
 
@@ -159,7 +162,7 @@ class Diffusion:
                 for number, anchor in bridges.anchors.items()
             }
             bridges = replace(bridges, anchors=left)
-        return diffuse(self.problem.starting_from(start.ravel()), bridges, self.active, None)
+        return diffuse(self.problem.starting_from(start), bridges, self.active, None)
 
     def values(self, path: Path, start: FloatArray) -> FloatArray:
         """What came of it (n, c), standardised."""

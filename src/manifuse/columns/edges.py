@@ -85,14 +85,14 @@ class Edges:
 
         Parameters
         ----------
-        new, fitted : (q,) and (n,) array
+        new, fitted : (q,) and (n,), or (q, c) and (n, c) array
             Predictions, standardised by the fitted ones.
         degrees : (n,) array
             Of the graph that ``fitted`` weighs.
         scale : float
             ``sigma_f^2``.
         """
-        weights = self.weights * prediction_weights(new[:, None] - fitted[self.indices], scale)
+        weights = self.weights * prediction_weights(new, np.arange(len(new))[:, None], fitted, self.indices, scale)
         own = weights.sum(axis=1, keepdims=True)
         roots = np.sqrt(own * degrees[self.indices])
         return np.asarray(np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0))
@@ -112,10 +112,10 @@ def smooth_later(current: FloatArray, step: float, carried: FloatArray, row_sums
 
     Parameters
     ----------
-    current : (q,) array
+    current : (q, ...) array
         The predictions of the later rows.
     step : float
-    carried, row_sums : (q,) array
+    carried, row_sums : arrays that fit to it
         What the neighbours' smoothed predictions and their smoothed constant average to.
     """
     return np.asarray((current + step * carried) / (1.0 + step * row_sums))

@@ -46,17 +46,17 @@ class Smoothed(Column):
     @classmethod
     def over(cls, graph: FeatureGraph, own: FloatArray) -> tuple[Self, FloatArray]:
         """Smooth own scores (n, c) over a graph that they weigh; also the smoothed scores (n, c)."""
-        affinity = graph.affinity(own.ravel(), SCALE)
+        affinity = graph.affinity(own, SCALE)
         (averaged,) = smooth(affinity, np.column_stack([own, np.ones(len(own))]), [STEP])
         values = averaged[:, :-1] / averaged[:, -1:]
-        made = cls(own, graph.degrees(own.ravel(), SCALE), averaged, Level.of(values))
+        made = cls(own, graph.degrees(own, SCALE), averaged, Level.of(values))
         return made, made.fitted
 
     def at(self, rows: View) -> FloatArray:
         """Smooth rows that came later with their nearest fitted rows; see `Column.at`."""
         assert rows.edges is not None, "fitted rows are smoothed with each other"
         own = rows["own"]
-        affinity = rows.edges.affinity(own.ravel(), self.start.ravel(), self.degrees, SCALE)
+        affinity = rows.edges.affinity(own, self.start, self.degrees, SCALE)
         carried = rows.edges.carry(affinity, self.averaged)
         return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
 

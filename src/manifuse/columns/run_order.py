@@ -252,7 +252,7 @@ def diffuse_last(
     begun = known.held_out[before]
     path = diffusion.run(begun)
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.lookups}
-    sphere = given.problem.starting_from(begun.ravel()).start
+    sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
     trials = None
     if labels is not None and lesson is not None:

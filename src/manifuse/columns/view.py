@@ -67,8 +67,8 @@ class Level(Saved):
     ----------
     mean : (c,) array
     deviation : float
-        Root of the mean squared distance from the mean: one number for all c. It is infinite if the column is
-        constant, so that it becomes zeros.
+        Root of the mean squared entry, less the mean of its column: one number for all c. It is infinite if the column
+        is constant, so that it becomes zeros.
     """
 
     mean: FloatArray
@@ -82,7 +82,7 @@ class Level(Saved):
             return cls(mean, np.inf)
         # Divided by the largest first, so that squares stay in range.
         largest = float(np.abs(values - mean).max())
-        return cls(mean, largest * float(np.sqrt(np.mean(np.sum(((values - mean) / largest) ** 2, axis=1)))))
+        return cls(mean, largest * float(np.sqrt(np.mean(((values - mean) / largest) ** 2))))
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Bring values (..., c) to the mean 0 and the deviation 1 of the fitted rows."""

@@ -20,7 +20,7 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sphere import standardise
+from manifuse.kernels.sphere import standard
 from manifuse.records import Saved, read_fields, write
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
@@ -164,11 +164,10 @@ class Bridges(Saved):
         return len(self.anchors) + len(self.lookups)
 
     def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> Arrival:
-        """Bring every reference to the main rows, over the graph that ``predictions`` (n,) weigh.
+        """Bring every reference to the main rows, over the graph that ``predictions`` (n, ...) weigh.
 
         With a step size ``smoothing``, also smooth ``predictions`` over that graph.
         """
-        shape = (len(predictions), self.count)
         blocks: list[FloatArray] = []
         smoothed = None
         if self.graph.neighbours:
@@ -179,12 +178,13 @@ class Bridges(Saved):
                 blocks = self.setting.bridge.carry(affinity, list(self.anchors.values()), predictions)
             # What follows needs the memory of the affinity, and then that of the blocks.
             del affinity
-        carried, row_sums = np.empty(shape), np.ones(shape)
+        shape = predictions.shape
+        carried, row_sums = np.empty((*shape, self.count)), np.ones((len(predictions), self.count))
         for number, lookup in self.lookups.items():
-            carried[:, number] = lookup.scores[lookup.main_rows]
+            carried[..., number] = lookup.scores[lookup.main_rows]
         for number in reversed(list(self.anchors)):
             block = blocks.pop()
-            carried[:, number], row_sums[:, number] = block[:, 0], block[:, -1]
+            carried[..., number], row_sums[:, number] = block[:, :-1].reshape(shape), block[:, -1]
         return Arrival(Transport.of(carried, row_sums), smoothed)
 
     def predict_held_out(
@@ -194,7 +194,7 @@ class Bridges(Saved):
 
         Parameters
         ----------
-        predictions : (n,) array
+        predictions : (n,) or (n, c) array
         pairs : mapping of int to (p,) array of int
             The main rows of the pairs of every bridged reference.
         folds : sequence of (p,) arrays of int
@@ -203,7 +203,7 @@ class Bridges(Saved):
         Returns
         -------
         dict
-            For the number of every bridged reference, an array (p,).
+            For the number of every bridged reference, an array (p,) or (p, c).
         """
         if not self.anchors:
             return {}
@@ -211,20 +211,22 @@ class Bridges(Saved):
         tasks = [
             (number, anchor, fold) for number, anchor in self.anchors.items() for fold in np.unique(folds[number])
         ]
-        held_out: dict[int, FloatArray] = {number: np.zeros(len(folds[number])) for number in self.anchors}
-        at_once = max(1, HELD_OUT_NUMBERS // (2 * len(predictions)))
+        held_out: dict[int, FloatArray] = {
+            number: np.zeros((len(folds[number]), *predictions.shape[1:])) for number in self.anchors
+        }
+        at_once = max(1, HELD_OUT_NUMBERS // (predictions.size + len(predictions)))
         for first in range(0, len(tasks), at_once):
             batch = tasks[first : first + at_once]
             omitted = [anchor.without(np.flatnonzero(folds[number] == fold)) for number, anchor, fold in batch]
             arrived: Any = transport(self.setting.bridge, affinity, omitted, predictions)
             for column, (number, _, fold) in enumerate(batch):
                 here = folds[number] == fold
-                held_out[number][here] = arrived.values[pairs[number][here], column]
+                held_out[number][here] = arrived.values[pairs[number][here], ..., column]
         return held_out
 
     def _affinity(self, predictions: FloatArray) -> Affinity:
-        """Affinity of the main table's graph, weighed by ``predictions`` (n,)."""
-        return self.graph.affinity(standardise(predictions), self.setting.score_scale)
+        """Affinity of the main table's graph, weighed by ``predictions``."""
+        return self.graph.affinity(standard(predictions), self.setting.score_scale)
 
 
 def graph_without_edges(rows: int) -> FeatureGraph:
@@ -233,9 +235,9 @@ def graph_without_edges(rows: int) -> FeatureGraph:
 
 
 def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transport:
-    """Smooth ``predictions`` (n,) over their own graph, as if it were a bridge from the table to itself."""
+    """Smooth ``predictions`` over their own graph, as if it were a bridge from the table to itself."""
     (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [step])
-    return Transport.of(block[:, :1], block[:, 1:])
+    return Transport.of(block[:, :-1].reshape(*predictions.shape, 1), block[:, -1:])
 
 
 def _anchors(

@@ -38,7 +38,7 @@ class ExplicitAnchor(Anchor):
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
         rows, pairs = self.reference.shape[0], self.reference_rows
-        if self.block.shape != (rows, 2) or not np.isfinite(self.block).all():
+        if self.block.shape != (rows, max(2, self.block.shape[-1])) or not np.isfinite(self.block).all():
             raise ValueError("the scores of a reference do not fit its graph")
         if pairs.shape != self.main_rows.shape or not 0 <= pairs.min() <= pairs.max() < rows:
             raise ValueError("the pairs of a bridge do not fit its reference")

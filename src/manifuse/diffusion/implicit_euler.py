@@ -36,7 +36,8 @@ class ImplicitAnchor(Anchor):
 
     def check(self) -> None:
         """Refuse moments that are not those of the pairs."""
-        if self.moments.shape != (len(self.moments), len(self.main_rows), 2) or not np.isfinite(self.moments).all():
+        shape = (len(self.moments), len(self.main_rows), self.moments.shape[-1])
+        if self.moments.shape != shape or shape[-1] < 2 or not np.isfinite(self.moments).all():
             raise ValueError("the moments of a bridge do not fit its pairs")
 
 

@@ -14,7 +14,7 @@ from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_predi
 from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
-from manifuse.kernels.sphere import unit
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saved
 from manifuse.tables.problem import Problem
 from manifuse.tables.units import Units
@@ -76,7 +76,7 @@ class Path:
 
     Attributes
     ----------
-    predictions : (n,) array
+    predictions : (n,) or (n, c) array
         On the sphere.
     coefficients : (rounds, k) array
         For every round, the new prediction in the columns ``Z`` of `mixture`; `replay` repeats the rounds from these.
@@ -99,7 +99,7 @@ class Round:
 
     Attributes
     ----------
-    start : (n,) array
+    start : (n,) or (n, c) array
         The prediction on the sphere that the round began with and weighed the graph by.
     arrival : Arrival
         What arrived on the fitted rows.
@@ -138,7 +138,7 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
             others[-1] = active.any()
         run = diffuse_prediction(
             columns,
-            problem.start,
+            problem.start.ravel(),
             active=np.append(active, others),
             grid=algorithm.grid,
             steps=algorithm.steps,
@@ -150,10 +150,10 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
             ending = Ending.SCORE_STOPPED_RISING
             break
         coefficients.append(run.path[-1])
-        following = mix(columns, run.path[-1])
+        following = mix(columns, run.path[-1], current.shape)
         # The next round needs the memory.
         del columns, arrival
-        change = 1.0 - float(following @ current)
+        change = 1.0 - inner(following, current)
         current = following
         if not labelled and change < algorithm.settled:
             ending = Ending.SETTLED
@@ -168,27 +168,34 @@ def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tup
     for each in coefficients:
         arrival = bridges.arrive(current, bridges.algorithm.smoothing)
         rounds.append(Round(current, arrival, each))
-        current = mix(mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None), each)
+        columns = mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None)
+        current = mix(columns, each, start.shape)
     return tuple(rounds)
 
 
 def mixture(current: FloatArray, arrived: Sequence[FloatArray], origin: FloatArray | None) -> FloatArray:
-    """``Z`` of one round, on the sphere: the current prediction, the columns that arrived, and where it all began.
+    """``Z`` of one round: the current prediction, what arrived, and where it all began, each a point of the sphere.
 
     Parameters
     ----------
-    current : (n,) array
-    arrived : sequence of (n, c) arrays
-    origin : (n,) array or None
+    current : (n,) or (n, c) array
+    arrived : sequence of (n, m) or (n, c, m) arrays
+    origin : (n,) or (n, c) array or None
         What the first round began with; None to leave it out.
+
+    Returns
+    -------
+    (n, k) or (n c, k) array
+        The numbers of every point in a column, row after row.
     """
-    return np.column_stack([current, *arrived, *([] if origin is None else [origin])])
+    flat = [each.reshape(current.size, -1) for each in arrived]
+    return np.column_stack([current.ravel(), *flat, *([] if origin is None else [origin.ravel()])])
 
 
-def mix(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """``Z a``, projected to the sphere."""
+def mix(columns: FloatArray, coefficients: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """``Z a``, projected to the sphere, in the shape of a prediction."""
     # Columns and coefficients have unit norm already; projecting again keeps rounding errors from adding up.
-    return unit(columns @ coefficients)
+    return on_sphere((columns @ coefficients).reshape(shape))
 
 
 def _evaluation(columns: FloatArray, units: Units, criterion: Criterion) -> Evaluate:

@@ -12,7 +12,7 @@ from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.bridges import Bridges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.kernels.sphere import unit
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.problem import Problem, Reference
 
 #: Permutations that give a chance level, and the share of them that stays below it.
@@ -53,7 +53,7 @@ def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) 
     pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
     found = np.ones(len(problem.references))
     for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
-        found[number] = float(unit(values) @ unit(problem.references[number].paired))
+        found[number] = inner(on_sphere(values), on_sphere(problem.references[number].paired))
     return found
 
 
@@ -68,23 +68,25 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], algori
 
 
 def align_at_pairs(scores: FloatArray, reference: Reference) -> float:
-    """Alignment of main scores (n,) with a reference at the pairs."""
-    return float(unit(scores[reference.main_rows]) @ unit(reference.paired))
+    """Alignment of main scores (n,) or (n, c) with a reference at the pairs."""
+    return inner(on_sphere(scores[reference.main_rows]), on_sphere(reference.paired))
 
 
 def alignments_and_chance(problem: Problem, seed: int) -> list[tuple[float, float]]:
     """Alignment of the main predictor with every reference at the pairs, and its chance level."""
     found = []
     for reference in problem.references:
-        ours, theirs = unit(problem.start[reference.main_rows]), unit(reference.paired)
-        found.append((float(ours @ theirs), chance_level(ours, theirs, seed)))
+        ours, theirs = on_sphere(problem.start[reference.main_rows]), on_sphere(reference.paired)
+        found.append((inner(ours, theirs), chance_level(ours, theirs, seed)))
     return found
 
 
 def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:
-    """Absolute alignment that 95 of 100 permutations of the pairs stay below, for vectors on the sphere (p,)."""
+    """Absolute alignment that 95 of 100 permutations of the pairs stay below, for points of the sphere (p, ...)."""
     if len(ours) > MANY_PAIRS:
-        # The alignment of permuted pairs has mean 0 and variance 1 / (p - 1) exactly, and is normal in the limit.
-        return float(ndtri((1.0 + LEVEL) / 2.0) / np.sqrt(len(ours) - 1))
-    shuffled = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(theirs, (PERMUTATIONS, 1)), axis=1)
-    return float(np.quantile(np.abs(shuffled @ ours), LEVEL))
+        # The alignment of permuted pairs has exactly this variance, its mean is 0, and it is normal in the limit.
+        grams = [each.T @ each for each in (side.reshape(len(side), -1) for side in (ours, theirs))]
+        return float(ndtri((1.0 + LEVEL) / 2.0) * np.sqrt(np.sum(grams[0] * grams[1]) / (len(ours) - 1)))
+    orders = generator(seed, Stream.PERMUTATIONS).permuted(np.tile(np.arange(len(ours)), (PERMUTATIONS, 1)), axis=1)
+    shuffled = theirs[orders].reshape(PERMUTATIONS, -1)
+    return float(np.quantile(np.abs(shuffled @ ours.ravel()), LEVEL))

@@ -55,9 +55,9 @@ def diffuse_prediction(
 
     Parameters
     ----------
-    columns : (n, m + 1) array
+    columns : (n, m + 1) or (n c, m + 1) array
         ``Z``: the current prediction, then the references, all on the sphere.
-    origin : (n,) array
+    origin : (n,) or (n c,) array
         ``f(0)``, with which the first round began, on the sphere. It decides the sign (eq. 10).
     active : (m,) array
         1 for references that take part, 0 for the others.

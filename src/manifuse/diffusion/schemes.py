@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.diffusion.transport import Transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sphere import alignment
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saved
 
 #: The largest count that is accepted; larger ones leave the range of indices.
@@ -97,24 +97,24 @@ class BridgeScheme(Saved, Generic[AnchorType]):
         ----------
         reference : Affinity
             Of the reference's graph, with n_k rows.
-        block : (n_k, c) array
-            Right-hand sides, the last one all ones.
+        block : (n_k, c + 1) array
+            Right-hand sides: the scores of the reference, and at last all ones.
         main_rows, reference_rows : (p,) array of int
             The pairs.
         """
 
     @abstractmethod
     def carry(self, main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray) -> list[FloatArray]:
-        """Compute ``B @ block`` for every anchor, each (n, c).
+        """Compute ``B @ block`` for every anchor, each (n, c + 1).
 
         Parameters
         ----------
         main : Affinity
             Of the main table's graph, with n rows.
         anchors : sequence of Anchor
-        towards : (n,) array
-            The main predictor. Further bridge steps are taken while its alignment with the first right-hand side
-            rises (Algorithm 1).
+        towards : (n,) or (n, c) array
+            The main predictor. Further bridge steps are taken while its alignment with the scores that arrive rises
+            (Algorithm 1).
         """
 
 
@@ -136,10 +136,10 @@ def anchors_of(
 def transport(
     scheme: BridgeScheme[AnchorType], main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray
 ) -> Transport:
-    """Carry every anchor's first right-hand side to the main rows; the last right-hand side gives the row sums."""
+    """Carry the scores of every anchor to the main rows; the last right-hand side gives the row sums."""
     blocks = scheme.carry(main, anchors, towards)
     return Transport.of(
-        np.column_stack([block[:, 0] for block in blocks]),
+        np.stack([block[:, :-1].reshape(towards.shape) for block in blocks], axis=-1),
         np.column_stack([block[:, -1] for block in blocks]),
     )
 
@@ -151,5 +151,5 @@ def is_count(value: object) -> bool:
 
 def height(towards: FloatArray, block: FloatArray) -> float:
     """Squared alignment of the main predictor with what a bridge carries over (eq. 11 and 12)."""
-    arrived = Transport.of(block[:, :1].copy(), block[:, -1:])
-    return float(alignment(towards, arrived.values[:, 0]) ** 2)
+    arrived = Transport.of(block[:, :-1].reshape(*towards.shape, 1).copy(), block[:, -1:])
+    return inner(on_sphere(towards), on_sphere(arrived.values[..., 0])) ** 2

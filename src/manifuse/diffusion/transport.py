@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import is_constant
+
+Array = TypeVar("Array", FloatArray, BoolArray)
 
 #: A row is reached if its row sum is at least this share of the largest; smaller ones are rounding.
 REACHED = 1e-6
@@ -16,11 +19,11 @@ REACHED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Transport:
-    """Reference scores as they arrive on the main rows, one column per reference.
+    """Reference scores as they arrive on the main rows; the last axis is over references.
 
     Attributes
     ----------
-    values : (n, m) array
+    values : (n, m) or (n, c, m) array
         ``B g / B 1``: convex combinations of the reference's scores. A row that the bridge does not reach has the
         mean of the rows that it reaches, which is 0 on the manifold.
     row_sums : (n, m) array
@@ -34,12 +37,12 @@ class Transport:
 
     @cached_property
     def levels(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean and norm of the values, and the largest row sum, of every reference; each (m,)."""
+        """Mean (..., m) and norm (m,) of the values, and the largest row sum (m,), of every reference."""
         means = self.values.mean(axis=0)
         # One reference at a time, to save memory; a constant one has an infinite norm and so counts nothing.
         norms = [
-            np.inf if is_constant(column) else np.linalg.norm(column - mean)
-            for column, mean in zip(self.values.T, means, strict=True)
+            np.inf if is_constant(column).all() else np.linalg.norm(column - mean)
+            for column, mean in zip(_each(self.values), _each(means), strict=True)
         ]
         return means, np.array(norms), self.row_sums.max(axis=0)
 
@@ -47,26 +50,28 @@ class Transport:
     def of(cls, carried: FloatArray, row_sums: FloatArray) -> Transport:
         """Divide carried scores ``B g`` (eq. 12) by row sums ``B 1`` above rounding; overwrites ``carried``."""
         reached = _is_reached(row_sums, row_sums.max(axis=0))
-        np.copyto(carried, 0.0, where=~reached)
-        np.divide(carried, row_sums, out=carried, where=reached)
+        everywhere: BoolArray = _beside(reached, carried)
+        np.copyto(carried, 0.0, where=~everywhere)
+        np.divide(carried, _beside(row_sums, carried), out=carried, where=everywhere)
         means = carried.sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
-        np.copyto(carried, means, where=~reached)
+        np.copyto(carried, means, where=~everywhere)
         return cls(carried, row_sums, reached)
 
     def at_later_rows(self, carried: FloatArray, row_sums: FloatArray) -> Transport:
-        """Divide what arrives at later rows (q, m) in the same way, by the levels of the fitted rows."""
+        """Divide what arrives at q later rows in the same way, by the levels of the fitted rows."""
         means, _, largest = self.levels
         reached = _is_reached(row_sums, largest)
-        values = np.where(reached, carried / np.where(reached, row_sums, 1.0), means)
+        divisors = _beside(np.where(reached, row_sums, 1.0), carried)
+        values = np.where(_beside(reached, carried), carried / divisors, means)
         return Transport(values, np.where(reached, row_sums, 0.0), reached)
 
     def project(self, values: FloatArray) -> FloatArray:
-        """Project scores (q, m) that arrived at any rows to the sphere as the fitted rows are projected (eq. 1)."""
+        """Project scores that arrived at any rows to the sphere as the fitted rows are projected (eq. 1)."""
         means, norms, _ = self.levels
         projected = np.empty(values.shape)
         # One reference at a time, to save memory.
-        for column, (mean, norm) in enumerate(zip(means, norms, strict=True)):
-            projected[:, column] = (values[:, column] - mean) / norm
+        for column, (mean, norm) in enumerate(zip(_each(means), norms, strict=True)):
+            projected[..., column] = (values[..., column] - mean) / norm
         return projected
 
 
@@ -78,8 +83,8 @@ class Arrival:
     ----------
     references : Transport
     smoothed : Transport or None
-        The current prediction smoothed over its own graph, in one column; None if the method or the lack of a graph
-        leaves it out.
+        The current prediction smoothed over its own graph, like one reference; None if the method or the lack of a
+        graph leaves it out.
     """
 
     references: Transport
@@ -92,15 +97,27 @@ class Arrival:
 
     @cached_property
     def averaged(self) -> FloatArray:
-        """What edges to later rows average, shape (n, c): what each transport carried, then its row sums."""
-        return np.column_stack(
-            [part for each in self.transports for part in (each.values * each.row_sums, each.row_sums)]
-        )
+        """What edges to later rows average, as columns: what each transport carried, then its row sums."""
+        parts: list[FloatArray] = []
+        for each in self.transports:
+            carried = each.values * _beside(each.row_sums, each.values)
+            parts += [carried.reshape(len(carried), -1), each.row_sums]
+        return np.column_stack(parts)
 
     def columns(self, at: Arrival | None = None) -> list[FloatArray]:
-        """Columns on the sphere of what arrived here, or ``at`` later rows."""
+        """What arrived here, or ``at`` later rows, on the sphere, shaped as `Transport.values`."""
         at = self if at is None else at
         return [fitted.project(there.values) for fitted, there in zip(self.transports, at.transports, strict=True)]
+
+
+def _each(values: FloatArray) -> FloatArray:
+    """Values (..., m), one reference after another."""
+    return np.moveaxis(values, -1, 0)
+
+
+def _beside(of_rows: Array, values: FloatArray) -> Array:
+    """Numbers of rows (n, m), in a shape that fits to values (n, ..., m)."""
+    return of_rows.reshape(len(of_rows), *[1] * (values.ndim - 2), of_rows.shape[-1])
 
 
 def _is_reached(row_sums: FloatArray, largest: FloatArray) -> BoolArray:

@@ -13,7 +13,7 @@ from manifuse.diffusion.pair_evidence import PairEvidence, alignments_and_chance
 from manifuse.diffusion.setup import Setup
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.kernels.sphere import alignment
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saved
 
 #: The alignment of the main predictor with every reference at the pairs, and its chance level.
@@ -146,5 +146,5 @@ def _judge(setup: Setup, bridges: Bridges, fidelity: FloatArray) -> float:
         return float(fidelity.mean())
     # Coupled references align alike under every setting; the largest of their alignments would hide the others.
     start = setup.problem.start
-    arrived = bridges.arrive(start).references.values[:, list(bridges.anchors)]
-    return float(np.max(alignment(np.broadcast_to(start[:, None], arrived.shape), arrived) ** 2))
+    arrived = bridges.arrive(start).references.values
+    return max(inner(on_sphere(start), on_sphere(arrived[..., number])) ** 2 for number in bridges.anchors)

@@ -1,5 +1,8 @@
 """The predictor manifold: centred vectors of unit norm (eq. 1, 2, 3, 8 and 11).
 
+A prediction is one number a row, (n,), or several, (n, c). It is one point of the manifold either way: every column is
+centred, and all columns have one norm.
+
 A column is *constant* if centring leaves nothing of it but rounding. Such a column has no direction. It is projected
 to the zero vector, which has alignment 0 with every vector.
 """
@@ -27,10 +30,28 @@ def is_rounding(widest: FloatArray, largest: FloatArray) -> BoolArray:
     return np.asarray(widest <= 32 * precision.eps * largest + precision.tiny)
 
 
-def centred_norm(vectors: FloatArray) -> FloatArray:
-    """Norms of the centred columns. They neither overflow nor vanish while the entries are in range."""
-    scaled, largest = _within_range(centre(vectors))
-    return np.asarray(largest * np.linalg.norm(scaled, axis=0))
+def centred_norm(prediction: FloatArray) -> float:
+    """Norm of a centred prediction (n,) or (n, c). It is in the range of floats wherever the entries are."""
+    centred = centre(prediction)
+    largest = float(np.abs(centred).max())
+    return largest * _norm(centred / (largest or 1.0))
+
+
+def on_sphere(prediction: FloatArray) -> FloatArray:
+    """Project a prediction (n,) or (n, c) onto the manifold: centred, with norm 1 (eq. 1). A constant becomes zero."""
+    centred = np.where(is_constant(prediction), 0.0, centre(prediction))
+    scaled = centred / (float(np.abs(centred).max()) or 1.0)
+    return np.asarray(scaled / (_norm(scaled) or 1.0))
+
+
+def standard(prediction: FloatArray) -> FloatArray:
+    """Bring a prediction (n,) or (n, c) to mean 0 in every column, and mean square 1 over all entries."""
+    return np.asarray(on_sphere(prediction) * np.sqrt(prediction.size))
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Inner product of two predictions of the same shape; on the manifold, their alignment (eq. 3)."""
+    return float(a.ravel() @ b.ravel())
 
 
 def unit(vectors: FloatArray) -> FloatArray:
@@ -52,6 +73,10 @@ def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
 def standardise(vectors: FloatArray) -> FloatArray:
     """Bring columns to mean 0 and standard deviation 1, so that the scales of eq. 14 have no unit."""
     return np.asarray(unit(vectors) * np.sqrt(len(vectors)))
+
+
+def _norm(values: FloatArray) -> float:
+    return float(np.sqrt(np.sum(values * values)))
 
 
 def _within_range(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:

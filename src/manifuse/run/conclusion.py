@@ -23,7 +23,7 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.sphere import unit
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.machine import products_in_one_thread
 from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
@@ -204,14 +204,16 @@ def _metric(prepared: Prepared, refined: Refined) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
     problem = prepared.problem
     pairs = known_at_pairs(problem.references, len(problem.main))
-    flat = pairs.reshape(len(problem.main), len(problem.references))
-    columns = np.column_stack([problem.main.scores, refined.scores, flat])
-    metric = np.eye(columns.shape[1])
+    rows = len(problem.main)
+    ours = np.stack([each.reshape(rows, -1) for each in (problem.main.scores, refined.scores)], axis=1)
+    columns = np.concatenate([ours, pairs], axis=1)
+    metric, known = np.eye(columns.shape[1]), np.isfinite(columns).all(axis=2)
     for one in range(len(metric)):
         for other in range(one):
-            both = np.isfinite(columns[:, one]) & np.isfinite(columns[:, other])
+            both = known[:, one] & known[:, other]
             if both.any():
-                metric[one, other] = metric[other, one] = float(unit(columns[both, one]) @ unit(columns[both, other]))
+                sides = (on_sphere(columns[both, column]) for column in (one, other))
+                metric[one, other] = metric[other, one] = inner(*sides)
     return metric
 
 

@@ -122,7 +122,7 @@ def fitted_part(
         return problem, score
     labelled = None if score is None else score.rows
     part = problem.sample(generator(seed, Stream.FITTED), most, labelled)
-    if bool(is_constant(part.main.scores[:, None])[0]):
+    if is_constant(part.main.scores).all():
         raise InputError(
             f"All scores of {problem.main.name} in the {len(part.main):,} rows that are fitted are equal; give the "
             "method more `fitted_rows`."

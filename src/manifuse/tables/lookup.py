@@ -20,7 +20,7 @@ class Lookup(Saved):
     Attributes
     ----------
     keys : (n_k,) array of str
-    scores : (n_k,) array
+    scores : (n_k,) or (n_k, c) array
         Standardised.
     main_rows : (p,) array of int
         The reference's row of every pair, in the order of the pairs.
@@ -31,9 +31,11 @@ class Lookup(Saved):
     main_rows: IndexArray
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
-        """Scores and row sums of rows (q,) by their ids, (q,) each; both are 0 if the reference lacks the row."""
+        """Scores of rows by their ids (q,), and whether it has the row (q,); both are 0 if it lacks it."""
         rows, known = self._index.locate(keys)
-        return np.where(known, self.scores[rows], 0.0), known.astype(np.float64)
+        found = self.scores[rows]
+        found[~known] = 0.0
+        return found, known.astype(np.float64)
 
     @cached_property
     def _index(self) -> KeyIndex:
@@ -41,7 +43,7 @@ class Lookup(Saved):
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
-        if not self.keys.shape == self.scores.shape == (len(self.keys),) or not np.isfinite(self.scores).all():
+        if not self.keys.shape == self.scores.shape[:1] or not np.isfinite(self.scores).all():
             raise ValueError("the ids and scores of a coupled reference do not fit together")
         if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
             raise ValueError("a reference does not have its pairs")

@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sphere import is_constant, standardise, unit
+from manifuse.kernels.sphere import inner, is_constant, on_sphere, standard
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
@@ -77,8 +77,8 @@ class Reference:
 
     @property
     def scores(self) -> FloatArray:
-        """Its standardised scores, shape (n_k,); computed at every call."""
-        return standardise(self.table.scores)
+        """Its standardised scores, shape (n_k,) or (n_k, c); computed at every call."""
+        return standard(self.table.scores)
 
     @property
     def lookup(self) -> Lookup | None:
@@ -89,7 +89,7 @@ class Reference:
 
     @cached_property
     def paired(self) -> FloatArray:
-        """Its standardised scores at the pairs, shape (p,)."""
+        """Its standardised scores at the pairs, shape (p,) or (p, c)."""
         return np.asarray(self.scores[self.reference_rows])
 
     def part(self, main: Observations, rows: IndexArray) -> Reference:
@@ -108,7 +108,7 @@ class Problem:
     ----------
     main : Observations
     references : tuple of Reference
-    start : (n,) array
+    start : (n,) or (n, c) array
         The main predictor on the manifold, ``unit(f(0))``, as it came or as labels and references changed it.
     units : Units
         Of the main predictor.
@@ -136,7 +136,7 @@ class Problem:
         if len(main) < LEAST_PAIRS:
             rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"
             raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
-        if bool(is_constant(main.scores[:, None])[0]):
+        if is_constant(main.scores).all():
             raise InputError(
                 f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
             )
@@ -144,7 +144,7 @@ class Problem:
         units = Units.of(main.scores)
         if not 0 < units.scale < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
-        return cls(main, tuple(Reference.of(main, table) for table in references), unit(main.scores), units)
+        return cls(main, tuple(Reference.of(main, table) for table in references), on_sphere(main.scores), units)
 
     @property
     def bridged(self) -> dict[int, Reference]:
@@ -162,8 +162,8 @@ class Problem:
         return any(len(table) >= LARGE for table in self.tables_with_graphs())
 
     def starting_from(self, scores: FloatArray) -> Problem:
-        """Return the same problem with other scores (n,) to start from; the units stay."""
-        return replace(self, start=unit(scores))
+        """Return the same problem with other scores to start from, in any shape; the units stay."""
+        return replace(self, start=on_sphere(scores.reshape(self.start.shape)))
 
     def sample(self, rng: np.random.Generator, size: int | None = None, labelled: IndexArray | None = None) -> Problem:
         """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
@@ -172,7 +172,7 @@ class Problem:
         rows, chosen = sample_rows(self.main.keys, keys, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
-        return Problem(main, references, unit(self.start[rows]), Units.of(main.scores))
+        return Problem(main, references, on_sphere(self.start[rows]), Units.of(main.scores))
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
@@ -221,10 +221,10 @@ def _why_idle(
     """Why a reference has nothing to say; None if it has."""
     # A coupled reference may vary only on rows that the main table does not have.
     used = table.scores[reference_rows] if is_coupled else table.scores
-    if bool(is_constant(used[:, None])[0]):
+    if is_constant(used).all():
         return f"All scores of {table.name} are equal; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    if is_coupled and abs(float(unit(theirs) @ unit(ours))) > 1.0 - REPEATED:
+    if is_coupled and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED:
         return f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
     return None
 

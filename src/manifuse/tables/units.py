@@ -15,30 +15,30 @@ class Units:
     """The units of the scores of one table.
 
     A score is ``offset + scale * p`` with ``p`` on the sphere (eq. 1), and ``offset + deviation * z`` with ``z``
-    standardised.
+    standardised. All shapes here may have a last axis of c columns.
 
     Attributes
     ----------
-    offset : float
-        Mean of the scores.
+    offset : (c,) array
+        Mean of the scores in every column; c is 1 for scores (n,).
     scale : float
         Norm of the centred scores, positive.
     rows : int
     """
 
-    offset: float
+    offset: FloatArray
     scale: float
     rows: int
 
     @classmethod
     def of(cls, scores: FloatArray) -> Units:
-        """Measure scores (n,)."""
-        return cls(float(scores.mean()), float(centred_norm(scores[:, None])[0]), len(scores))
+        """Measure scores (n,) or (n, c)."""
+        return cls(np.atleast_1d(scores.mean(axis=0)), centred_norm(scores), len(scores))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the scores."""
-        return self.scale / float(np.sqrt(self.rows))
+        """Root of the mean squared centred score."""
+        return self.scale / float(np.sqrt(self.rows * len(self.offset)))
 
     def to_sphere(self, scores: FloatArray) -> FloatArray:
         """Project scores (q,) of this table or of later rows as the fitted scores are projected (eq. 1)."""
@@ -58,4 +58,4 @@ class Units:
 
     def standardised_from_sphere(self, values: FloatArray) -> FloatArray:
         """Standardised scores of values on the sphere; both have no unit."""
-        return np.asarray(values * np.sqrt(self.rows))
+        return np.asarray(values * np.sqrt(self.rows * len(self.offset)))
