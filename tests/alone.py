@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 import manifuse as mf
+from manifuse.columns.all_columns import Columns
 from manifuse.columns.diffused import Diffused
 from manifuse.columns.edges import Joining
 from manifuse.columns.expected import Expected
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
-from manifuse.columns.run_order import Columns
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import Level
 from manifuse.diffusion.algorithm1 import STEP_SIZES, WEIGHT_SCALES
@@ -64,6 +64,7 @@ class Alone:
             smoothed=None,
             references=Imputed(numbers, (), looked_up, tuple(plain for _ in numbers)),
             expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), plain),
+            calibrated=None,
             learned=None,
             taught=None,
             diffused=Diffused("own", problem.start, bridges, places, path.coefficients),

@@ -104,7 +104,7 @@ def test_what_is_no_probability_is_refused(case, certain):
     with pytest.raises(mf.InputError, match=r"Probabilities came with a scale for a regression.*out\."):
         mf.refine(as_probabilities(case, certain), case.references, case.labels(), regression)
     result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)
-    with pytest.raises(mf.InputError, match="main has scale='score', but 'probability' was fitted"):
+    with pytest.raises(mf.InputError, match="main has scale='score', but main was fitted with scale='probability'"):
         result.apply(case.main)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from manifuse.report.explanation import explain as explain
     from manifuse.report.pictures import plot as plot
     from manifuse.report.refinement_page import write_report as write_report
+    from manifuse.run.classifier import ClassifierCombiner as ClassifierCombiner
     from manifuse.run.combiner import PredictorCombiner as PredictorCombiner
     from manifuse.run.file_runs import apply_files as apply_files
     from manifuse.run.file_runs import refine_files as refine_files
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from manifuse.run.persistence import save as save
     from manifuse.run.refine import refine as refine
     from manifuse.run.refinement import Refinement as Refinement
+    from manifuse.tables.labels import ClassLabels as ClassLabels
     from manifuse.tables.labels import RankLabels as RankLabels
     from manifuse.tables.observations import Observations as Observations
 
@@ -40,6 +42,8 @@ __version__ = version("manifuse")
 #: Modules of the public names. A name is imported when it is first asked for, so that the command line starts at once.
 HOMES = {
     "Algorithm1": "diffusion.algorithm1",
+    "ClassLabels": "tables.labels",
+    "ClassifierCombiner": "run.classifier",
     "ExplicitEuler": "diffusion.explicit_euler",
     "Host": "backends.host",
     "ImplicitEuler": "diffusion.implicit_euler",

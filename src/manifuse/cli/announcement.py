@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.score_tables import Table
 
 #: Names of features that are shown.
 SHOWN = 8
 
 
-def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | None) -> list[str]:
+def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | ClassLabels | None) -> list[str]:
     """Say what was read: every table with its rows and features, and the labels."""
     lines = [f"{table.name}: {_described(table)}" for table in (main, *references)]
     if labels is None:
         return lines
+    if isinstance(labels, ClassLabels):
+        return [*lines, f"labels: {len(labels.keys):,} labelled rows, {len({*labels.names.tolist()})} classes"]
     if labels.grades is None:
         return [*lines, f"labels: {len(labels.better):,} ordered pairs"]
     return [*lines, f"labels: {len(labels.keys):,} labelled rows"]
@@ -23,8 +25,9 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | None
 
 def _described(table: Table) -> str:
     width = 0 if table.source is None else table.source.width
+    rows = f"{len(table):,} rows, {len(table.classes)} classes" if table.classes else f"{len(table):,} rows"
     if not width:
-        return f"{len(table):,} rows, no features"
+        return f"{rows}, no features"
     names = table.feature_names
     shown = "" if names is None else f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
-    return f"{len(table):,} rows, {width:,} feature{'' if width == 1 else 's'}{shown}"
+    return f"{rows}, {width:,} feature{'' if width == 1 else 's'}{shown}"

@@ -30,6 +30,7 @@ EXPLORED = (
     "score",
     "drop",
     "features",
+    "classes",
     "task",
     "drop_invalid",
     "config",
@@ -130,7 +131,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
 
 @app.command("apply")
-@takes(RefineOptions, "id", "score", "drop", "features", "drop_invalid")
+@takes(RefineOptions, "id", "score", "drop", "features", "classes", "drop_invalid")
 def apply_command(
     given: Given,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],

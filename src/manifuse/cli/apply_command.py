@@ -26,6 +26,7 @@ def run_apply(
     score: Sequence[str] = (),
     drop: Sequence[str] = (),
     features: str | None = None,
+    classes: str | None = None,
     drop_invalid: bool = False,
     escape_formulas: bool = False,
     engine: str | None = None,
@@ -47,7 +48,7 @@ def run_apply(
         check_paths(read=(model, table), written=())
         check_folder(out)
     result = load(model)
-    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), all_there=True)
+    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), classes=classes, all_there=True)
     later = LaterTable(table, features, result.main.feature_names, columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)

@@ -20,6 +20,7 @@ OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 #: Parameters, which messages name in backticks, as the command line calls them.
 FLAGS = {
+    "classes": "--classes",
     "drop": "--drop",
     "features": "--features",
     "id": "--id",

@@ -24,7 +24,7 @@ from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import RefinedFiles, run_files
 from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refinement import Refinement
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
@@ -70,7 +70,7 @@ def run_refine(
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    with TableWriter(options.out, escape=options.escape_formulas) as writer, once():
+    with TableWriter(options.out, escape=options.escape_formulas, classes=found.table.classes) as writer, once():
         _write(found, writer, tell)
         writer.finish(beside)
     return found.result, writer.rows
@@ -80,6 +80,10 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]
     """Write the refined table part by part; warn if probabilities seem to have left their range."""
     lowest, highest, came_in_range = np.inf, -np.inf, True
     for columns in found.parts():
+        if "score" not in columns:
+            came_in_range = False
+            writer.add(columns)
+            continue
         came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
         lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
@@ -136,7 +140,7 @@ def files_of(options: RefineOptions) -> Files:
     )
 
 
-def read_problem(options: RefineOptions) -> tuple[Observations, list[Observations], RankLabels | None]:
+def read_problem(options: RefineOptions) -> tuple[Observations, list[Observations], RankLabels | ClassLabels | None]:
     """Read the tables and labels that options name, all of their rows."""
     tables = files_of(options).read()
     return *tables.observed(), tables.labels

@@ -54,8 +54,11 @@ class RefineOptions:
         default_factory=list
     )
     features: Annotated[str | None, Option(help="Regular expression that feature names start with.")] = None
+    classes: Annotated[
+        str | None, Option(help="Regular expression of the columns of class probabilities, such as 'p_(.*)'.")
+    ] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
-    scale: str = "score"
+    scale: str | None = None
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
     backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
     report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
@@ -82,7 +85,8 @@ class RefineOptions:
         """What the columns of the tables are called."""
         from manifuse.tables.column_checks import ColumnNames
 
-        return ColumnNames(tuple(self.id), tuple(self.score), tuple(self.label), tuple(self.drop))
+        named = tuple(self.id), tuple(self.score), tuple(self.label), tuple(self.drop)
+        return ColumnNames(*named, classes=self.classes)
 
     @property
     def record(self) -> Path | None:

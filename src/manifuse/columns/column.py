@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import Level, LogRatios, View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved
 
@@ -36,18 +36,23 @@ class Mixed(Column):
         Names of the columns. Both are measured by their levels.
     share : float
         Of the other one, in [0, 1].
-    level : Level
+    level : Level or LogRatios
         Of the mixture.
     """
 
     one: str
     other: str
     share: float
-    level: Level
+    level: Level | LogRatios
 
     def at(self, rows: View) -> FloatArray:
         """Mix; see `Column.at`."""
-        return self.level.apply((1.0 - self.share) * rows[self.one] + self.share * rows[self.other])
+        return self.level.apply(self.mix(rows[self.one], rows[self.other]))
+
+    def mix(self, one: FloatArray, other: FloatArray, share: FloatArray | None = None) -> FloatArray:
+        """Mix values of both, as they are, by our share or by others that fit to them."""
+        each = self.share if share is None else share
+        return np.asarray((1.0 - each) * one + each * other)
 
     def check(self) -> None:
         """Refuse a share out of range."""
@@ -91,7 +96,13 @@ class Known:
         )
 
     def mix(
-        self, name: str, one: str, other: str, share: float, shares: FloatArray | None = None
+        self,
+        name: str,
+        one: str,
+        other: str,
+        share: float,
+        shares: FloatArray | None = None,
+        level_of: Callable[[FloatArray], Level | LogRatios] = Level.of,
     ) -> tuple[Mixed, Self]:
         """Add a mixture of two columns, measured by its own level.
 
@@ -102,12 +113,13 @@ class Known:
             Of the other column.
         shares : (r, l) array, optional
             The same of each labelled row in each trial, without the labels of its fold.
+        level_of : callable
+            Measures the mixture.
         """
-        plain = Level(np.zeros(self.fitted[one].shape[1]), 1.0)
-        raw = Mixed(one, other, share, plain)
-        column = replace(raw, level=Level.of(raw.at(self.held_out)))
+        raw = Mixed(one, other, share, Level(np.zeros(self.fitted[one].shape[1]), 1.0))
+        column = replace(raw, level=level_of(raw.at(self.held_out)))
         trials = None
         if one in self.trials and other in self.trials:
-            each = share if shares is None else shares[..., None]
-            trials = column.level.apply((1.0 - each) * self.trials[one] + each * self.trials[other])
+            each = None if shares is None else shares[..., None]
+            trials = column.level.apply(raw.mix(self.trials[one], self.trials[other], each))
         return column, self.add(name, column.at(self.fitted), column.at(self.held_out), trials)

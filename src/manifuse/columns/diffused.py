@@ -183,8 +183,8 @@ class Diffusion:
         -------
         (1, l, c) array
         """
-        made = np.empty((len(rows), 1))
+        made = np.empty((1, len(rows), self.problem.units.offset.size))
         for fold in folds.rows(0):
             begun = start(fold)
-            made[fold] = self.values(self.run(begun, without=rows[fold]), begun)[rows[fold]]
-        return made[None]
+            made[0, fold] = self.values(self.run(begun, without=rows[fold]), begun)[rows[fold]]
+        return made

@@ -181,10 +181,10 @@ def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> Lear
     return learn(covariance, rows, scores.reshape(len(rows), -1), np.empty((len(rows), 0)))
 
 
-def known_at_pairs(references: Sequence[Reference], rows: int) -> FloatArray:
-    """Scores of references at their pairs, NaN elsewhere, shape (n, m, c)."""
-    paired = [reference.paired.reshape(len(reference.main_rows), -1) for reference in references]
-    found = np.full((rows, len(references), paired[0].shape[1] if paired else 1), np.nan)
-    for column, (reference, scores) in enumerate(zip(references, paired, strict=True)):
+def known_at_pairs(references: Sequence[Reference], rows: int, width: int) -> FloatArray:
+    """Scores of references at their pairs, NaN elsewhere, shape (n, m, c), for so many rows and columns."""
+    found = np.full((rows, len(references), width), np.nan)
+    for column, reference in enumerate(references):
+        scores = reference.paired.reshape(-1, width)
         found[reference.main_rows, column] = Level.of(scores).apply(scores)
     return found

@@ -22,7 +22,7 @@ class Refined(Saved):
 
     Attributes
     ----------
-    scores : (n,) array
+    scores : (n,) or (n, c) array
         In the units of the main predictor or, after a regression, of the targets.
     support : (n,) array
         As `Refinement.support`.
@@ -40,6 +40,11 @@ class Refined(Saved):
         return cls(table.scores, np.zeros(len(table)), None)
 
     @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Scores, support and errors."""
+        return self.scores, self.support, self.errors
+
+    @property
     def little_support(self) -> int:
         """The number of rows with hardly any evidence behind them."""
         return int(np.sum(self.support < LITTLE))
@@ -47,17 +52,19 @@ class Refined(Saved):
     def in_scale_of(self, table: Observations) -> Refined:
         """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
         scores, errors = table.in_scale(self.scores), self.errors
-        if errors is not None and table.scale == "probability":
+        if errors is not None and table.scale != "score":
             errors = errors * expit(self.scores) * expit(-self.scores)
         return Refined(scores, self.support, errors)
 
     def followed_by(self, more: Refined) -> Refined:
         """Return these rows and, after them, more."""
         errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
-        return Refined(np.append(self.scores, more.scores), np.append(self.support, more.support), errors)
+        scores = np.concatenate([self.scores, more.scores])
+        return Refined(scores, np.append(self.support, more.support), errors)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
-        arrays = [self.scores, self.support, *([] if self.errors is None else [self.errors])]
-        if any(array.shape != (len(self.scores),) or not np.isfinite(array).all() for array in arrays):
+        arrays = [each for each in self.arrays if each is not None]
+        rows = len(self.scores)
+        if any(array.shape[:1] != (rows,) or not np.isfinite(array).all() for array in arrays):
             raise ValueError("scores, support and errors do not fit together, or are not finite")

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
-from manifuse.columns.column import Known, Mixed
+from manifuse.columns.all_columns import Columns, Found, Given
+from manifuse.columns.column import Known
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.imputed import Imputed, impute, known_at_pairs
+from manifuse.columns.imputed import impute, known_at_pairs
 from manifuse.columns.lesson import Learned
 from manifuse.columns.own import Smoothed
-from manifuse.columns.taught import Labels, Taught, teach
+from manifuse.columns.probable import Calibrated
+from manifuse.columns.scored import found_of
+from manifuse.columns.taught import Labels, teach
 from manifuse.columns.view import Level, View, features_of
-from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.joint import Path
 from manifuse.evidence.agreement import Agreement, ask
+from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.one_factor import correlation
-from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
-from manifuse.kernels.randomness import Stream, generator
-from manifuse.records import Saved
-from manifuse.tables.problem import Problem, Reference
+from manifuse.kernels.arrays import FloatArray, IndexArray
 
 #: The share of the diffused column, where the graph is worth something.
 SHARE = 0.8
@@ -32,130 +29,6 @@ SHARE = 0.8
 #: do, and if bridges predict references at held-out pairs worse than lessons do by less than the other number and half
 #: of that gain.
 LEAST_SMOOTHED, MOST_LOST = 0.005, 0.04
-
-#: Rows that measure median distances.
-MEASURING_ROWS = 300
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What the order starts from.
-
-    Attributes
-    ----------
-    problem : Problem
-    bridges : Bridges
-        With the graph of the main table; without edges if there is none.
-    fidelity : (m,) array
-        How well each bridge predicts its reference at held-out pairs; 1 if it needs none.
-    taking_part : mapping of int to Reference
-        The references that take part, by their numbers.
-    score : Score or None
-        What labels measure.
-    groups : mapping of int to str, or None
-        Of the labelled rows.
-    nearest : (n,) array of int or None
-        The nearest other row of every main row.
-    same_target : bool or None
-        Whether the user says that all predict the same thing.
-    seed : int
-    """
-
-    problem: Problem
-    bridges: Bridges
-    fidelity: FloatArray
-    taking_part: dict[int, Reference]
-    score: Score | None
-    groups: dict[int, str] | None
-    nearest: IndexArray | None
-    same_target: bool | None
-    seed: int
-
-    @cached_property
-    def measured(self) -> IndexArray:
-        """The rows that measure distances."""
-        keys = self.problem.main.keys
-        return drawn_by_id(keys, np.arange(len(keys)), MEASURING_ROWS, generator(self.seed, Stream.DISTANCES))
-
-
-@dataclass(frozen=True, eq=False)
-class Columns(Saved):
-    """All columns of a run, in their order. Each follows from those before it.
-
-    Attributes
-    ----------
-    own : Level
-        Of the main predictor's scores.
-    smoothed : Smoothed or None
-    references : Imputed
-    expected : Expected
-    learned : Taught or None
-        What labels taught.
-    taught : Mixed or None
-        Expected and learned.
-    diffused : Diffused or None
-    refined : Mixed or None
-        The last column and what was diffused of it.
-    """
-
-    own: Level
-    smoothed: Smoothed | None
-    references: Imputed
-    expected: Expected
-    learned: Taught | None
-    taught: Mixed | None
-    diffused: Diffused | None
-    refined: Mixed | None
-
-    def at(self, rows: View) -> View:
-        """Complete what is known of rows, which have own scores already."""
-        for name in [field.name for field in fields(self)][1:]:
-            column = getattr(self, name)
-            rows = rows if column is None else column.add_to(rows, name)
-        return rows
-
-    @property
-    def last(self) -> str:
-        """The name of the column that scores are made of."""
-        if self.diffused is None:
-            return self.before_diffusion
-        return "diffused" if self.refined is None else "refined"
-
-    @property
-    def before_diffusion(self) -> str:
-        """The name of the column that is, or would be, diffused."""
-        return "taught" if self.taught is not None else "expected"
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What a run found.
-
-    Attributes
-    ----------
-    columns : Columns
-    known : Known
-    doubt : (n, m) array
-        How little is known of each reference's score at each row, in [0, 1].
-    agreement : Agreement
-        What the references answered.
-    labels : Labels or None
-    lesson : Learned or None
-        What labels taught, and what it takes to hold them out.
-    variances : (r, l) array or None
-        Of the lesson at held-out labelled rows.
-    path : Path or None
-        Of the diffusion; None if nothing was diffused.
-    """
-
-    columns: Columns
-    known: Known
-    doubt: FloatArray
-    agreement: Agreement
-    labels: Labels | None
-    lesson: Learned | None
-    variances: FloatArray | None
-    path: Path | None
 
 
 def refine_columns(given: Given) -> Found:
@@ -167,15 +40,13 @@ def refine_columns(given: Given) -> Found:
     agreement = ask_references(given, known)
     expected, known = Expected.of(known, agreement.pulls)
     diffuses = is_worth_diffusing(given, known, agreement)
-    labels, learned, taught, variances, lesson = None, None, None, None, None
-    if given.score is not None:
-        labels = hold_out(given, known, one_trial=diffuses)
-        learned, taught, known, variances, lesson = teach(known, labels, measured, main.name)
-    columns = Columns(own, smoothed, references, expected, learned, taught, None, None)
-    if not diffuses:
-        return Found(columns, known, doubt, agreement, labels, lesson, variances, None)
-    columns, known, path = diffuse_last(given, columns, known, agreement, labels, lesson)
-    return Found(columns, known, doubt, agreement, labels, lesson, variances, path)
+    labels = hold_out(given, known, one_trial=diffuses and not given.has_classes)
+    found = Found(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
+    steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
+    # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
+    for step in reversed(steps) if given.has_classes else steps:
+        found = step(given, found)
+    return found
 
 
 def start(given: Given) -> tuple[Level, Known]:
@@ -205,7 +76,7 @@ def smooth_own(given: Given, known: Known) -> tuple[Smoothed | None, Known]:
 
 def ask_references(given: Given, known: Known) -> Agreement:
     """Ask the references that take part."""
-    paired = known_at_pairs(list(given.taking_part.values()), len(given.problem.main))
+    paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     return ask(known.held_out["own"], paired, known.held_out["references"], same_target=given.same_target)
 
 
@@ -222,7 +93,11 @@ def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool
     if given.problem.main.table is None:
         return True
     if not agreement.is_followed:
-        return score is not None and score.gain(own.ravel()[score.rows], smoothed.ravel()[score.rows]).value > 0
+        units = given.problem.units
+        if score is None:
+            return False
+        before, after = (found_of(units, each[score.rows]) for each in (own, smoothed))
+        return score.gain(before, after).value > 0
     gained, lost = np.zeros((2, len(given.taking_part)))
     for column, (number, reference) in enumerate(given.taking_part.items()):
         rows = reference.main_rows
@@ -234,33 +109,65 @@ def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool
     return gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
 
 
-def hold_out(given: Given, known: Known, *, one_trial: bool) -> Labels:
-    """Put labels into folds."""
-    assert given.score is not None, "there are labels"
+def hold_out(given: Given, known: Known, *, one_trial: bool) -> Labels | None:
+    """Put labels into folds; None without labels."""
+    if given.score is None:
+        return None
     keys = given.problem.main.keys
     labels = Labels.of(given.score, given.groups, known.fitted, keys, given.nearest, given.seed)
     return labels.first() if one_trial else labels
 
 
-def diffuse_last(
-    given: Given, columns: Columns, known: Known, agreement: Agreement, labels: Labels | None, lesson: Learned | None
-) -> tuple[Columns, Known, Path]:
+def learn_from_labels(given: Given, found: Found) -> Found:
+    """Add the columns "learned" and "taught", and of classes "calibrated" before them."""
+    labels, known, columns = found.labels, found.known, found.columns
+    if labels is None:
+        return found
+    source = beyond = columns.last
+    if isinstance(labels.score, LogLoss):
+        calibrated, known = Calibrated.of(known, source, labels.score, given.problem.units)
+        columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
+    learned, taught, known, variances, lesson = teach(
+        known, labels, given.measured, given.problem.main.name, source, beyond
+    )
+    columns = replace(columns, learned=learned, taught=taught)
+    return replace(found, columns=columns, known=known, variances=variances, lesson=lesson)
+
+
+def diffuse(given: Given, found: Found) -> Found:
     """Add the columns "diffused" and "refined"."""
-    before, numbers = columns.before_diffusion, list(given.taking_part)
-    followed = tuple(number for number, pull in zip(numbers, agreement.pulls, strict=True) if pull != 0)
+    columns, known, labels = found.columns, found.known, found.labels
+    before, numbers = columns.last, list(given.taking_part)
+    followed = tuple(number for number, pull in zip(numbers, found.agreement.pulls, strict=True) if pull != 0)
     diffusion = Diffusion(given.problem, given.bridges, followed)
     begun = known.held_out[before]
     path = diffusion.run(begun)
+    values = diffusion.values(path, begun)
+    held_out, trials = values, None
+    if labels is not None and given.has_classes:
+        held_out = values.copy()
+        # What is learned at a labelled row must not know the references' own scores there.
+        alone = diffusion.trials(labels.folds, labels.score.rows, lambda fold: begun)
+        held_out[labels.score.rows] = alone[0]
+    elif labels is not None and found.lesson is not None:
+        trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
+    known = known.add("diffused", values, held_out, trials)
+    refined, known = known.mix("refined", before, "diffused", SHARE)
+    if labels is not None and given.has_classes and is_denied(given, known, labels):
+        return found
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.lookups}
     sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
-    trials = None
-    if labels is not None and lesson is not None:
-        trials = diffuse_without_labels(diffusion, columns, known, labels, lesson)
-    values = diffusion.values(path, begun)
-    known = known.add("diffused", values, values, trials)
-    refined, known = known.mix("refined", before, "diffused", SHARE)
-    return replace(columns, diffused=diffused, refined=refined), known, path
+    return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
+
+
+def is_denied(given: Given, known: Known, labels: Labels) -> bool:
+    """Whether labels of classes clearly deny the diffusion: what was expected is better, when both are calibrated."""
+    score, units = labels.score, given.problem.units
+    assert isinstance(score, LogLoss), "labels are classes"
+    sides = (found_of(units, known.held_out[name][score.rows]) for name in ("expected", "refined"))
+    expected, refined = (temperature_of(each, score) * each for each in sides)
+    return score.gain(expected, refined).is_clear_loss
 
 
 def diffuse_without_labels(
@@ -275,7 +182,7 @@ def diffuse_without_labels(
 
     def begun(fold: IndexArray) -> FloatArray:
         without = lesson.without_fold(learned.lesson, fold)
-        values, _ = without.predict(rows, rows["expected"])
+        values, _ = without.predict(rows, rows[learned.source])
         faded = learned.fade(rows, learned.level.apply(values))
         return taught.at(rows.with_column("learned", faded))
 

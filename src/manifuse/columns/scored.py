@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score, SquaredError
@@ -29,29 +30,37 @@ class Scored(Saved):
         How far refined scores go from own scores to what was found, in [0, 1].
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
+    own_scale : float
+        What own scores are multiplied by: of classes, what calibrates them; else 1.
     """
 
     units: Units
     line: tuple[float, float] | None
     certainty: float
     error_scale: float | None
+    own_scale: float = 1.0
 
     def found(self, values: FloatArray) -> FloatArray:
-        """What was found, in units, from the last column (..., c)."""
-        flat = values.reshape(values.shape[:-1])
+        """What was found, in units, from the last column (..., c); scores lose its last axis."""
         if self.line is None:
-            return self.units.from_standardised(flat)
-        return np.asarray(self.line[0] + self.line[1] * flat)
+            return found_of(self.units, values)
+        return np.asarray(self.line[0] + self.line[1] * values.reshape(values.shape[:-1]))
 
     def scores(self, own: FloatArray, values: FloatArray) -> FloatArray:
-        """Refined scores of rows (..., q), from own scores (q,) and the last column (..., q, c)."""
-        return np.asarray((1.0 - self.certainty) * own + self.certainty * self.found(values))
+        """Refined scores of rows (..., q, ...), from own scores (q, ...) and the last column (..., q, c)."""
+        return self.between(own, self.found(values))
+
+    def between(self, own: FloatArray, found: FloatArray) -> FloatArray:
+        """Refined scores between own ones and what was found, in units, by how certain that is."""
+        return np.asarray((1.0 - self.certainty) * self.own_scale * own + self.certainty * found)
 
     def check(self) -> None:
         """Refuse values out of range."""
         line = (0.0, 0.0) if self.line is None else self.line
         scale = 1.0 if self.error_scale is None else self.error_scale
-        if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and np.isfinite(line).all()):
+        if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and 0 < self.own_scale < np.inf):
+            raise ValueError("refined scores are out of range")
+        if not np.isfinite(line).all():
             raise ValueError("refined scores are out of range")
 
 
@@ -63,7 +72,7 @@ class Honest:
     ----------
     scored : Scored
         As certain as can be.
-    values : (r, l) array
+    values : (r, l) or (r, l, c) array
     gain : Gain
         Over own scores.
     """
@@ -74,11 +83,17 @@ class Honest:
 
     @classmethod
     def of(cls, units: Units, own: FloatArray, trials: FloatArray, score: Score, folds: Folds) -> Self:
-        """Bring a column (r, l, c) of labelled rows, whose own scores are (l,), into units.
+        """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
+        Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too.
         """
-        plain = Scored(units, None, 1.0, None)
+        own_scale = 1.0
+        if isinstance(score, LogLoss):
+            units = units.scaled(temperature_of(found_of(units, trials), score))
+            own_scale = temperature_of(own, score)
+            own = own_scale * own
+        plain = Scored(units, None, 1.0, None, own_scale)
         values = plain.found(trials)
         best = cls(plain, values, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
@@ -86,6 +101,11 @@ class Honest:
             if score.gain(values.mean(axis=0), fitted).is_certain:
                 best = cls(Scored(units, line, 1.0, None), fitted, score.gain(own, fitted, folds))
         return best
+
+
+def found_of(units: Units, values: FloatArray) -> FloatArray:
+    """Bring a column (..., c) into units; scores lose its last axis."""
+    return units.from_standardised(values.reshape(*values.shape[:-1], *units.shape))
 
 
 def _fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -12,7 +14,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from manifuse.columns.column import Column, Known, Mixed
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
-from manifuse.columns.view import Level, View
+from manifuse.columns.probable import Likely
+from manifuse.columns.view import Level, LogRatios, View
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
@@ -110,14 +114,21 @@ class Taught(Column):
     Attributes
     ----------
     lesson : Lesson
-    level : Level
+    level : Level or Likely
+        Of what the lesson says; of classes, how it becomes probabilities.
     reach : float
         Squared distance to the next label up to which labels teach; infinite without features.
+    source : str
+        The column that the lesson takes for what is expected.
+    beyond : str
+        The column that rows go back to where no label is near.
     """
 
     lesson: Lesson
-    level: Level
+    level: Level | Likely
     reach: float
+    source: str
+    beyond: str
 
     def at(self, rows: View) -> FloatArray:
         """Predict rows; see `Column.at`."""
@@ -130,7 +141,7 @@ class Taught(Column):
 
     def with_variance(self, rows: View) -> tuple[FloatArray, FloatArray]:
         """Values (q, c), and the variance of the lesson (q,)."""
-        values, variances = self.lesson.predict(rows, rows["expected"])
+        values, variances = self.lesson.predict(rows, rows[self.source])
         return self.fade(rows, self.level.apply(values)), variances
 
     def fade(self, rows: View, values: FloatArray) -> FloatArray:
@@ -142,7 +153,7 @@ class Taught(Column):
             scaled = self.lesson.covariance.parts[1].points(rows.take(block))
             nearest = np.sqrt(squared_distances_to(scaled, self.lesson.points[1]).min(axis=1) / self.reach)
             share = np.clip(2.0 - nearest, 0.0, 1.0)[:, None]
-            faded[block] = share * values[block] + (1.0 - share) * rows["expected"][block]
+            faded[block] = share * values[block] + (1.0 - share) * rows[self.beyond][block]
         return faded
 
     def check(self) -> None:
@@ -152,7 +163,7 @@ class Taught(Column):
 
 
 def teach(
-    known: Known, labels: Labels, measured: IndexArray, name: str
+    known: Known, labels: Labels, measured: IndexArray, name: str, source: str, beyond: str
 ) -> tuple[Taught, Mixed, Known, FloatArray, Learned]:
     """Add the columns "learned" and "taught".
 
@@ -163,6 +174,8 @@ def teach(
     labels : Labels
     measured, name
         As of `Covariance.of`.
+    source, beyond : str
+        As of `Taught`.
 
     Returns
     -------
@@ -177,24 +190,33 @@ def teach(
     score = labels.score
     covariance = Covariance.of(known.held_out, measured, name, references=True)
     rows = known.held_out.take(score.rows)
-    targets = score.observations()[:, None]
-    found = learn(covariance, rows, targets, rows["expected"], score.contrasts())
-    raw, _ = found.lesson.predict(known.held_out, known.held_out["expected"])
+    targets = score.observations()
+    found = learn(covariance, rows, targets, rows[source], score.contrasts())
+    raw, _ = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson)
-    column = Taught(found.lesson, Level.of(raw), reach)
+    level, level_of = _levels(score, raw)
+    column = Taught(found.lesson, level, reach, source, beyond)
     trials, variances = [], []
     for trial, unseen in enumerate(labels.unseen):
         values, doubt = found.without(labels.folds.rows(trial), unseen)
         trials.append(column.level.apply(values))
         variances.append(doubt)
-    here = np.broadcast_to(rows["expected"], (len(trials), *rows["expected"].shape))
-    known = replace(known, trials={"own": np.broadcast_to(rows["own"], here.shape), "expected": here})
+    alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
+    known = replace(known, trials=alike)
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, np.array(trials)).add("variance", doubts)
-    share, shares = _confirmed(labels, rows["expected"], np.array(trials), targets)
-    taught, known = known.mix("taught", "expected", "learned", share, shares)
+    share, shares = _confirmed(labels, rows[beyond], np.array(trials), targets)
+    taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
     return column, taught, known, np.array(variances), found
+
+
+def _levels(score: Score, raw: FloatArray) -> tuple[Level | Likely, Callable[[FloatArray], Level | LogRatios]]:
+    """The level of what a lesson says of the fitted rows (n, c), and what measures its mixture with what was known."""
+    if isinstance(score, LogLoss):
+        classes = score.classes
+        return Likely(classes, Level.of(score.coordinates())), partial(LogRatios.of, classes)
+    return Level.of(raw), Level.of
 
 
 def _confirmed(
@@ -208,12 +230,11 @@ def _confirmed(
     folds, contrasts = labels.folds, labels.score.contrasts()
 
     def observed(values: FloatArray) -> FloatArray:
-        flat = values.reshape(len(trials), len(labels.score.rows))
-        return folds.within(flat) if contrasts is None else np.asarray(flat @ contrasts.T)
+        return folds.within(values) if contrasts is None else np.asarray(contrasts @ values)
 
     same = np.broadcast_to(expected, trials.shape)
     was, changed = observed(same), observed(trials - same)
-    truth = np.broadcast_to(targets.T, was.shape)
+    truth = np.broadcast_to(targets, was.shape)
     means = 0
     if contrasts is None:
         truth, means = folds.within(truth), len(folds.rows(0))
@@ -221,17 +242,17 @@ def _confirmed(
     for trial, unseen in enumerate(labels.unseen):
         for rows, out in zip(folds.rows(trial), unseen, strict=True):
             seen = np.setdiff1d(np.arange(len(targets)), out)
-            others = was[trial, seen], changed[trial, seen], truth[trial, seen]
-            shares[trial, rows] = _share(*map(np.atleast_2d, others), means=max(means - 1, 0))
+            others = (each[trial, seen][None] for each in (was, changed, truth))
+            shares[trial, rows] = _share(*others, means=max(means - 1, 0))
     return _share(was, changed, truth, means=means), shares
 
 
 def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int) -> float:
-    """The share of what a lesson changed, by p observations in r trials, each (r, p), less so many means."""
-    trials, count = truth.shape
+    """The share of what a lesson changed, by p observations in r trials, each (r, p, t), less so many means."""
+    trials, count, columns = truth.shape
     share = float(count / (count + EQUAL_LABELS))
     design = np.column_stack([was.ravel(), changed.ravel()])
-    freedom = count - design.shape[1] - means
+    freedom = (count - means) * columns - design.shape[1]
     if freedom < 2:
         return share
     inverse = np.linalg.pinv(design.T @ design / trials)

@@ -12,6 +12,7 @@ from manifuse.columns.edges import Edges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import is_constant
 from manifuse.records import Saved
+from manifuse.tables.classes import Classes
 from manifuse.tables.observations import Observations
 
 
@@ -92,6 +93,35 @@ class Level(Saved):
         """Refuse values out of range."""
         if self.mean.ndim != 1 or not np.isfinite(self.mean).all() or not self.deviation > 0:
             raise ValueError("a mean or a deviation is out of range")
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatios(Saved):
+    """How a mixture of probabilities, in coordinates, becomes standardised log-ratios.
+
+    Attributes
+    ----------
+    classes : Classes
+    level : Level
+        Of the log-ratios.
+    """
+
+    classes: Classes
+    level: Level
+
+    def of_mixture(self, values: FloatArray) -> FloatArray:
+        """Log-ratios of probabilities (..., c), before they are standardised."""
+        return self.classes.log_ratios(np.log(self.classes.probabilities(values)))
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Standardised log-ratios of probabilities (..., c)."""
+        return self.level.apply(self.of_mixture(values))
+
+    @classmethod
+    def of(cls, classes: Classes, values: FloatArray) -> Self:
+        """Measure the log-ratios of probabilities (n, c)."""
+        raw = cls(classes, Level(np.zeros(values.shape[1]), 1.0))
+        return cls(classes, Level.of(raw.of_mixture(values)))
 
 
 def features_of(table: Observations) -> FloatArray:

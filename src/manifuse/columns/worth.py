@@ -12,8 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
+from manifuse.columns.all_columns import Found, Given
+from manifuse.columns.column import Mixed
 from manifuse.columns.lesson import DECIDING, FLAT
-from manifuse.columns.run_order import Found, Given
 from manifuse.columns.scored import Honest
 from manifuse.columns.taught import Labels, Taught
 from manifuse.columns.view import Level, View
@@ -30,7 +31,7 @@ def worths_by_labels(given: Given, found: Found, honest: Honest) -> tuple[Mappin
         return {}, None
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
-    anew = _Anew(found, found.columns.learned, labels, found.columns.taught.share)
+    anew = _Anew(found, found.columns.learned, labels, found.columns.taught)
     everything = tuple(range(len(numbers)))
     whole = honest.scored.found(anew.taught(everything))
 
@@ -54,14 +55,14 @@ class _Anew:
     learned : Taught
     labels : Labels
         At most `DECIDING` observations.
-    share : float
-        Of what was learned.
+    mixed : Mixed
+        Of what was expected and learned.
     """
 
     found: Found
     learned: Taught
     labels: Labels
-    share: float
+    mixed: Mixed
 
     @cached_property
     def _rows(self) -> View:
@@ -121,9 +122,12 @@ class _Anew:
             observed, crossing = contrasts @ crossing @ contrasts.T, crossing @ contrasts.T
         noise = self.learned.lesson.variances[-1]
         inverse = np.linalg.inv(observed + noise * np.eye(len(observed)))
-        targets, made = score.observations()[:, None], []
+        calibrated = self.found.columns.calibrated
+        beyond = expected if calibrated is None else calibrated.calibrate(expected)
+        targets, made = score.observations(), []
         for trial, unseen in enumerate(self.labels.unseen):
             folds = self.labels.folds.rows(trial)
             values, _ = predict_without(inverse, targets, crossing, prior.copy(), folds, unseen)
-            made.append((1.0 - self.share) * expected + self.share * self.learned.level.apply(values))
-        return np.array(made)
+            made.append(self.mixed.mix(beyond, self.learned.level.apply(values)))
+        mixed = np.array(made)
+        return mixed if isinstance(self.mixed.level, Level) else self.mixed.level.apply(mixed)

@@ -1,6 +1,7 @@
 """Data sets: real tables to try things on, as two sides that know a few rows in common.
 
-Clinics and digits come with scikit-learn, so nothing is downloaded. The truth is for judging: no predictor saw it.
+Clinics, digits and their halves come with scikit-learn, so nothing is downloaded. The truth is for judging: no
+predictor saw it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from manifuse.datasets.digit_halves import ClassExample as ClassExample
+from manifuse.datasets.digit_halves import load_digit_halves as load_digit_halves
 from manifuse.datasets.digit_views import digit_views
+from manifuse.datasets.seeds import checked_seed
 from manifuse.errors import InputError, look_up
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -116,7 +120,7 @@ def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
     """
     data = load_breast_cancer()
     malignant = 1.0 - data.target
-    order = np.random.default_rng(_checked(seed)).permutation(len(malignant))
+    order = np.random.default_rng(checked_seed(seed)).permutation(len(malignant))
     learned_a, learned_b, common, rest = np.split(order, np.cumsum([CLINIC_A, CLINIC_B, COMMON]))
     only_a, only_b = np.split(rest, [len(rest) // 2])
     tables = []
@@ -242,7 +246,7 @@ def two_sides(
     """
     task = next(iter(tasks)) if task is None else task
     look_up(task, tasks, kind=f"task of {name} named")
-    rng = np.random.default_rng(_checked(seed))
+    rng = np.random.default_rng(checked_seed(seed))
     order = rng.permutation(len(tasks[task][1]))
     if len(order) < PAIRS + 2 * (TRAINING + LEAST_TEST):
         raise InputError(f"{name} has {len(order)} rows, which are too few for two sides; choose another data set.")
@@ -257,12 +261,6 @@ def two_sides(
         tables.append(Observations(scores[rows], features[rows], ids=rows, name=each))
     truth = tasks[task][1][np.concatenate([common, half[TRAINING:]])]
     return _example(tables[0], tables[1:], truth, labels, most=200)
-
-
-def _checked(seed: int) -> int:
-    if not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"seed={seed!r} came, but a whole number from 0 on was expected; give one.")
-    return int(seed)
 
 
 def _predict(features: FloatArray, truth: FloatArray, learned: IndexArray) -> FloatArray:

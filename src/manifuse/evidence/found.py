@@ -27,11 +27,14 @@ class Measured(Saved):
         Of the refinement, taken or not. Each labelled row is judged without its own label.
     held : Held
         How labels were held out.
+    right : pair of Accuracy and Gain, or None
+        Of classes, the same of how often the class is right; ``accuracy`` and ``gain`` are then of the log loss.
     """
 
     accuracy: Accuracy
     gain: Gain
     held: Held
+    right: tuple[Accuracy, Gain] | None = None
 
 
 @dataclass(frozen=True, eq=False)

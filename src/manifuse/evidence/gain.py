@@ -8,8 +8,11 @@ from typing import Literal, NamedTuple
 from manifuse.records import Saved
 
 #: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
-Measure = Literal["accuracy", "rmse"]
-Gained = Literal["accuracy", "rmse", "correlation"]
+Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy"]
+Gained = Literal["accuracy", "rmse", "log_loss", "class_accuracy", "correlation"]
+
+#: Of these, less is better.
+LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
 
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
@@ -36,10 +39,12 @@ class Unit(NamedTuple):
     words: str
 
 
-#: What people read of a gain: points of ranking accuracy, units of the labels of a regression, or correlation.
+#: What people read of a gain.
 UNITS: dict[Gained, Unit] = {
     "accuracy": Unit(100.0, ".1f", " points", "in points of ranking accuracy"),
     "rmse": Unit(1.0, ".2g", "", "in units of the labels"),
+    "log_loss": Unit(1.0, ".3f", " in log loss", "in log loss"),
+    "class_accuracy": Unit(100.0, ".1f", " points", "in points of accuracy"),
     "correlation": Unit(1.0, ".3f", " in correlation", "in correlation at held-out pairs"),
 }
 
@@ -56,8 +61,9 @@ class Gain(Saved):
         Of ``value``, from differences paired over the rows.
     rows : int
         Number of rows that it was measured on: labelled rows, or pairs.
-    measure : {"accuracy", "rmse", "correlation"}
-        What is gained: a share of ranking accuracy, less root mean squared error, or correlation at held-out pairs.
+    measure : {"accuracy", "rmse", "log_loss", "class_accuracy", "correlation"}
+        What is gained: a share of ranking accuracy, less root mean squared error, less log loss, a share of rows whose
+        class is right, or correlation at held-out pairs.
     """
 
     value: float
@@ -97,7 +103,7 @@ class Gain(Saved):
 
     def reached_from(self, before: float) -> float:
         """Return the measure after the gain: errors fall, accuracies rise, at most to 1."""
-        return before - self.value if self.measure == "rmse" else min(before + self.value, 1.0)
+        return before - self.value if self.measure in LOSSES else min(before + self.value, 1.0)
 
     def text(self, *, signed: bool) -> str:
         """Return it and its standard error as text, without the unit."""
@@ -117,8 +123,9 @@ class Accuracy(Saved):
 
     Attributes
     ----------
-    measure : {"accuracy", "rmse"}
-        Ranking accuracy, or of a regression the root mean squared error.
+    measure : {"accuracy", "rmse", "log_loss", "class_accuracy"}
+        Ranking accuracy, of a regression the root mean squared error, of classes the log loss or the share of rows
+        whose class is right.
     before, after : float
     """
 

@@ -80,11 +80,11 @@ class Folds:
         return [np.flatnonzero(self.numbers[trial] == fold) for fold in np.unique(self.numbers[trial])]
 
     def within(self, values: FloatArray) -> FloatArray:
-        """Values (r, l) less the mean of their fold."""
+        """Values (r, l, c) less the mean of their fold."""
         centred = np.empty_like(values)
         for trial, row in enumerate(values):
             for fold in self.rows(trial):
-                centred[trial, fold] = row[fold] - row[fold].mean()
+                centred[trial, fold] = row[fold] - row[fold].mean(axis=0)
         return centred
 
 

@@ -5,22 +5,33 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.errors import InputError, ManifuseWarning, demand
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
+from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 
 
-def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Score:
+def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
     """Make the score of labels: find their rows among the main rows, and choose the measure.
 
     Raises
     ------
     InputError
-        If the main table has no id of a label, or a regression has ordered pairs or too large values as labels.
+        If the main table has no id of a label, labels are not of its kind, or a regression has ordered pairs or too
+        large values as labels.
     """
+    if main.classes is not None:
+        return _score_of_classes(labels, main, regression=regression)
+    if isinstance(labels, ClassLabels):
+        raise InputError(
+            f"Classes came as labels, but {main.name} has one score a row; give `RankLabels`, or a main table with "
+            "the probabilities of `classes`."
+        )
     demand(RankLabels, labels)
     labels = _of_rows(labels, main)
     # In the order of their ids, so that labels in another order give the same result to the last bit.
@@ -46,7 +57,31 @@ def score_of(labels: RankLabels, main: Observations, *, regression: bool) -> Sco
     return SquaredError(rows, grades)
 
 
-def groups_of(labels: RankLabels, main: Observations, score: Score) -> dict[int, str] | None:
+def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
+    """Make the score of labels of classes; leave out those of classes that the main table does not have."""
+    assert main.classes is not None, "it has classes"
+    if not isinstance(labels, ClassLabels) or regression:
+        came = "A regression" if regression else type(labels).__name__
+        raise InputError(f"{came} came for {main.name}, which has classes; give the labels as `ClassLabels`.")
+    order = np.argsort(labels.keys, kind="stable")
+    rows, known = locate(labels.keys[order], main.keys)
+    if not known.all():
+        _warn_of_missing(labels.keys[order][~known], main, "labels", known)
+    places = main.classes.places_of(labels.names[order])
+    strange = known & (places < 0)
+    usable = known & (places >= 0)
+    if strange.any():
+        names = sorted(set(labels.names[order][strange].tolist()))
+        said = f"{strange.sum()} labels are of classes that {main.name} does not have ({', '.join(names[:3])})"
+        if not usable.any():
+            raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
+        warnings.warn(f"{said}; they are left out, and in such rows it is never right.", ManifuseWarning, stacklevel=4)
+    if len(set(places[usable].tolist())) < 2:
+        raise InputError("The labels that can be used are all of one class; give labels of two or more.")
+    return LogLoss(rows[usable], places[usable], main.classes)
+
+
+def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:
     """The group of every labelled row of a table; None if labels have none."""
     if labels.groups is None:
         return None
@@ -61,16 +96,21 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
         return labels
     graded = labels.grades is not None
     usable = known if graded else known[labels.better] & known[labels.worse]
-    kept, left, what = int(usable.sum()), int((~usable).sum()), "labels" if graded else "ordered pairs"
-    example = f"first: {str(labels.keys[~known][0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
+    _warn_of_missing(labels.keys[~known], main, "labels" if graded else "ordered pairs", usable)
+    if labels.grades is not None:
+        return RankLabels(labels.keys[known], labels.grades[known])
+    return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])
+
+
+def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, usable: BoolArray) -> None:
+    """Warn of labels of ids that the main table does not have, or refuse labels of which none is usable."""
+    kept, left = int(usable.sum()), int((~usable).sum())
+    example = f"first: {str(missing[0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
     if not kept:
-        what = "No label is of an id" if graded else "No ordered pair is of two ids"
+        what = "No label is of an id" if what == "labels" else "No ordered pair is of two ids"
         raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
     warnings.warn(
         f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
         ManifuseWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
-    if labels.grades is not None:
-        return RankLabels(labels.keys[known], labels.grades[known])
-    return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])

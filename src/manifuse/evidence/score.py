@@ -24,12 +24,15 @@ class Score(ABC):
     ----------
     rows : (l,) array of int
         The labelled rows of the main table.
-    measure : {"accuracy", "rmse"}
-        What users read: ranking accuracy, or of a regression the root mean squared error.
+    measure : {"accuracy", "rmse", "log_loss"}
+        What users read: ranking accuracy, of a regression the root mean squared error, of classes the log loss.
+    has_errors : bool
+        Whether refined scores have standard errors. Probabilities of classes say themselves how sure they are.
     """
 
     rows: IndexArray
     measure: ClassVar[Measure] = "accuracy"
+    has_errors: ClassVar[bool] = True
 
     @abstractmethod
     def evaluate(self, candidates: FloatArray) -> FloatArray:
@@ -41,7 +44,7 @@ class Score(ABC):
 
         Parameters
         ----------
-        before, after : (l,) or (r, l) array
+        before, after : (l,) or (r, l) array, or with a last axis of c columns
             In r trials, if labels were held out in ``folds``.
         folds : Folds, optional
             Only rows of one fold are compared.
@@ -91,7 +94,7 @@ class Score(ABC):
 
     @abstractmethod
     def observations(self) -> FloatArray:
-        """What the labels tell, shape (p,), of about variance 1: a value of each row, or of each contrast of rows."""
+        """What the labels tell (p, t), of about variance 1: t values of each row, or of each contrast of rows."""
 
     def contrasts(self) -> FloatArray | None:
         """The sum of rows' values (p, l) that each observation is of; None if it is the value of its row."""
@@ -102,8 +105,8 @@ class Score(ABC):
         raise NotImplementedError
 
     def measured(self, predictions: FloatArray) -> float:
-        """The ``measure`` of predictions (l,)."""
-        return abs(float(self.evaluate(predictions[:, None])[0]))
+        """The ``measure`` of predictions (l,) or (l, c)."""
+        return abs(float(self.evaluate(predictions[..., None])[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +165,7 @@ class GradedRanking(Score):
 
     def observations(self) -> FloatArray:
         """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
-        return np.asarray(standardise(rankdata(self.grades)))
+        return standardise(rankdata(self.grades)[:, None])
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """All pairs of different grades; see `Score.ordered_pairs`."""
@@ -231,7 +234,7 @@ class PairedRanking(Score):
 
     def observations(self) -> FloatArray:
         """One for every pair: the better row is above the worse; see `Score.observations`."""
-        return np.ones(len(self.better))
+        return np.ones((len(self.better), 1))
 
     def contrasts(self) -> FloatArray:
         """Better less worse, for every pair; see `Score.contrasts`."""
@@ -291,7 +294,7 @@ class SquaredError(Score):
 
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""
-        return np.asarray(standardise(self.targets))
+        return standardise(self.targets[:, None])
 
 
 def _in_trials(before: FloatArray, after: FloatArray) -> FloatArray:

@@ -14,11 +14,13 @@ from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, percen
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.refinement_statistics import Shift
-from manifuse.run.frames import later_rows
+from manifuse.run.frames import LaterFrame
 from manifuse.run.refinement import Refinement
+from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.validity import demand_scores
 from manifuse.words.wording import SUPPORT
 
 
@@ -100,9 +102,9 @@ def explain(
     """
     demand(Refinement, result)
     demand(Observations, *references)
+    demand_scores(result.main, "an explanation")
     if later is not None:
-        given = later if isinstance(later, Observations) else later_rows(later, result.refiner.main, (id, score))
-        result = _with_later(result, row, given)
+        result = _with_later(result, row, _observed(later, result.refiner.main, (id, score)))
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
     shift, used = Shift.of(result), _used(result, references)
@@ -137,6 +139,11 @@ def explain(
     return Explanation(tuple(sentences), Grid.of(lines))
 
 
+def _observed(later: Any, fitted: Observations, names: tuple[str, str]) -> Observations:
+    """Return observations as they are, and read those of a frame."""
+    return later if isinstance(later, Observations) else LaterFrame.of(later, fitted, names).observed()
+
+
 def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement:
     """Return the result with one more row, which came later; the result itself if it has that row."""
     if later.neighbours is not None:
@@ -145,7 +152,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
     if np.isin(one.keys, result.main.keys).all():
         return result
     refined, main = result.refine_later(one), result.main
-    one = one.arranged_like(main)
+    one = with_features_of(one, main)
     both = Observations(
         np.append(main.in_scale(main.scores), one.in_scale(one.scores)),
         None if main.table is None or one.table is None else np.vstack([main.table, one.table]),

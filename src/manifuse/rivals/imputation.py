@@ -47,7 +47,7 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     columns: list[FloatArray] = []
     chosen: dict[str, object] = {}
     for reference in problem.references:
-        search = _search(table.shape[1], len(reference.main_rows), seed)
+        search = searched_regressor(table.shape[1], len(reference.main_rows), seed)
         columns.append(predict_reference(search, table, reference))
         chosen[reference.name] = str(search.best_params_["regressor"])
     return np.column_stack(columns), chosen
@@ -68,7 +68,7 @@ def features_of(problem: Problem) -> FloatArray:
     return standardise(features)
 
 
-def _search(width: int, pairs: int, seed: int) -> GridSearchCV:
+def searched_regressor(width: int, pairs: int, seed: int) -> GridSearchCV:
     """Choice by cross-validation among kernel ridge regressions and nearest neighbours."""
     kernel_ridge = {
         "regressor": [KernelRidge(kernel="rbf")],

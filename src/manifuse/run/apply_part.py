@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,22 +45,26 @@ def refine_part(
     if not len(table):
         none = np.empty(0)
         errors = None if result.errors is None else none
-        return refined_columns(table.ids, none, none, none, errors), Part(np.empty(0, dtype=np.str_), 0, 0)
+        scores = np.empty((0, len(table.classes))) if table.classes else none
+        columns = refined_columns(table.ids, scores, scores, none, errors, table.classes)
+        return columns, Part(np.empty(0, dtype=np.str_), 0, 0)
     if not drop_invalid:
         table = replace(table, source=None if table.source is None else Loaded(table.source.take()))
         parts = {"score": table.scores} | ({} if table.source is None else {"features": table.source.take()})
         numbers = {what: values for what, values in parts.items() if values.dtype.kind == "f"}
         demand_finite(table.name, numbers, np.arange(first, first + len(table)))
     new = observe(table, drop=drop_invalid, scale=result.main.scale)
-    columns = refined_rows(result, new, table.ids[new.rows])
+    columns = refined_rows(result, new, table.ids[new.rows], table.classes)
     fitted = int(np.count_nonzero(result.refiner.locate(new.keys)[1]))
     return columns, Part(new.keys, fitted, int(np.sum(columns["support"] < LITTLE)))
 
 
-def refined_rows(result: Refinement, new: Observations, ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Refine checked rows; return their columns, with ``ids`` (q,) as the file holds them."""
+def refined_rows(
+    result: Refinement, new: Observations, ids: NDArray[Any], classes: Mapping[str, str]
+) -> dict[str, NDArray[Any]]:
+    """Refine checked rows; return their columns, with ``ids`` (q,) and ``classes`` as the file holds them."""
     applied = result.apply_in_full(new)
-    return refined_columns(ids, new.in_scale(new.scores), applied.scores, applied.support, applied.errors)
+    return refined_columns(ids, new.in_scale(new.scores), applied.scores, applied.support, applied.errors, classes)
 
 
 def apply_here(
@@ -69,7 +73,7 @@ def apply_here(
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
     seen = SeenIds(Path(table.given).stem)
-    with TableWriter(out, escape=escape) as writer:
+    with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
         for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
             columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
             writer.add(columns)

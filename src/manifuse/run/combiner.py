@@ -22,7 +22,7 @@ from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.tables.containers import to_floats
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 
@@ -47,7 +47,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The names of the columns of ids and of scores, in data frames.
     drop : sequence of str
         Columns of data frames that are no features.
-    scale : {"score", "probability"}
+    scale : {"score", "probability"}, optional
         What the scores of data frames are; see `Observations`.
 
     Attributes
@@ -87,7 +87,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         id_column: str = "id",
         score_column: str = "score",
         drop: Sequence[str] = (),
-        scale: Scale = "score",
+        scale: Scale | None = None,
     ) -> None:
         self.references = references
         self.method = method
@@ -121,7 +121,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
         main = self._observe(X)
-        labels = y if y is None or isinstance(y, RankLabels) else label(main, y)
+        labels = self._labels(main, y)
         self.refinement_ = refine(main, self.references, labels=labels, method=self.method, rng=self.random_state)
         return self
 
@@ -264,9 +264,17 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(X).__name__} came where Observations or a data frame with columns {columns} were expected; "
                 "in a pipeline, call set_output(transform='pandas') on the earlier steps."
             )
+        return self._read(X)
+
+    def _read(self, X: Any) -> Observations:
+        """Read a data frame."""
         return Observations.from_frame(
             X, id=self.id_column, score=self.score_column, drop=self.drop, name="X", scale=self.scale
         )
+
+    def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
+        """Make labels of the truth that came."""
+        return y if y is None or isinstance(y, RankLabels) else label(main, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from manifuse.columns.all_columns import Found, Given
 from manifuse.columns.imputed import known_at_pairs
 from manifuse.columns.refined import Refined
-from manifuse.columns.run_order import SHARE, Found, Given, refine_columns
+from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import Honest, Scored
+from manifuse.columns.view import LogRatios
 from manifuse.columns.worth import worths_by_labels
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.diffusion.tuning import Tried
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.found import Evidence, Measured
-from manifuse.evidence.gain import Accuracy, Gain
+from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
@@ -28,6 +31,7 @@ from manifuse.machine import products_in_one_thread
 from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
 from manifuse.run.refiner import Refiner
+from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +95,11 @@ def conclude(prepared: Prepared) -> Conclusion:
 def _conclude(prepared: Prepared) -> Conclusion:
     given, problem, method = prepared.given, prepared.problem, prepared.method
     found, own = refine_columns(given), problem.main.scores
-    honest, scored, gain = _honest(given, found), Scored(problem.units, None, 1.0, None), None
+    honest, scored, gains = _honest(given, found), Scored(problem.units, None, 1.0, None), None
     verdict = judge(found.agreement, None if honest is None else honest.gain, safeguarded=method.safeguarded)
     scored = replace(scored if honest is None else honest.scored, certainty=verdict.certainty)
     if honest is not None:
-        scored, gain = _measured(found, honest, scored, own)
+        scored, gains = _measured(found, honest, scored, own)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = _worths(given, found, honest)
     evidence = Evidence(
@@ -105,7 +109,7 @@ def _conclude(prepared: Prepared) -> Conclusion:
         metric=_metric(prepared, refiner.fitted),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
-        measured=None if gain is None else _measured_by_labels(given, found, verdict, gain),
+        measured=None if gains is None else _measured_by_labels(given, found, verdict, gains),
         worth=worth,
     )
     return Conclusion(evidence, _course(prepared, found), refiner)
@@ -116,30 +120,47 @@ def _honest(given: Given, found: Found) -> Honest | None:
     if found.labels is None:
         return None
     trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
-    score = found.labels.score
-    return Honest.of(given.problem.units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
+    score, units, taught = found.labels.score, given.problem.units, found.columns.taught
+    if taught is not None and isinstance(taught.level, LogRatios):
+        level = taught.level.level
+        units = Units.of_standardised(level.mean, level.deviation, units.rows)
+    return Honest.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
 
 
-def _measured(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> tuple[Scored, Gain]:
-    """Calibrate standard errors, and measure the gain, by refined scores of held-out labelled rows."""
+def _measured(
+    found: Found, honest: Honest, scored: Scored, own: FloatArray
+) -> tuple[Scored, tuple[Gain, Gain | None]]:
+    """Calibrate standard errors, and measure the gain, by refined scores of held-out labelled rows.
+
+    Of classes, the second gain is that of how often the class is right.
+    """
     assert found.labels is not None, "there are labels"
     assert found.variances is not None, "there are labels"
     score, folds = found.labels.score, found.labels.folds
     there = own[score.rows]
-    refined = (1.0 - scored.certainty) * there + scored.certainty * honest.values
-    scale = error_scale_of(refined, found.variances, score, folds)
-    return replace(scored, error_scale=scale), score.gain(there, refined, folds)
+    refined = scored.between(there, honest.values)
+    if score.has_errors:
+        scored = replace(scored, error_scale=error_scale_of(refined, found.variances, score, folds))
+    right = score.gain_in_accuracy(there, refined) if isinstance(score, LogLoss) else None
+    return scored, (score.gain(there, refined, folds), right)
 
 
-def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gain: Gain) -> Measured:
+def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gains: tuple[Gain, Gain | None]) -> Measured:
     """The measure on the labelled rows, before and after."""
+    gain, right = gains
     score = given.score
     assert score is not None, "there are labels"
     assert found.labels is not None, "there are labels"
-    before = score.measured(given.problem.main.scores[score.rows])
-    # The gain is measured within folds, and what comes before is not.
-    after = gain.reached_from(before) if verdict.accepted else before
-    return Measured(Accuracy(score.measure, before, after), gain, found.labels.held)
+    there = given.problem.main.scores[score.rows]
+    beside = None
+    if right is not None and isinstance(score, LogLoss):
+        beside = _change("class_accuracy", float(score.is_right(there).mean()), right, verdict), right
+    return Measured(_change(score.measure, score.measured(there), gain, verdict), gain, found.labels.held, beside)
+
+
+def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:
+    """A measure before and after; the gain is measured within folds, and what comes before is not."""
+    return Accuracy(measure, before, gain.reached_from(before) if verdict.accepted else before)
 
 
 def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
@@ -203,9 +224,8 @@ def _standing(found: Found, column: int) -> Standing:
 def _metric(prepared: Prepared, refined: Refined) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
     problem = prepared.problem
-    pairs = known_at_pairs(problem.references, len(problem.main))
-    rows = len(problem.main)
-    ours = np.stack([each.reshape(rows, -1) for each in (problem.main.scores, refined.scores)], axis=1)
+    ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
+    pairs = known_at_pairs(problem.references, len(ours), ours.shape[2])
     columns = np.concatenate([ours, pairs], axis=1)
     metric, known = np.eye(columns.shape[1]), np.isfinite(columns).all(axis=2)
     for one in range(len(metric)):

@@ -147,9 +147,8 @@ def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, kno
     ManifuseWarning
     """
     units = Units.of(main.scores)
-    scores = units.standardise(new.scores)
-    fitted = units.standardise(main.scores)
-    differ = np.abs(scores[known] - fitted[rows[known]]) > CHANGED
+    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
+    differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
     alike = new.feature_names == main.feature_names
     if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
         differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
@@ -160,8 +159,8 @@ def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, kno
             ManifuseWarning,
             stacklevel=5,
         )
-    later = np.abs(scores[~known])
-    if len(later) and (median := float(np.median(later))) > _limits(len(later), np.abs(fitted).max(keepdims=True))[0]:
+    later, largest = np.abs(scores[~known]), np.abs(fitted).max().reshape(1)
+    if len(later) and (median := float(np.median(later))) > _limits(len(later), largest)[0]:
         warnings.warn(
             f"The scores of {new.name} differ from the fitted ones by {median:,.1f} standard deviations in the "
             "median; check the units.",

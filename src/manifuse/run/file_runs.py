@@ -53,11 +53,13 @@ class RefinedFiles:
         if not self.is_sample:
             main, refined = result.main, result.refined.in_scale_of(result.main)
             original = main.in_scale(main.scores)
-            yield refined_columns(table.ids[main.rows], original, refined.scores, refined.support, refined.errors)
+            ids, classes = table.ids[main.rows], table.classes
+            yield refined_columns(ids, original, refined.scores, refined.support, refined.errors, classes)
             return
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
-            yield refined_rows(result, observe_part(table, rows, scale=result.main.scale), table.ids[rows])
+            part = observe_part(table, rows, scale=result.main.scale)
+            yield refined_rows(result, part, table.ids[rows], table.classes)
 
 
 def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:
@@ -71,8 +73,10 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
     if most is None or files.drop_invalid or not any(len(table) > most for table in in_files):
         return None
     scale: Any = files.scale
-    main = Observations(tables.main.scores, ids=tables.main.ids, name=tables.main.name, scale=scale)
-    others = [Observations(table.scores, ids=table.ids, name=table.name) for table in tables.references]
+    main, *others = (
+        Observations(table.scores, ids=table.ids, name=table.name, scale=each, classes=table.class_names)
+        for table, each in zip(all_tables, (scale, *map(tables.scale_of, tables.references)), strict=True)
+    )
     chosen = rows_to_fit(main, others, tables.labels, method, seed)
     return None if chosen is None else [chosen[0], *chosen[1]]
 
@@ -101,7 +105,8 @@ def refine_files(
     label: str | Sequence[str] = (),
     drop: str | Sequence[str] = (),
     features: str | None = None,
-    scale: str = "score",
+    classes: str | None = None,
+    scale: str | None = None,
     drop_invalid: bool = False,
     backend: Backend | None = None,
 ) -> Refinement:
@@ -125,8 +130,11 @@ def refine_files(
         Names of the columns of ids, of scores and of labels, and of columns to leave out.
     features : str, optional
         Regular expression that names of features start with.
-    scale : {"score", "probability"}
-        What main scores are.
+    classes : str, optional
+        Regular expression that matches the columns with probabilities of classes. Its group is the class's name, as in
+        ``"p_(.*)"``.
+    scale : {"score", "probability", "logits"}, optional
+        What main scores are, and those of classes in all tables; see `Observations`.
     drop_invalid : bool
         Whether rows with values that are not finite are dropped.
 
@@ -158,14 +166,14 @@ def refine_files(
     """
     method = JointDiffusion() if method is None else method
     demand(JointDiffusion, method)
-    _demand_pattern(features)
+    _demand_patterns(features, classes)
     out = Path(_path_of(out))
     files = Files(
         main=_path_of(main),
         references=tuple(map(_path_of, _one_or_more(references))),
         labels=None if labels is None else Path(_path_of(labels)),
         pairs=None if pairs is None else Path(_path_of(pairs)),
-        columns=ColumnNames(_one_or_more(id), _one_or_more(score), _one_or_more(label), _one_or_more(drop)),
+        columns=ColumnNames(_one_or_more(id), _one_or_more(score), _one_or_more(label), _one_or_more(drop), classes),
         features=features,
         scale=scale,
         drop_invalid=drop_invalid,
@@ -174,7 +182,7 @@ def refine_files(
     read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
     check_paths(read=read, written=(out,))
     found = run_files(files.read(), method, seed_of(rng), backend)
-    with TableWriter(out) as writer:
+    with TableWriter(out, classes=found.table.classes) as writer:
         for part in found.parts():
             writer.add(part)
         writer.finish()
@@ -190,6 +198,7 @@ def apply_files(
     score: str | Sequence[str] = (),
     drop: str | Sequence[str] = (),
     features: str | None = None,
+    classes: str | None = None,
     drop_invalid: bool = False,
 ) -> int:
     """Refine later rows that are in files, window by window, as the command ``manifuse apply`` does.
@@ -199,7 +208,7 @@ def apply_files(
     result : Refinement
     new : path-like
         The later rows.
-    out, id, score, drop, features, drop_invalid
+    out, id, score, drop, features, classes, drop_invalid
         As of `refine_files`.
 
     Returns
@@ -229,11 +238,12 @@ def apply_files(
     259
     """
     demand(Refinement, result)
-    _demand_pattern(features)
+    _demand_patterns(features, classes)
     new, out = _path_of(new), Path(_path_of(out))
     check_output(out)
     check_paths(read=(new,), written=(out,))
-    columns = ColumnNames(_one_or_more(id), _one_or_more(score), drop=_one_or_more(drop), all_there=True)
+    ids, scores, dropped = (_one_or_more(each) for each in (id, score, drop))
+    columns = ColumnNames(ids, scores, drop=dropped, classes=classes, all_there=True)
     table = LaterTable(new, features, result.main.feature_names, columns)
     return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
 
@@ -250,6 +260,5 @@ def _path_of(given: Any) -> str:
         raise InputError(f"{type(given).__name__} came where a path was expected; give the path of a file.") from None
 
 
-def _demand_pattern(features: str | None) -> None:
-    if features is not None:
-        demand(str, features)
+def _demand_patterns(*patterns: str | None) -> None:
+    demand(str, *(each for each in patterns if each is not None))

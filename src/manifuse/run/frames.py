@@ -1,121 +1,174 @@
-"""Data frames of later rows: those of pandas and polars at once, those of Dask partition by partition."""
+"""Data frames of refined rows: those of pandas, polars and any other library that narwhals knows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from manifuse.columns.refined import Refined
 from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray
+from manifuse.tables.containers import frame_of
 from manifuse.tables.feature_names import warn_of_further
 from manifuse.tables.observations import Observations
+from manifuse.tables.output import refined_columns
 
 #: Columns of refined rows, beside the ids.
-WRITTEN = ("score", "original", "support", "error")
+WRITTEN = ("score", "predicted", "original", "support", "error")
 
 #: Refines a table, in its own scale.
 Apply = Callable[[Observations], Refined]
 
+#: Names of the columns of probabilities, or by these names those of the classes.
+Named = Sequence[str] | Mapping[str, str] | None
 
-def apply_to_frame(apply: Apply, frame: Any, fitted: Observations, names: tuple[str, str], *, errors: bool) -> Any:
+
+def frame_of_refined(main: Observations, refined: Refined, library: Any) -> Any:
+    """Return a data frame of refined rows, in the scale of their table; see `Refinement.to_frame`."""
+    shown, classes = refined.in_scale_of(main), columns_of_classes(main, None)
+    columns = refined_columns(
+        main.keys, main.in_scale(main.scores), shown.scores, shown.support, shown.errors, classes
+    )
+    return frame_of({name: each.tolist() for name, each in columns.items()}, library or main.library_of_series)
+
+
+def columns_of_classes(fitted: Observations, named: Named) -> dict[str, str]:
+    """The name of each class by that of its column: as named, or else the classes' own; empty of scores."""
+    if fitted.classes is None:
+        return {}
+    if isinstance(named, Mapping):
+        return dict(named)
+    names = fitted.classes.names if named is None else tuple(named)
+    return dict(zip(names, names, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class LaterFrame:
+    """A frame of later rows, and which of its columns are what.
+
+    Attributes
+    ----------
+    table : narwhals data frame
+    fitted : Observations
+        The fitted table.
+    id : str
+    scores, features : tuple of str
+    classes : mapping of str to str
+        The name of the class in each column of ``scores``; empty of scores.
+    """
+
+    table: nw.DataFrame[Any]
+    fitted: Observations
+    id: str
+    scores: tuple[str, ...]
+    features: tuple[str, ...]
+    classes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, frame: Any, fitted: Observations, names: tuple[str, str], classes: Named = None) -> Self:
+        """Find the columns of a frame.
+
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, polars, or any library that narwhals knows.
+        fitted : Observations
+            The fitted table, whose features are looked for.
+        names : tuple of two str
+            Of the columns of ids and of scores.
+        classes : sequence of str, or mapping of str to str, or None
+            As of `Refinement.apply`.
+
+        Raises
+        ------
+        InputError
+            If it is no data frame, or lacks a column.
+        """
+        try:
+            table = nw.from_native(frame, eager_only=True)
+        except TypeError:
+            raise InputError(
+                f"{type(frame).__name__} came where Observations or a data frame was expected; give one of these."
+            ) from None
+        known = columns_of_classes(fitted, classes)
+        (key, *score), there, wanted = names, tuple(table.columns), fitted.feature_names
+        scores = tuple(known or score)
+        features = tuple(name for name in there if name not in (key, *scores)) if wanted is None else wanted
+        if fitted.table is None:
+            features = ()
+        missing = [name for name in (key, *scores, *features) if name not in there]
+        if missing:
+            remedy = f"name the columns of ids and scores with id= and {'classes' if known else 'score'}="
+            raise InputError(
+                f"The frame has no {missing[0]!r} (it has: {', '.join(map(str, there[:10]))}); "
+                f"{remedy if missing[0] in (key, *scores) else 'give it'}."
+            )
+        return cls(table, fitted, key, scores, features, known)
+
+    def observed(self) -> Observations:
+        """Check the rows."""
+        table = self.table
+        predictions = table.select(list(self.scores)) if self.classes else table[self.scores[0]]
+        return Observations(
+            predictions.to_native(),
+            table.select(list(self.features)).to_native() if self.features else None,
+            ids=table[self.id].to_native(),
+            name="the frame",
+            scale=self.fitted.scale,
+            classes=list(self.classes.values()) or None,
+        )
+
+    def warn_of_further(self) -> None:
+        """Warn of columns that are ignored."""
+        if self.features:
+            further = [name for name in self.table.columns if name not in (self.id, *self.scores, *self.features)]
+            warn_of_further(further, fitted=self.fitted.name, came="The frame")
+
+
+def apply_to_frame(apply: Apply, frame: Any, later: LaterFrame, *, errors: bool) -> Any:
     """Refine the rows of a frame.
 
     Parameters
     ----------
     apply : callable
     frame : data frame
-        Of pandas, polars, or any library that narwhals knows, or of Dask.
-    fitted : Observations
-        The fitted table, whose features are looked for.
-    names : tuple of two str
-        Of the columns of ids and of scores.
+    later : LaterFrame
+        Its columns.
     errors : bool
         Whether there are standard errors.
 
     Returns
     -------
     data frame
-        Of the same library, with columns of ids, refined ``score``, ``original`` score, ``support`` and, if labels
-        taught, ``error``. That of Dask is lazy.
+        Of the same library, with the ids in their column, and the columns of `refined_columns`.
 
     Raises
     ------
     InputError
-        If it is no data frame, or lacks a column.
+        If a column has a name that a refined column has.
     """
-    if names[0] in WRITTEN:
-        raise InputError(f"The ids are in a column {names[0]!r}, a name that a refined column has; rename it.")
-    refine = partial(_of_eager, apply, fitted=fitted, names=names, errors=errors)
-    if type(frame).__module__.startswith("dask") and hasattr(frame, "map_partitions") and hasattr(frame, "columns"):
-        _warn_of_columns(tuple(map(str, frame.columns)), fitted, names)
-        return frame.map_partitions(refine, meta=refine(frame._meta))
-    refined = refine(frame)
-    _warn_of_columns(tuple(nw.from_native(frame, eager_only=True).columns), fitted, names)
-    return refined
-
-
-def later_rows(frame: Any, fitted: Observations, names: tuple[str, str]) -> Observations:
-    """Read the rows of a frame in memory, with the features of a fitted table; parameters as of `apply_to_frame`."""
-    table = _in_memory(frame)
-    features = _demand_columns(tuple(table.columns), fitted, names)
-    matrix = table.select(list(features)).to_native() if features else None
-    ids, scores = (table[name].to_native() for name in names)
-    return Observations(scores, matrix, ids=ids, name="the frame", scale=fitted.scale)
-
-
-def _of_eager(apply: Apply, frame: Any, *, fitted: Observations, names: tuple[str, str], errors: bool) -> Any:
-    table = _in_memory(frame)
-    _demand_columns(tuple(table.columns), fitted, names)
-    ids, scores = (table[name] for name in names)
-    columns: dict[str, Any] = {names[0]: ids, "score": np.empty(0), "original": np.empty(0), "support": np.empty(0)}
-    columns |= {"error": np.empty(0)} if errors else {}
-    if len(table):
-        applied = apply(later_rows(frame, fitted, names))
-        found = {"score": applied.scores, "original": scores.to_numpy(), "support": applied.support}
-        columns |= {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
-        columns |= {} if applied.errors is None else {"error": applied.errors}
-    backend = nw.get_native_namespace(table)
-    made = {
-        name: each if isinstance(each, nw.Series) else nw.new_series(name, each, nw.Float64, backend=backend)
-        for name, each in columns.items()
-    }
+    taken = next((name for name in (later.id, *later.classes) if name in WRITTEN), None)
+    if taken is not None:
+        what = "The ids are" if taken == later.id else "A class is"
+        raise InputError(f"{what} in a column {taken!r}, a name that a refined column has; rename it.")
+    later.warn_of_further()
+    nothing: FloatArray = np.empty((0, len(later.classes)) if later.classes else 0)
+    original, applied = nothing, Refined(nothing, np.empty(0), np.empty(0) if errors else None)
+    if len(later.table):
+        new = later.observed()
+        original, applied = new.in_scale(new.scores), apply(new)
+    columns = refined_columns(
+        later.table[later.id], original, applied.scores, applied.support, applied.errors, later.classes
+    )
+    backend = nw.get_native_namespace(later.table)
+    made = {later.id: columns.pop("id")}
+    for name, each in columns.items():
+        made[name] = nw.new_series(name, each, nw.Float64 if each.dtype.kind == "f" else nw.String, backend=backend)
     native = nw.from_dict(made, backend=backend).to_native()
     if hasattr(frame, "index"):
         native.index = frame.index
     return native
-
-
-def _in_memory(frame: Any) -> nw.DataFrame[Any]:
-    try:
-        return nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise InputError(
-            f"{type(frame).__name__} came where Observations or a data frame was expected; give one of these."
-        ) from None
-
-
-def _warn_of_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> None:
-    """Refuse a frame that lacks columns, and warn of columns that are ignored."""
-    features = _demand_columns(there, fitted, names)
-    if features:
-        further = [name for name in there if name not in (*names, *features)]
-        warn_of_further(further, fitted=fitted.name, came="The frame")
-
-
-def _demand_columns(there: tuple[str, ...], fitted: Observations, names: tuple[str, str]) -> tuple[str, ...]:
-    """Names of the feature columns: those that were fitted or, if these have no names, all others."""
-    wanted = fitted.feature_names
-    features = tuple(name for name in there if name not in names) if wanted is None else wanted
-    if fitted.table is None:
-        features = ()
-    missing = [name for name in (*names, *features) if name not in there]
-    if missing:
-        raise InputError(
-            f"The frame has no {missing[0]!r} (it has: {', '.join(map(str, there[:10]))}); "
-            + ("name the columns of ids and scores with id= and score=." if missing[0] in names else "give it.")
-        )
-    return features

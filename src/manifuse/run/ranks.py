@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import centre, inner
 from manifuse.tables.units import Units
 
 
@@ -41,3 +42,33 @@ class Ranks:
         """Refined scores of rows with their ``own`` scores (q,)."""
         beyond = own - np.clip(own, self.levels[0], self.levels[-1])
         return np.asarray(np.interp(own, self.levels, self.places) + self.ratio * beyond)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretched:
+    """The refined log-ratios that a row of classes has if only its own are known: a multiple of them, and an offset.
+
+    Attributes
+    ----------
+    offset : (c,) array
+    slope : float
+    """
+
+    offset: FloatArray
+    slope: float
+
+    @classmethod
+    def of(cls, fitted: FloatArray, refined: FloatArray) -> Self:
+        """Fit refined log-ratios (n, c) by own ones (n, c), by least squares."""
+        centred = centre(fitted)
+        slope = inner(centred, refined) / inner(centred, centred)
+        return cls(refined.mean(axis=0) - slope * fitted.mean(axis=0), slope)
+
+    def at(self, own: FloatArray) -> FloatArray:
+        """Refined log-ratios of rows with their ``own`` ones (q, c)."""
+        return np.asarray(self.offset + self.slope * own)
+
+
+def alone_of(fitted: FloatArray, refined: FloatArray) -> Ranks | Stretched:
+    """What a row is refined to if only its own score is known, from all fitted rows (n,) or (n, c)."""
+    return Ranks.of(fitted, refined) if fitted.ndim == 1 else Stretched.of(fitted, refined)

@@ -22,7 +22,7 @@ from manifuse.run.conclusion import conclude
 from manifuse.run.method import JointDiffusion
 from manifuse.run.preparation import prepare
 from manifuse.run.refinement import Refinement
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem, demand_different
 from manifuse.tables.sampling import sample_rows
@@ -31,7 +31,7 @@ from manifuse.tables.sampling import sample_rows
 def refine(
     main: Observations,
     references: Sequence[Observations] = (),
-    labels: RankLabels | None = None,
+    labels: RankLabels | ClassLabels | None = None,
     method: JointDiffusion | None = None,
     rng: np.random.Generator | int | None = None,
     *,
@@ -46,7 +46,7 @@ def refine(
     references : sequence of Observations
         Others' predictions. Rows with ids of the main table are its pairs. Their ids and scores are enough; features
         of the reference are optional. With labels there need be no reference.
-    labels : RankLabels, optional
+    labels : RankLabels or ClassLabels, optional
         What is known of the truth of some main rows, which must not be rows that the main predictor was trained on.
         They teach, and decide whether the refinement is taken.
     method : JointDiffusion, optional
@@ -135,7 +135,7 @@ def fitted_part(
 def rows_to_fit(
     main: Observations,
     references: Sequence[Observations],
-    labels: RankLabels | None,
+    labels: RankLabels | ClassLabels | None,
     method: JointDiffusion,
     seed: int,
 ) -> tuple[IndexArray, list[IndexArray]] | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.columns.refined import Refined
 from manifuse.diffusion.joint import Step
@@ -13,18 +17,17 @@ from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
-from manifuse.evidence.intervals import ordered_rightly
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read_fields, write
 from manifuse.run.conclusion import Conclusion, Course
-from manifuse.run.frames import apply_to_frame
+from manifuse.run.facts import facts_of, probability_of_order
+from manifuse.run.frames import LaterFrame, apply_to_frame, frame_of_refined
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refiner import Refiner
-from manifuse.tables.containers import frame_of, rows_of
+from manifuse.tables.arranging import demand_alike
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
@@ -81,12 +84,19 @@ class Refinement(Saved):
 
     @property
     def predictions(self) -> Any:
-        """Refined predictions (n,) in the library, order and units of the main predictions."""
+        """Refined predictions in the library, order and units of the main predictions; of classes, probabilities."""
         return self.main.like_predictions(self.refined.scores)
 
     @property
+    def predicted(self) -> NDArray[np.str_]:
+        """The name of the most probable class of each row (n,); an InputError if the main predictor has scores."""
+        if self.main.classes is None:
+            raise InputError(f"{self.main.name} has one score a row, so no class is predicted; see `predictions`.")
+        return self.main.classes.most_probable(self.main.in_scale(self.scores))
+
+    @property
     def scores(self) -> FloatArray:
-        """The predictions as a NumPy array (n,); of probabilities, log-odds."""
+        """The predictions as a NumPy array; of probabilities log-odds, of classes log-ratios (n, k - 1)."""
         return self.refined.scores
 
     @property
@@ -144,8 +154,15 @@ class Refinement(Saved):
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """With labels: ``before`` and ``after``, on the labelled rows."""
-        return None if self.evidence.measured is None else self.evidence.measured.accuracy
+        """With labels: ``before`` and ``after``, on the labelled rows. Of classes, how often the class is right."""
+        measured = self.evidence.measured
+        return None if measured is None else measured.accuracy if measured.right is None else measured.right[0]
+
+    @property
+    def log_loss(self) -> Accuracy | None:
+        """With labels of classes: the log loss ``before`` and ``after``, which the gain is measured by."""
+        measured = self.evidence.measured
+        return None if measured is None or measured.right is None else measured.accuracy
 
     @property
     def gain(self) -> Gain | None:
@@ -185,10 +202,20 @@ class Refinement(Saved):
         """Refuse values that do not fit together."""
         if len(self.course.standardised) != 1 + len(self.relevance):
             raise ValueError("the references are not those of the fit")
-        if self.accuracy is not None and (self.accuracy.measure == "rmse") is not self.method.is_regression:
+        measures = (
+            "rmse" if self.method.is_regression else "accuracy" if self.main.classes is None else "class_accuracy"
+        )
+        if self.accuracy is not None and self.accuracy.measure != measures:
             raise ValueError("the accuracy has another measure than the task")
 
-    def apply(self, new: Any, *, id: str = "id", score: str = "score") -> Any:  # noqa: A002
+    def apply(
+        self,
+        new: Any,
+        *,
+        id: str = "id",  # noqa: A002
+        score: str = "score",
+        classes: Sequence[str] | Mapping[str, str] | None = None,
+    ) -> Any:
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
 
         Parameters
@@ -196,14 +223,14 @@ class Refinement(Saved):
         new : Observations or data frame
             New main rows, with the features of the main table, found by their names; if one of the two tables has no
             names, by position. Further features are ignored, with a warning. Rows of the fit keep their prediction.
-        id, score : str
-            Columns of a data frame.
+        id, score, classes
+            Columns of a data frame, as of `Observations.from_frame`. By default, those of classes have their names.
 
         Returns
         -------
-        array, series or tensor (q,), or data frame
+        array, series or tensor, or data frame
             In the library of ``new.predictions``. For a data frame, one of the same library with the columns of
-            `to_frame`; for one of Dask it is lazy.
+            `to_frame`.
 
         Raises
         ------
@@ -213,7 +240,8 @@ class Refinement(Saved):
         if isinstance(new, Observations):
             return new.like_container(self.apply_in_full(new).scores)
         errors = self.refined.errors is not None
-        return apply_to_frame(self.apply_in_full, new, self.refiner.main, (id, score), errors=errors)
+        later = LaterFrame.of(new, self.refiner.main, (id, score), classes)
+        return apply_to_frame(self.apply_in_full, new, later, errors=errors)
 
     def apply_in_full(self, new: Observations) -> Refined:
         """Refine rows that came later, as `apply` does, with support and errors, in the scale of ``new``."""
@@ -222,8 +250,7 @@ class Refinement(Saved):
     def refine_later(self, new: Observations) -> Refined:
         """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""
         demand(Observations, new)
-        if new.scale != self.main.scale:
-            raise InputError(f"{new.name} has scale={new.scale!r}, but {self.main.scale!r} was fitted; give the same.")
+        demand_alike(new, self.main)
         return self.refiner.refine(new) if self.accepted else Refined.unchanged(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
@@ -244,36 +271,11 @@ class Refinement(Saved):
         InputError
             If an id is not one of the main table, there are more on one side, or no label taught the refinement.
         """
-        errors = self.refined.errors
-        if errors is None:
-            raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
-        one, other = (rows_of(side, self.main.keys, name=self.main.name) for side in (first, second))
-        if len(one) != len(other):
-            raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
-        return ordered_rightly(self.scores[one], self.scores[other], errors[one], errors[other])
+        return probability_of_order(self, first, second)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and chosen, as JSON can hold it; infinities are the text ``"inf"``."""
-        course, diffusion = self.course, self.method.diffusion
-        (step_size, *_), (weight_scale, *_) = diffusion.grid
-        used = {"standardised": course.standardised, "recall": course.recall, "step_size": step_size}
-        used |= {"weight_scale": weight_scale, "share": course.share}
-        return {
-            "accepted": self.accepted,
-            "reason": self.reason.name,
-            "why": self.why,
-            "findings": write(tuple(findings_of(self.evidence, self.refined))),
-            "accuracy": write(self.accuracy),
-            "gain": write(self.gain),
-            "worth": write(self.worth),
-            "agreement": write(self.agreement.summary()),
-            "held_out": None if self.held is None else self.held.name,
-            "references": write(self.relevance),
-            "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
-            "rows": len(self.main),
-            "fitted": len(self.refiner.main),
-            "seed": self.seed,
-        }
+        return facts_of(self)
 
     def summary(self) -> str:
         """Say in a few lines what was found: the verdict and why, what each reference is worth, and all together."""
@@ -290,16 +292,14 @@ class Refinement(Saved):
         Returns
         -------
         data frame
-            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``. Ids are text.
+            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``. Ids are text. Of
+            classes, with ``id``, ``predicted`` and ``original``, the probabilities of every class, and ``support``.
         """
-        main, shown = self.main, self.refined.in_scale_of(self.main)
-        columns = {"id": main.keys, "score": shown.scores, "original": main.in_scale(main.scores)}
-        columns |= {"support": shown.support} | ({} if shown.errors is None else {"error": shown.errors})
-        return frame_of({name: each.tolist() for name, each in columns.items()}, library or main.library_of_series)
+        return frame_of_refined(self.main, self.refined, library)
 
     def __repr__(self) -> str:
-        taken = "accepted" if self.accepted else "unchanged"
-        return f"Refinement({len(self.main)} rows, {len(self.relevance)} references, {taken}: {self.why})"
+        size = f"{len(self.main)} rows, {len(self.relevance)} references"
+        return f"Refinement({size}, {'accepted' if self.accepted else 'unchanged'}: {self.why})"
 
     def _repr_html_(self) -> str:
         said = escape(f"{verdict_of(self.evidence)} {self.why}")

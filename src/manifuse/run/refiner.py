@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
+from manifuse.columns.all_columns import MEASURING_ROWS, Columns, Found
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
-from manifuse.columns.run_order import MEASURING_ROWS, Columns, Found
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
@@ -26,7 +26,8 @@ from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
 from manifuse.run.familiarity import Familiarity, warn_of_changes
-from manifuse.run.ranks import Ranks
+from manifuse.run.ranks import Ranks, Stretched, alone_of
+from manifuse.tables.arranging import with_features_of
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
@@ -45,7 +46,7 @@ class Refiner(Saved):
         How later rows are joined to their graph, if a column needs it.
     columns : Columns
     scored : Scored
-    before : (n,) array
+    before : (n,) or (n, c) array
         The column before the diffusion at the fitted rows.
     fitted : Refined
         The fitted rows.
@@ -68,7 +69,7 @@ class Refiner(Saved):
             joining=None if columns.smoothed is None else Joining.of(graph),
             columns=columns,
             scored=scored,
-            before=known[columns.before_diffusion].ravel(),
+            before=known[columns.before_diffusion].reshape(main.scores.shape),
             fitted=Refined(
                 scored.scores(main.scores, known[columns.last]),
                 support_of(found.doubt, found.agreement.pulls),
@@ -86,14 +87,11 @@ class Refiner(Saved):
         """
         rows, known = self.locate(new.keys)
         if self._reads_features:
-            new = new.arranged_like(self.main)
+            new = with_features_of(new, self.main)
         warn_of_changes(new, self.main, rows, known)
         fitted = self.fitted
-        made = Refined(
-            np.where(known, fitted.scores[rows], 0.0),
-            np.where(known, fitted.support[rows], 0.0),
-            None if fitted.errors is None else np.where(known, fitted.errors[rows], 0.0),
-        )
+        errors = None if fitted.errors is None else fitted.errors[rows]
+        made = Refined(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
@@ -126,8 +124,7 @@ class Refiner(Saved):
         with pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
-        found = [made.scores, made.support, *([] if made.errors is None else [made.errors])]
-        if not all(np.isfinite(each[later]).all() for each in found):
+        if not all(np.isfinite(each[later]).all() for each in made.arrays if each is not None):
             raise InputError(
                 f"Refined scores of {new.name} leave the range of numbers; its scores or features, or the saved "
                 "refinement, hold numbers that are too large."
@@ -159,7 +156,8 @@ class Refiner(Saved):
         columns = replace(self.columns, references=references)
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
-        refined = familiar * self.scored.scores(scores, rows[columns.last]) + (1.0 - familiar) * self._ranks.at(scores)
+        share = familiar if scores.ndim == 1 else familiar[:, None]
+        refined = share * self.scored.scores(scores, rows[columns.last]) + (1.0 - share) * self._ranks.at(scores)
         errors = None
         if self.scored.error_scale is not None:
             errors = standard_errors(rows["variance"], self.scored.error_scale)
@@ -215,8 +213,8 @@ class Refiner(Saved):
             ) from None
 
     @cached_property
-    def _ranks(self) -> Ranks:
-        return Ranks.of(self.main.scores, self.fitted.scores)
+    def _ranks(self) -> Ranks | Stretched:
+        return alone_of(self.main.scores, self.fitted.scores)
 
     @cached_property
     def _error_of_ranks(self) -> float:
@@ -254,7 +252,11 @@ class Refiner(Saved):
     def check(self) -> None:
         """Refuse parts that do not fit together."""
         columns, rows = self.columns, len(self.main)
-        if self.before.shape != (rows,) or not np.isfinite(self.before).all() or len(self.fitted.scores) != rows:
+        if (
+            self.before.shape != self.main.scores.shape
+            or not np.isfinite(self.before).all()
+            or len(self.fitted.scores) != rows
+        ):
             raise ValueError("the refined rows are not those of the fit")
         if columns.expected.pulls.shape != (len(columns.references.numbers),):
             raise ValueError("what is expected does not fit the references")
@@ -277,9 +279,10 @@ class Refiner(Saved):
             edges = Edges(len(self.main), np.zeros(shape, dtype=np.intp), np.ones(shape), np.zeros(1))
             view = replace(view, edges=edges)
         columns = replace(self.columns, diffused=None, refined=None)
-        rows = columns.at(view)
+        # In place of what would be diffused, which labels of classes may start from.
+        rows = columns.at(view.with_column("refined", view["own"]))
         values = self.scored.scores(first.scores, rows[columns.last])
-        if values.shape != (1,) or rows["doubt"].shape != (1, len(self.weights)):
+        if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
 
 

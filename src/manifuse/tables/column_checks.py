@@ -51,6 +51,8 @@ class ColumnNames:
         Names beside manifuse's own.
     drop : tuple of str
         Columns that are not read.
+    classes : str or None
+        A regular expression that matches the columns with probabilities of classes; its group is the class's name.
     all_there : bool
         Whether a table must have one of the names that were given. Of several tables, only the main one must.
     roles : tuple of str
@@ -61,8 +63,34 @@ class ColumnNames:
     score: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    classes: str | None = None
     all_there: bool = False
     roles: tuple[str, ...] = ("id", "score")
+
+    def classes_in(self, path: Path, there: Iterable[str]) -> dict[str, str]:
+        """Columns of a table with probabilities of classes, and the name of the class of each; none without a pattern.
+
+        Raises
+        ------
+        InputError
+            If the pattern is not a regular expression, or columns must be there, and there are fewer than two.
+        """
+        if self.classes is None:
+            return {}
+        pattern, found = _expression(self.classes, "classes"), {}
+        for name in there:
+            match = None if name in ("id", "score") else pattern.fullmatch(name)
+            if match is not None:
+                found[name] = match.group(1) if pattern.groups and match.group(1) else name
+        if self.all_there and len(found) < 2:
+            raise InputError(
+                f"`classes` {self.classes!r} came, but {len(found)} columns of {path} match it; give an expression "
+                "for the names of all columns with probabilities."
+            )
+        taken = sorted(found.keys() & {"predicted", "original", "support"})
+        if taken:
+            raise InputError(f"{path} has a class in a column {taken[0]!r}, a name that the output has; rename it.")
+        return found if len(found) > 1 else {}
 
     @property
     def of_labels(self) -> ColumnNames:
@@ -177,14 +205,18 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     InputError
         If the pattern is not a regular expression, or no name matches.
     """
-    try:
-        chosen = re.compile(pattern.encode().decode())
-    except (re.error, UnicodeEncodeError) as error:
-        raise InputError(f"`features` {pattern!r} is not a regular expression ({error}); correct it.") from None
+    chosen = _expression(pattern, "features")
     names = [name for name in there if chosen.match(name)]
     if not names:
         raise InputError(f"No column of {path} matches `features` {pattern!r}; choose another expression.")
     return names
+
+
+def _expression(pattern: str, parameter: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern.encode().decode())
+    except (re.error, UnicodeEncodeError) as error:
+        raise InputError(f"`{parameter}` {pattern!r} is not a regular expression ({error}); correct it.") from None
 
 
 def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False) -> None:

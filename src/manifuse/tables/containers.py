@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -15,64 +14,6 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What kind of array an input was, so that results can be given back as the same kind.
-
-    Attributes
-    ----------
-    library : {"numpy", "torch", "series"}
-    dtype : object
-        The dtype of results. Floating types of 32 bits and more are kept. Shorter floats become 32-bit floats. Every
-        other type becomes 64-bit floats.
-    implementation : object
-        A tensor's device, or the implementation behind a series.
-    name : str
-        The name of a series.
-    index : object
-        The index of a pandas series, else None.
-    """
-
-    library: Literal["numpy", "torch", "series"]
-    dtype: Any
-    implementation: Any = None
-    name: str = ""
-    index: Any = None
-
-    @classmethod
-    def of(cls, values: Any) -> Origin:
-        """Find out what kind of array ``values`` are."""
-        if is_torch(values):
-            torch = import_module("torch")
-            short = values.is_floating_point() and values.dtype.itemsize < 4
-            kept = torch.float32 if short else values.dtype if values.is_floating_point() else torch.float64
-            return cls("torch", kept, values.device)
-        native = nw.from_native(values, allow_series=True, pass_through=True)
-        if isinstance(native, nw.Series):
-            kept = nw.Float32() if native.dtype == nw.Float32 else nw.Float64()
-            return cls("series", kept, native.implementation, native.name, nw.maybe_get_index(native))
-        dtype = getattr(values, "dtype", None)
-        if not isinstance(dtype, np.dtype) or dtype.kind != "f":
-            return cls("numpy", np.dtype(np.float64))
-        return cls("numpy", np.dtype(np.float32) if dtype.itemsize < 4 else dtype)
-
-    def restore(self, numbers: FloatArray, rows: IndexArray, name: str | None = None) -> Any:
-        """Return ``numbers`` (n,), which belong to ``rows`` (n,) of the input, as an array of the input's library.
-
-        A series has the name of the input unless another is given.
-        """
-        if self.library == "torch":
-            return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.implementation)
-        if self.library == "series":
-            series = nw.new_series(
-                self.name if name is None else name, numbers, self.dtype, backend=self.implementation
-            )
-            if self.index is not None:
-                series = nw.maybe_set_index(series, index=self.index[rows])
-            return series.to_native()
-        return numbers.astype(self.dtype)
 
 
 def is_torch(values: Any) -> bool:
@@ -123,8 +64,15 @@ def columns_of(values: Any) -> tuple[str, ...] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def parts_of_frame(frame: Any, *, id: str, score: str, drop: Sequence[str], name: str) -> tuple[Any, Any, Any]:  # noqa: A002
-    """Return the ids, the scores, and the features (or None) of a data frame; see `Observations.from_frame`.
+def parts_of_frame(
+    frame: Any,
+    *,
+    id: str,  # noqa: A002
+    scores: Sequence[str],
+    drop: Sequence[str],
+    name: str,
+) -> tuple[Any, Any, Any]:
+    """Return the ids, a frame of the scores, and one of the features or None; see `Observations.from_frame`.
 
     Raises
     ------
@@ -137,20 +85,21 @@ def parts_of_frame(frame: Any, *, id: str, score: str, drop: Sequence[str], name
     if not isinstance(table, nw.DataFrame):
         raise InputError(f"{type(frame).__name__} came for {name}, but a data frame was expected; give one.")
     columns = table.schema
-    missing = [each for each in (id, score, *drop) if each not in columns]
+    missing = [each for each in (id, *scores, *drop) if each not in columns]
     if missing:
         raise InputError(
             f"{name} has no column {missing[0]!r} (it has: {', '.join(map(str, columns))}); rename the column that "
             "holds it, or give its name."
         )
-    features = [each for each in columns if each not in (id, score, *drop)]
+    features = [each for each in columns if each not in (id, *scores, *drop)]
     wrong = [each for each in features if not (columns[each].is_numeric() or columns[each] == nw.Boolean)]
     if wrong:
         raise InputError(
             f"Column {wrong[0]!r} of {name} is of type {columns[wrong[0]]}, but numbers were expected; encode or drop "
             "it."
         )
-    return table[id].to_native(), table[score].to_native(), table.select(features).to_native() if features else None
+    parts = [table.select(list(names)).to_native() for names in (scores, features) if names]
+    return table[id].to_native(), parts[0], parts[1] if features else None
 
 
 def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:
@@ -175,8 +124,10 @@ def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:
         ) from None
 
 
-def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
+def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape it") -> FloatArray:
     """Read numbers as an array with the given number of dimensions; missing values become NaN.
+
+    ``remedy`` is what to do about another number of dimensions.
 
     A table of single or double precision, in memory or on disk, is returned as it is, without a copy. Everything else
     becomes an array of double precision.
@@ -189,7 +140,7 @@ def to_floats(values: Any, *, what: str, dimensions: int) -> FloatArray:
     array = to_numpy(values, what=what)
     if array.ndim != dimensions:
         shape = "one number per row" if dimensions == 1 else "a table of rows by columns"
-        raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; reshape it.")
+        raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; {remedy}.")
     entries = array.ravel().tolist() if array.dtype.kind == "O" else []
     # Text is no number, even if it looks like one: Python would read "1_000" as 1000.
     came = next((repr(str(entry)) for entry in entries if isinstance(entry, str | bytes | bytearray)), array.dtype)

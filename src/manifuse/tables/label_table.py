@@ -8,17 +8,22 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
 from manifuse.tables.formats import open_columns
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.validity import valid_rows
 
 
-def read_labels(path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False) -> RankLabels:
+def read_labels(
+    path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False, of_classes: bool = False
+) -> RankLabels | ClassLabels:
     """Read labels: columns ``id``, ``label`` and, if there is one, ``group``; or ``better`` and ``worse``.
 
-    Rows whose label is blank or infinite are left out, with a warning, if ``drop`` is true.
+    Labels are numbers, or names ``of_classes``. Rows whose label is blank or infinite are left out, with a warning, if
+    ``drop`` is true.
     """
     file = open_columns(path, called.of_labels)
     columns = file.take(list(file.types))
+    if {"id", "label"} <= columns.keys() and of_classes:
+        return ClassLabels(columns["id"], columns["label"], columns.get("group"))
     if {"id", "label"} <= columns.keys():
         demand_numbers(path, file.theirs["label"], columns["label"])
         kept = valid_rows(columns["label"], None, name=path.name, drop=True) if drop else slice(None)

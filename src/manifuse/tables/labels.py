@@ -1,4 +1,4 @@
-"""RankLabels: the known truth of some main rows."""
+"""Labels: the known truth of some main rows, as grades, as ordered pairs or as classes."""
 
 from __future__ import annotations
 
@@ -104,6 +104,43 @@ class RankLabels:
     def __repr__(self) -> str:
         count = f"{len(self.better)} ordered pairs" if self.grades is None else f"{len(self.keys)} graded rows"
         return f"RankLabels({count})"
+
+
+class ClassLabels:
+    """The known classes of some main rows.
+
+    Parameters
+    ----------
+    ids : (l,) array, series or sequence
+        Rows of the main table whose class is known.
+    classes : (l,) array, series or sequence
+        The name of the class of each, as the main table names it.
+    groups : (l,) array, series or sequence, optional
+        As of `RankLabels`.
+
+    Raises
+    ------
+    InputError
+        If lengths differ, an id repeats, a class is missing, or all are equal.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> mf.ClassLabels(["a", "b", "c"], ["cat", "dog", "cat"])
+    ClassLabels(3 rows, 2 classes)
+    """
+
+    def __init__(self, ids: Any, classes: Any, groups: Any = None) -> None:
+        self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
+        self.names: NDArray[np.str_] = to_text(classes, what="The labels")
+        if len(self.keys) != len(self.names):
+            raise InputError(f"The labels have {len(self.keys)} ids but {len(self.names)} classes; give one per id.")
+        self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(self.keys))
+        if len(set(self.names.tolist())) < 2:
+            raise InputError("The labels are all of one class, so they tell none apart; give labels of two or more.")
+
+    def __repr__(self) -> str:
+        return f"ClassLabels({len(self.keys)} rows, {len(set(self.names.tolist()))} classes)"
 
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:

@@ -47,5 +47,10 @@ class LaterTable:
             table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
             return len(table), lambda first, count: table
         file = open_columns(Path(self.given), self.columns.of_scores)
-        names = feature_names_of(file, self.features, self.fitted)
-        return file.rows, lambda first, count: table_of(file.window(first, min(count, file.rows - first)), names)
+        classes = self.columns.classes_in(file.path, file.types)
+        names = feature_names_of(file, self.features, self.fitted, classes)
+
+        def window(first: int, count: int) -> Table:
+            return table_of(file.window(first, min(count, file.rows - first)), names, classes)
+
+        return file.rows, window

@@ -1,9 +1,9 @@
 """Observations: one predictor's scores on one set of rows. Every table is checked here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from html import escape
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +12,40 @@ from manifuse.errors import InputError
 from manifuse.grid import SHOWN, Grid, as_html
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
+from manifuse.tables.classes import Classes
 from manifuse.tables.containers import (
-    Origin,
     device_of,
     parts_of_frame,
     to_floats,
     to_keys,
 )
-from manifuse.tables.feature_names import names_of, places_of, warn_of_names
+from manifuse.tables.feature_names import names_of, warn_of_names
 from manifuse.tables.given import given_neighbours
-from manifuse.tables.scales import Scale, log_odds, probabilities
+from manifuse.tables.origin import Origin
+from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
 from manifuse.tables.validity import valid_rows
+
+#: What to do about a matrix where scores were expected.
+MATRIX = "reshape it, or give `classes`, a name for each column, if they are probabilities of classes"
 
 
 class Observations(Saved):
-    """One table of one predictor: scores, features and ids of the same rows.
+    """One table of one predictor: scores or probabilities of classes, features and ids of the same rows.
 
     Rows with equal ids in two tables are the same thing. Ids are compared as text: whole numbers in decimal digits,
     bytes as UTF-8, everything else by ``str``.
 
     Parameters
     ----------
-    predictions : (n,) array, series or tensor of numbers
-        The scores of the predictor. Only their order and relative distances matter.
-    scale : {"score", "probability"}
-        With ``"probability"`` predictions are in [0, 1], are refined as log-odds, and come back in [0, 1].
+    predictions : (n,) array, series or tensor of numbers, or (n, k) array, data frame or tensor
+        The scores of the predictor, of which only order and relative distances matter, or its probabilities of k
+        classes, as ``predict_proba`` gives them.
+    scale : {"score", "probability", "logits"}, optional
+        Scores as ``"probability"`` are in [0, 1], are refined as log-odds, and come back in [0, 1]. Classes have
+        probabilities unless they are ``"logits"``, that is decision values; both come back as probabilities.
+    classes : (k,) sequence, optional
+        Names of the classes, one for each column of ``predictions``, such as ``classes_`` of a scikit-learn
+        classifier.
     features : (n, d) array, data frame or tensor of numbers, optional
         They describe the rows. A table needs them unless all ids are common. Arrays of single or double precision, in
         memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied, so do not change them.
@@ -56,8 +65,12 @@ class Observations(Saved):
 
     Attributes
     ----------
-    scores : (n,) float64 array
-        As they came, or log-odds of probabilities.
+    scores : (n,) or (n, k - 1) float64 array
+        As they came, or log-odds of probabilities; of classes, their log-ratios.
+    came : (n,) or (n, k) float64 array
+        As they came.
+    scale : {"score", "probability", "logits"}
+    classes : Classes or None
     table : (n, d) array or None
         The features, in single or double precision. An array that came in one of these is kept without a copy.
     neighbours : Neighbours or None
@@ -89,14 +102,15 @@ class Observations(Saved):
         neighbours: Any = None,
         name: str = "table",
         feature_names: Sequence[str] | None = None,
-        scale: Scale = "score",
+        scale: Scale | None = None,
+        classes: Any = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
-        if scale not in get_args(Scale):
-            raise InputError(f"scale={scale!r} came, but 'score' or 'probability' was expected; choose one.")
+        scale = checked_scale(scale, has_classes=classes is not None)
         if invalid not in ("refuse", "drop"):
             raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected; choose one.")
-        scores = to_floats(predictions, what=f"The scores of {name}", dimensions=1)
+        dimensions, remedy = (1, MATRIX) if classes is None else (2, "reshape it")
+        scores = to_floats(predictions, what=f"The scores of {name}", dimensions=dimensions, remedy=remedy)
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
         if table is not None and neighbours is not None:
@@ -118,8 +132,9 @@ class Observations(Saved):
             )
         self.name = name
         self.scale: Scale = scale
-        self._came: FloatArray = scores[kept]
-        self.scores: FloatArray = self._came if scale == "score" else log_odds(self._came, kept, name=name)
+        self.classes = None if classes is None else Classes.of(classes, scores.shape[1], name=name)
+        self.came: FloatArray = scores[kept]
+        self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
@@ -136,7 +151,8 @@ class Observations(Saved):
         score: str = "score",
         drop: Sequence[str] = (),
         name: str = "table",
-        scale: Scale = "score",
+        scale: Scale | None = None,
+        classes: Mapping[str, str] | Sequence[str] | None = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> "Observations":
         """Read a data frame of pandas, polars or any library that narwhals knows.
@@ -144,11 +160,14 @@ class Observations(Saved):
         Parameters
         ----------
         frame : data frame
-            With a column of ids and one of scores. All other columns are features.
+            With a column of ids and one of scores, or one for each class. All other columns are features.
         id, score : str
             Names of these columns.
         drop : sequence of str
             Columns to leave out.
+        classes : sequence of str, or mapping of str to str, optional
+            The columns with the probabilities of classes, in place of ``score``; a mapping goes from the column to the
+            name of its class.
         name, scale, invalid
             As of `Observations`.
 
@@ -164,8 +183,11 @@ class Observations(Saved):
         >>> mf.Observations.from_frame(patients, id="patient", score="risk", name="clinic")
         Observations('clinic': 3 rows, 1 feature)
         """
-        ids, scores, features = parts_of_frame(frame, id=id, score=score, drop=drop, name=name)
-        made = cls(scores, features, ids=ids, name=name, scale=scale, invalid=invalid)
+        columns = (score,) if classes is None else tuple(classes)
+        ids, scores, features = parts_of_frame(frame, id=id, scores=columns, drop=drop, name=name)
+        names = list(classes.values()) if isinstance(classes, Mapping) else classes
+        scores = scores[score] if classes is None else scores
+        made = cls(scores, features, ids=ids, name=name, scale=scale, classes=names, invalid=invalid)
         warn_of_names(name, made.feature_names or ())
         return made
 
@@ -182,14 +204,16 @@ class Observations(Saved):
         features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
         if self.neighbours is not None:
             features = f"{self.neighbours.indices.shape[1]} neighbours each"
-        return f"Observations({self.name!r}: {len(self)} rows, {features})"
+        classes = "" if self.classes is None else f"{len(self.classes)} classes, "
+        return f"Observations({self.name!r}: {len(self)} rows, {classes}{features})"
 
     def _repr_html_(self) -> str:
         columns = () if self.table is None else self.table[:SHOWN, :SHOWN].T
         numbers = np.column_stack([self.in_scale(self.scores)[:SHOWN], *columns])
         names = self.feature_names or tuple(map(str, range(SHOWN)))
         texts = [(key, *map("{:.4g}".format, row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)]
-        return f"<p>{escape(repr(self))}</p>{as_html(Grid(('id', 'score', *names)[: len(texts[0])], tuple(texts)))}"
+        heads = ("id", *(("score",) if self.classes is None else self.classes.names), *names)[: len(texts[0])]
+        return f"<p>{escape(repr(self))}</p>{as_html(Grid(heads, tuple(texts)))}"
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
@@ -200,86 +224,59 @@ class Observations(Saved):
             "keys": self.keys,
             "feature_names": write(self.feature_names),
             "scale": self.scale,
+            "classes": write(self.classes),
         }
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saved.from_record`."""
-        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale"}:
-            raise ValueError("a table should have name, scores, table, keys, feature_names and scale, and no more")
-        made = cls(
+        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale", "classes"}:
+            raise ValueError("a table should have name, scores, table, keys, feature_names, scale and classes")
+        scores, classes = (
             read(FloatArray, record["scores"], "scores"),
+            read(Classes | None, record["classes"], "classes"),
+        )
+        made = cls(
+            scores if classes is None else classes.logarithms(scores),
             read(FloatArray | None, record["table"], "table"),
             ids=read(NDArray[np.str_], record["keys"], "keys"),
             name=read(str, record["name"], "name"),
             feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
+            scale="score" if classes is None else "logits",
+            classes=None if classes is None else classes.names,
         )
-        made._set_scale(read(Scale, record["scale"], "scale"))
+        # They are points already, as `points_of` gives them.
+        made.scale, made.scores = (
+            checked_scale(read(Scale, record["scale"], "scale"), has_classes=bool(classes)),
+            scores,
+        )
+        made.came = from_points(scores, made.scale, classes)
         return made
-
-    def _set_scale(self, scale: Scale) -> None:
-        """Say that the scores are log-odds of probabilities, if they are."""
-        if scale != self.scale:
-            self.scale, self._came = scale, probabilities(self.scores)
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
         assert self.neighbours is None, "neighbours name all rows"
-        table = None if self.table is None else self.table[rows]
-        names = self.feature_names
-        taken = Observations(self.scores[rows], table, ids=self.keys[rows], name=self.name, feature_names=names)
-        taken._set_scale(self.scale)
+        taken = copy(self)
+        taken.table = None if self.table is None else self.table[rows]
+        taken.scores, taken.came, taken.keys = self.scores[rows], self.came[rows], self.keys[rows]
+        taken.rows, taken.device, taken._origin = np.arange(len(rows)), None, Origin.of(taken.came)
         return taken
 
-    def arranged_like(self, fitted: "Observations") -> "Observations":
-        """Return the same rows with the features of a fitted table in its order, found by their names.
-
-        If one of the two tables has no names, features go by position.
-
-        Raises
-        ------
-        InputError
-            If features are missing, or there are more or fewer of them than in a table without names.
-
-        Warns
-        -----
-        ManifuseWarning
-            If there are features that the fitted table does not have. They are ignored.
-        """
-        if fitted.table is None:
-            return self
-        wanted, names = fitted.feature_names, self.feature_names
-        if self.table is None or wanted is None or names is None:
-            came, width = 0 if self.table is None else self.table.shape[1], fitted.table.shape[1]
-            if came != width:
-                sides = f"{self.name} came with {came} features, but {fitted.name} was fitted with {width}"
-                raise InputError(f"{sides}; give the same columns.")
-            return self
-        places = places_of(wanted, names, fitted=fitted.name, came=self.name)
-        if names == wanted:
-            return self
-        arranged = copy(self)
-        arranged.table = self.table[:, places]
-        arranged.feature_names = wanted
-        return arranged
-
     def like_predictions(self, numbers: FloatArray) -> Any:
-        """Return ``numbers`` (n,) like `scores`, one per kept row, in library, dtype and scale of what came."""
+        """Return ``numbers`` like `scores`, one per kept row, in library, dtype and scale of what came."""
         return self.like_container(self.in_scale(numbers))
 
     def like_container(self, numbers: FloatArray, name: str | None = None) -> Any:
-        """Return ``numbers`` (n,) in any scale, one per kept row, in library and dtype of what came; name a series."""
+        """Return numbers (n,) or (n, k), one row per kept row, in library and dtype of what came; name a series."""
         return self._origin.restore(numbers, self.rows, name)
 
     @property
     def library_of_series(self) -> Any:
         """The library of data frames that the predictions came from; None if they came as an array or tensor."""
-        return self._origin.implementation if self._origin.library == "series" else None
+        return self._origin.implementation if self._origin.library == "frame" else None
 
     def in_scale(self, numbers: FloatArray) -> FloatArray:
-        """Return ``numbers`` (n,) like `scores` in the scale of what came: log-odds as probabilities."""
-        if self.scale == "score":
-            return numbers
-        if numbers is self.scores:
-            return self._came
-        return probabilities(numbers)
+        """Return ``numbers`` like `scores` in the scale of what came: log-odds and log-ratios as probabilities."""
+        if numbers is self.scores and self.scale != "logits":
+            return self.came
+        return from_points(numbers, self.scale, self.classes)

@@ -36,9 +36,32 @@ def check_output(path: Path) -> None:
 
 
 def refined_columns(
-    ids: NDArray[Any], original: NDArray[Any], refined: Any, support: NDArray[Any], errors: NDArray[Any] | None
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of a refined table; there is no column of standard errors if no label taught."""
+    ids: Any,
+    original: NDArray[Any],
+    refined: NDArray[Any],
+    support: NDArray[Any],
+    errors: NDArray[Any] | None,
+    classes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the columns of a refined table.
+
+    Parameters
+    ----------
+    ids : (n,) array or series
+    original, refined : (n,) or (n, k) array
+        Scores, or probabilities of classes.
+    support : (n,) array
+    errors : (n,) array or None
+        None if no label taught; then there is no such column.
+    classes : mapping of str to str, optional
+        The name of each class by that of its column.
+    """
+    if classes:
+        names = np.array(list(classes.values()))
+        columns = {"id": ids} | {
+            name: names[each.argmax(axis=1)] for name, each in (("predicted", refined), ("original", original))
+        }
+        return {**columns, **dict(zip(classes, refined.T, strict=True)), "support": support}
     columns = {"id": ids, "score": refined, "original": original, "support": support}
     return columns if errors is None else {**columns, "error": errors}
 
@@ -49,10 +72,12 @@ def write_table(
     beside: Mapping[Path, Writer] | None = None,
     *,
     escape: bool = False,
+    classes: Mapping[str, str] | None = None,
 ) -> None:
     """Write a table, and other files beside it; either all of these files are written, or none.
 
-    With ``escape``, CSV has an apostrophe before ids that a spreadsheet would run as formulas.
+    With ``escape``, CSV has an apostrophe before ids that a spreadsheet would run as formulas. ``classes`` as of
+    `refined_columns`.
 
     Warns
     -----
@@ -76,7 +101,7 @@ def write_table(
                 stacklevel=2,
             )
     others = dict(beside or {})
-    write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns))})
+    write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns, classes))})
 
 
 class TableWriter:
@@ -87,13 +112,13 @@ class TableWriter:
     Parameters
     ----------
     path : Path
-    escape : bool
+    escape, classes
         See `write_table`.
     """
 
-    def __init__(self, path: Path, *, escape: bool = False) -> None:
+    def __init__(self, path: Path, *, escape: bool = False, classes: Mapping[str, str] | None = None) -> None:
         self._path = path
-        self._escape = escape
+        self._escape, self._classes = escape, classes
         self._columns: list[Mapping[str, NDArray[Any]]] = []
         self._folder: TemporaryDirectory[str] | None = None
         self._rows: list[int] = []
@@ -140,7 +165,8 @@ class TableWriter:
             return
         first = self._columns[0]
         whole = {name: np.concatenate([part[name] for part in self._columns]) for name in first}
-        write_table(self._path, first if len(self._columns) == 1 else whole, others, escape=self._escape)
+        columns = first if len(self._columns) == 1 else whole
+        write_table(self._path, columns, others, escape=self._escape, classes=self._classes)
 
     def _part(self, number: int) -> Path:
         assert self._folder is not None, "nothing was added"
@@ -159,8 +185,12 @@ class TableWriter:
             raise OSError(errno.EIO, f"{rows} rows are there after {sum(self._rows)} were written")
 
 
-def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | memoryview:
+def table_bytes(
+    ending: str, columns: Mapping[str, NDArray[Any]], classes: Mapping[str, str] | None = None
+) -> bytes | memoryview:
     """Return the content of a file with this ending that holds the columns.
+
+    An archive has the probabilities of ``classes`` in one array, ``score``.
 
     Raises
     ------
@@ -171,6 +201,9 @@ def table_bytes(ending: str, columns: Mapping[str, NDArray[Any]]) -> bytes | mem
     if ending == ".npz":
         # An archive stores text without pickling only as strings of fixed width.
         plain = {name: each.astype(np.str_) if each.dtype.kind == "O" else each for name, each in columns.items()}
+        if classes:
+            probabilities = np.column_stack([plain.pop(name) for name in classes])
+            plain |= {"score": probabilities, "classes": np.array(list(classes.values()))}
         np.savez(content, **plain)  # type: ignore[arg-type]
         return content.getbuffer()
     polars = import_module("polars")

@@ -19,6 +19,7 @@ from manifuse.kernels.sphere import inner, is_constant, on_sphere, standard
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
+from manifuse.tables.turning import Turning
 from manifuse.tables.units import Units
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
@@ -44,6 +45,8 @@ class Reference:
         Whether every main row has a partner, so that the bridge is the identity.
     is_idle : bool
         Whether it has nothing to say, because it is constant or repeats the main predictor. It takes no part.
+    turning : Turning or None
+        How its columns become those of the main predictor; None if they are the same.
     """
 
     table: Observations
@@ -51,6 +54,7 @@ class Reference:
     reference_rows: IndexArray
     is_coupled: bool
     is_idle: bool
+    turning: Turning | None
 
     @classmethod
     def of(cls, main: Observations, table: Observations) -> Reference:
@@ -65,10 +69,11 @@ class Reference:
         coupled = len(main_rows) == len(main)
         _demand_pairs(main, table, len(main_rows))
         _warn_of_spelling(main, table, len(main_rows))
+        turning = Turning.of(main, table, main_rows, reference_rows)
         idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warnings.warn(idle, ManifuseWarning, stacklevel=4)
-        return cls(table, main_rows, reference_rows, coupled, idle is not None)
+        return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
 
     @property
     def name(self) -> str:
@@ -78,7 +83,7 @@ class Reference:
     @property
     def scores(self) -> FloatArray:
         """Its standardised scores, shape (n_k,) or (n_k, c); computed at every call."""
-        return standard(self.table.scores)
+        return standard(self.table.scores if self.turning is None else self.turning.turn(self.table.scores))
 
     @property
     def lookup(self) -> Lookup | None:
@@ -90,14 +95,17 @@ class Reference:
     @cached_property
     def paired(self) -> FloatArray:
         """Its standardised scores at the pairs, shape (p,) or (p, c)."""
-        return np.asarray(self.scores[self.reference_rows])
+        if self.turning is None:
+            return np.asarray(self.scores[self.reference_rows])
+        return standard(self.turning.turn_pairs(self.table.scores[self.reference_rows]))
 
     def part(self, main: Observations, rows: IndexArray) -> Reference:
         """Pair some ``rows`` of its table with a part of the main table."""
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
+        turning = Turning.of(main, table, main_rows, reference_rows)
         idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
-        return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None)
+        return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None, turning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +216,8 @@ def demand_different(main: Observations, references: Sequence[Observations]) -> 
 
 def _have_same_scores(table: Observations, twin: Observations) -> bool:
     """Whether all rows of a table are in its twin, with the same scores."""
+    if table.classes != twin.classes:
+        return False
     ours, theirs = table.in_scale(table.scores), twin.in_scale(twin.scores)
     if len(table) == len(twin) and not np.array_equal(np.sort(ours), np.sort(theirs)):
         return False
@@ -224,7 +234,11 @@ def _why_idle(
     if is_constant(used).all():
         return f"All scores of {table.name} are equal; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    if is_coupled and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED:
+    if (
+        is_coupled
+        and main.classes == table.classes
+        and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
+    ):
         return f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
     return None
 

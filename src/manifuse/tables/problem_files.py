@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.label_table import read_labels
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
@@ -36,8 +36,8 @@ class Files:
     columns : ColumnNames
     features : str or None
         Regular expression that names of features start with.
-    scale : str
-        Of the main scores, as of `Observations`.
+    scale : str or None
+        Of the main scores, as of `Observations`; of classes, of all tables.
     drop_invalid : bool
         Whether rows with values that are not finite are dropped.
     """
@@ -48,7 +48,7 @@ class Files:
     pairs: Path | None = None
     columns: ColumnNames = ColumnNames()
     features: str | None = None
-    scale: str = "score"
+    scale: str | None = None
     drop_invalid: bool = False
 
     def read(self) -> Tables:
@@ -77,7 +77,9 @@ class Files:
             others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
         if self.pairs is not None:
             others = rename_by_pairs(table, others, self.pairs)
-        labels = None if self.labels is None else read_labels(self.labels, self.columns, drop=self.drop_invalid)
+        labels, drop = None, self.drop_invalid
+        if self.labels is not None:
+            labels = read_labels(self.labels, self.columns, drop=drop, of_classes=bool(table.classes))
         return Tables(self, table, others, labels)
 
 
@@ -90,19 +92,24 @@ class Tables:
     files : Files
     main : Table
     references : list of Table
-    labels : RankLabels or None
+    labels : RankLabels, ClassLabels or None
     """
 
     files: Files
     main: Table
     references: list[Table]
-    labels: RankLabels | None
+    labels: RankLabels | ClassLabels | None
+
+    def scale_of(self, reference: Table) -> str | None:
+        """The scale of a reference: that of the main scores, if both are classes."""
+        return self.files.scale if reference.classes and self.main.classes else None
 
     def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
         """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
         scale, drop = self.files.scale, self.files.drop_invalid
         if rows is None:
             main = observe(self.main, drop=drop, scale=scale)
-            return main, [observe(each, drop=drop) for each in self.references]
+            return main, [observe(each, drop=drop, scale=self.scale_of(each)) for each in self.references]
         main = observe_part(self.main, rows[0], scale=scale)
-        return main, [observe_part(each, here) for each, here in zip(self.references, rows[1:], strict=True)]
+        parts = zip(self.references, rows[1:], strict=True)
+        return main, [observe_part(each, here, scale=self.scale_of(each)) for each, here in parts]

@@ -1,40 +1,104 @@
-"""Scales of scores: probabilities are refined as log-odds, and come back as probabilities."""
+"""Scales of predictions: probabilities are refined as log-odds or log-ratios, and come back as probabilities."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy.special import expit, logit
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.classes import Classes
 from manifuse.tables.containers import name_rows
 
-#: What scores may be.
-Scale = Literal["score", "probability"]
+#: What predictions may be; of classes, the last two.
+Scale = Literal["score", "probability", "logits"]
 
 #: How far probabilities are drawn to 1/2, as a share of their distance: 0 becomes 0.0001.
 MARGIN = 0.0002
 
+#: How far probabilities of classes are drawn to equal ones. It is more, because forests and neighbours often say 0,
+#: and its logarithm would outweigh all that they say of other classes.
+CLASS_MARGIN = 0.02
 
-def log_odds(came: FloatArray, rows: IndexArray, *, name: str) -> FloatArray:
-    """Log-odds of probabilities of ``rows`` of the input, drawn to 1/2 by `MARGIN`; so those of 0 and 1 are finite.
+#: How far from 1 the probabilities of a row may sum, because they were rounded.
+ROUNDED = 0.01
+
+
+def checked_scale(scale: Any, *, has_classes: bool) -> Scale:
+    """Check what predictions are said to be; classes have probabilities by default.
 
     Raises
     ------
     InputError
-        If some are outside of [0, 1].
+        If they cannot be that.
     """
-    outside = rows[(came < 0) | (came > 1)].tolist()
-    if outside:
+    allowed: tuple[Scale, Scale] = ("probability", "logits") if has_classes else ("score", "probability")
+    if scale is None:
+        return "probability" if has_classes else "score"
+    if scale not in allowed:
+        whose = " of classes" if has_classes else ""
         raise InputError(
-            f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(outside)}; correct them, "
-            "or refine them as scores, without `scale='probability'`."
+            f"scale={scale!r}{whose} came, but {allowed[0]!r} or {allowed[1]!r} was expected; choose one."
         )
-    return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
+    return cast(Scale, scale)
 
 
-def probabilities(odds: FloatArray) -> FloatArray:
-    """Undo `log_odds`; what is beyond those of 0 and 1 is 0 or 1."""
-    return np.asarray(np.clip(0.5 + (expit(odds) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))
+def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: IndexArray, *, name: str) -> FloatArray:
+    """Bring predictions into the form in which they are refined.
+
+    Parameters
+    ----------
+    came : (n,) or (n, k) array
+        Scores, or numbers of k classes.
+    scale : {"score", "probability", "logits"}
+    classes : Classes or None
+    rows : (n,) array of int
+        The rows of the input, for messages.
+    name : str
+        Of the table, for messages.
+
+    Returns
+    -------
+    (n,) or (n, k - 1) array
+        Scores or log-odds, or log-ratios of classes. Probabilities are drawn to equal ones first, so that the
+        logarithms of 0 and 1 are finite.
+
+    Raises
+    ------
+    InputError
+        If probabilities are outside of [0, 1], or those of a row do not sum to 1.
+    """
+    if scale != "probability":
+        return came if classes is None else classes.log_ratios(came)
+    outside = ((came < 0) | (came > 1)).reshape(len(came), -1).any(axis=1)
+    if outside.any():
+        remedy = "`scale='logits'`" if classes else "as scores, without `scale='probability'`"
+        raise InputError(
+            f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
+            f"correct them, or refine them {'with ' if classes else ''}{remedy}."
+        )
+    if classes is None:
+        return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
+    sums = came.sum(axis=1)
+    wrong = np.abs(sums - 1.0) > ROUNDED
+    if wrong.any():
+        raise InputError(
+            f"The probabilities of {name} do not sum to 1 in {name_rows(rows[wrong].tolist())} "
+            f"(first: {sums[wrong][0]:.4g}); divide each row by its sum, or give decision values with "
+            "`scale='logits'`."
+        )
+    return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
+
+
+def from_points(points: FloatArray, scale: Scale, classes: Classes | None) -> FloatArray:
+    """Bring points back into the scale of what came; of classes, as probabilities (n, k).
+
+    What is beyond the log-odds of 0 and 1 is 0 or 1. Probabilities of classes are never 0.
+    """
+    if classes is not None:
+        return np.asarray(np.exp(classes.logarithms(points)))
+    if scale == "score":
+        return points
+    return np.asarray(np.clip(0.5 + (expit(points) - 0.5) / (1.0 - MARGIN), 0.0, 1.0))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,15 @@ class Table:
     name : str
         The file's name without its ending.
     ids : (n,) array
-    scores : (n,) array
+    scores : (n,) or (n, k) array
     source : Source or None
         The features; None if there are none.
     feature_names : tuple of str or None
         None if there are no features, or the file has no names for them.
     dropped : frozenset of str
         Columns that are there and were left out.
+    classes : mapping of str to str
+        Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
     """
 
     name: str
@@ -60,6 +62,12 @@ class Table:
     source: Source | None
     feature_names: tuple[str, ...] | None = None
     dropped: frozenset[str] = frozenset()
+    classes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """Names of the classes; None of scores."""
+        return list(self.classes.values()) or None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -111,7 +119,7 @@ def read_table(
         if named:
             raise InputError(f"`{named[0]}` came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
-        return _from_annotated(path, entry, columns.score)
+        return _from_annotated(path, entry, columns)
     table = (
         _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, columns, bare=bool(entry))
     )
@@ -122,9 +130,11 @@ def _from_archive(path: Path) -> Table:
     demand_file(path)
     arrays = read_archive(path)
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
+    named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(path, "ids", ids)
-    return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")))
+    classes = dict(zip(named, named, strict=True))
+    return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes)
 
 
 def _from_columns(
@@ -132,15 +142,18 @@ def _from_columns(
 ) -> Table:
     """Read a table of columns; if ``bare``, without its features."""
     file = open_columns(path, called.of_scores)
-    names = () if bare else feature_names_of(file, pattern, fitted)
-    return table_of(file, names)
+    classes = called.classes_in(path, file.types)
+    names = () if bare else feature_names_of(file, pattern, fitted, classes)
+    return table_of(file, names, classes)
 
 
-def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the columns of a file that are features."""
-    path = file.path
-    demand_columns(path, file.theirs, "id", "score")
-    names = [name for name in file.types if name not in ("id", "score")]
+def feature_names_of(
+    file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None, classes: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
+    path, scores = file.path, tuple(classes) or ("score",)
+    demand_columns(path, file.theirs, "id", *scores)
+    names = [name for name in file.types if name not in ("id", *scores)]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
@@ -158,19 +171,25 @@ def feature_names_of(file: ColumnFile, pattern: str | None, fitted: Sequence[str
     return tuple(names)
 
 
-def table_of(file: ColumnFile, names: tuple[str, ...]) -> Table:
+def table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str]) -> Table:
     """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
-    demand_columns(file.path, file.theirs, "id", "score")
-    columns = file.take(["id", "score"])
-    demand_numbers(file.path, file.theirs["score"], columns["score"])
+    if classes:
+        ids, scores = file.take(["id"])["id"], file.take_matrix(list(classes))
+    else:
+        columns = file.take(["id", "score"])
+        ids, scores = columns["id"], columns["score"]
+        demand_numbers(file.path, file.theirs["score"], scores)
     source: Source | None = None
     if names:
         source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
-    return Table(file.path.stem, columns["id"], columns["score"], source, names or None, file.dropped)
+    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes)
 
 
-def _from_annotated(path: Path, entry: str, named: Sequence[str]) -> Table:
-    """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one."""
+def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
+    """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one.
+
+    If ``classes`` is given, it names the entry of ``obsm`` with their probabilities, a data frame.
+    """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
     demand_file(path)
@@ -180,13 +199,18 @@ def _from_annotated(path: Path, entry: str, named: Sequence[str]) -> Table:
         # Backed: the matrix is not needed here, and stays in the file.
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
-        there = list(map(str, cells.obs.columns))
-        score = next((name for name in named if name in there), "score")
-        demand_columns(path, {name: name for name in there}, score)
-        ids, scores = cells.obs_names.to_numpy(), cells.obs[score].to_numpy()
-        demand_numbers(path, score, scores)
+        there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
+        classes: dict[str, str] = {}
+        if called.classes is not None:
+            probabilities = _probabilities_in(path, cells.obsm, called.classes)
+            entries.remove(called.classes)
+            classes, scores = {str(name): str(name) for name in probabilities.columns}, probabilities.to_numpy()
+        else:
+            score = next((name for name in called.score if name in there), "score")
+            demand_columns(path, {name: name for name in there}, score)
+            scores = cells.obs[score].to_numpy()
+            demand_numbers(path, score, scores)
         demand_visible(path, "obs_names", ids)
-        entries = list(cells.obsm)
         if entry not in entries and (entry or len(entries) > 1):
             known = ", ".join(entries) or "none"
             raise InputError(
@@ -195,7 +219,18 @@ def _from_annotated(path: Path, entry: str, named: Sequence[str]) -> Table:
         features: Any = cells.obsm[entry or entries[0]] if entries else None
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
-        return Table(path.stem, ids, scores, _loaded(matrix), None if features is None else columns_of(features))
+        names = None if features is None else columns_of(features)
+        return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes)
+
+
+def _probabilities_in(path: Path, entries: Mapping[str, Any], name: str) -> Any:
+    """The entry of ``obsm`` with probabilities of classes: a data frame, whose columns name the classes."""
+    if name not in entries or not hasattr(entries[name], "columns"):
+        raise InputError(
+            f"`classes` {name!r} came, but {path} has no entry of that name in obsm that is a data frame; name one, "
+            "with a column for each class."
+        )
+    return entries[name]
 
 
 def _loaded(features: NDArray[Any] | None) -> Source | None:
@@ -228,7 +263,7 @@ def read_features(path: Path) -> NDArray[Any]:
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
+def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
     """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
     return Observations(
         table.scores,
@@ -237,11 +272,12 @@ def observe(table: Table, *, drop: bool, scale: Any = "score") -> Observations:
         name=table.name,
         feature_names=table.feature_names,
         scale=scale,
+        classes=table.class_names,
         invalid="drop" if drop else "refuse",
     )
 
 
-def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "score") -> Observations:
+def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:
     """Check some rows of a table, whose ids and scores are checked already, and read their features.
 
     Of rows that follow each other, a range, no others are read.
@@ -262,4 +298,5 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = "scor
         name=table.name,
         feature_names=table.feature_names,
         scale=scale,
+        classes=table.class_names,
     )

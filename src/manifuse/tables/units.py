@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,25 +20,42 @@ class Units:
     Attributes
     ----------
     offset : (c,) array
-        Mean of the scores in every column; c is 1 for scores (n,).
+        Mean of the scores in every column.
     scale : float
         Norm of the centred scores, positive.
     rows : int
+    is_single : bool
+        Whether a row has one score, without an axis of columns.
     """
 
     offset: FloatArray
     scale: float
     rows: int
+    is_single: bool
 
     @classmethod
     def of(cls, scores: FloatArray) -> Units:
         """Measure scores (n,) or (n, c)."""
-        return cls(np.atleast_1d(scores.mean(axis=0)), centred_norm(scores), len(scores))
+        return cls(np.atleast_1d(scores.mean(axis=0)), centred_norm(scores), len(scores), scores.ndim == 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the scores of one row: () or (c,)."""
+        return () if self.is_single else self.offset.shape
 
     @property
     def deviation(self) -> float:
         """Root of the mean squared centred score."""
-        return self.scale / float(np.sqrt(self.rows * len(self.offset)))
+        return self.scale / float(np.sqrt(self.rows * self.offset.size))
+
+    def scaled(self, factor: float) -> Units:
+        """Return units in which scores are larger by a factor."""
+        return replace(self, offset=factor * self.offset, scale=factor * self.scale)
+
+    @classmethod
+    def of_standardised(cls, mean: FloatArray, deviation: float, rows: int) -> Units:
+        """Return units in which standardised values have this mean (c,) and root of the mean squared deviation."""
+        return cls(mean, deviation * float(np.sqrt(rows * mean.size)), rows, is_single=False)
 
     def to_sphere(self, scores: FloatArray) -> FloatArray:
         """Project scores (q,) of this table or of later rows as the fitted scores are projected (eq. 1)."""
@@ -58,4 +75,4 @@ class Units:
 
     def standardised_from_sphere(self, values: FloatArray) -> FloatArray:
         """Standardised scores of values on the sphere; both have no unit."""
-        return np.asarray(values * np.sqrt(self.rows * len(self.offset)))
+        return np.asarray(values * np.sqrt(self.rows * self.offset.size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,24 @@ from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
+
+if TYPE_CHECKING:
+    from manifuse.tables.observations import Observations
+
+
+def demand_scores(table: Observations, what: str) -> None:
+    """Refuse a table of classes where only scores can be used.
+
+    Raises
+    ------
+    InputError
+        If it has classes.
+    """
+    if table.classes is not None:
+        raise InputError(
+            f"{table.name} has probabilities of classes, but {what} shows one score a row; see `summary`, `to_frame` "
+            "and `write_report` of the result."
+        )
 
 
 def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:

@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.columns.refined import LITTLE, Refined
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
-from manifuse.evidence.gain import FEWEST_ROWS, Gain, Measure
+from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Relevance, Standing
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
@@ -19,6 +19,8 @@ from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 MEASURES: dict[Measure, tuple[str, str]] = {
     "accuracy": ("ranking accuracy", ".1%"),
     "rmse": ("root mean squared error", ".3g"),
+    "log_loss": ("log loss", ".3f"),
+    "class_accuracy": ("accuracy", ".1%"),
 }
 
 #: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
@@ -65,7 +67,14 @@ def change_of(evidence: Evidence) -> str:
     goes, gained = "goes" if evidence.verdict.accepted else "would go", gain.amount(signed=True)
     name, form = MEASURES[accuracy.measure]
     way = f"{goes} from {accuracy.before:{form}} to {gain.reached_from(accuracy.before):{form}}"
-    return f"the {name} {way} (gain {gained})" if accuracy.measure == "rmse" else f"{name} {way} ({gained})"
+    said = f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"
+    return f"{_said_of_right(*evidence.measured.right, goes)}, and {said}" if evidence.measured.right else said
+
+
+def _said_of_right(accuracy: Accuracy, gain: Gain, goes: str) -> str:
+    name, form = MEASURES[accuracy.measure]
+    after = gain.reached_from(accuracy.before)
+    return f"{name} {goes} from {accuracy.before:{form}} to {after:{form}} ({gain.amount(signed=True)})"
 
 
 def _of_labels(evidence: Evidence) -> Iterator[Finding]:

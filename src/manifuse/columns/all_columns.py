@@ -1,0 +1,167 @@
+"""All columns: what a run starts from, its columns in their order, and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from manifuse.columns.column import Known, Mixed
+from manifuse.columns.diffused import Diffused
+from manifuse.columns.expected import Expected
+from manifuse.columns.imputed import Imputed
+from manifuse.columns.lesson import Learned
+from manifuse.columns.own import Smoothed
+from manifuse.columns.probable import Calibrated
+from manifuse.columns.taught import Labels, Taught
+from manifuse.columns.view import Level, View
+from manifuse.diffusion.bridges import Bridges
+from manifuse.diffusion.joint import Path
+from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.score import Score
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.randomness import Stream, generator
+from manifuse.records import Saved
+from manifuse.tables.problem import Problem, Reference
+
+#: Rows that measure median distances.
+MEASURING_ROWS = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What the order starts from.
+
+    Attributes
+    ----------
+    problem : Problem
+    bridges : Bridges
+        With the graph of the main table; without edges if there is none.
+    fidelity : (m,) array
+        How well each bridge predicts its reference at held-out pairs; 1 if it needs none.
+    taking_part : mapping of int to Reference
+        The references that take part, by their numbers.
+    score : Score or None
+        What labels measure.
+    groups : mapping of int to str, or None
+        Of the labelled rows.
+    nearest : (n,) array of int or None
+        The nearest other row of every main row.
+    same_target : bool or None
+        Whether the user says that all predict the same thing.
+    seed : int
+    """
+
+    problem: Problem
+    bridges: Bridges
+    fidelity: FloatArray
+    taking_part: dict[int, Reference]
+    score: Score | None
+    groups: dict[int, str] | None
+    nearest: IndexArray | None
+    same_target: bool | None
+    seed: int
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether labels are classes."""
+        return isinstance(self.score, LogLoss)
+
+    @cached_property
+    def measured(self) -> IndexArray:
+        """The rows that measure distances."""
+        keys = self.problem.main.keys
+        return drawn_by_id(keys, np.arange(len(keys)), MEASURING_ROWS, generator(self.seed, Stream.DISTANCES))
+
+
+#: The order of the columns of scores, and of classes that labels teach.
+OF_SCORES = ("smoothed", "references", "expected", "learned", "taught", "diffused", "refined")
+OF_CLASSES = ("smoothed", "references", "expected", "diffused", "refined", "calibrated", "learned", "taught")
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(Saved):
+    """All columns of a run. Each follows from those before it.
+
+    Attributes
+    ----------
+    own : Level
+        Of the main predictor's scores.
+    smoothed : Smoothed or None
+    references : Imputed
+    expected : Expected
+    calibrated : Calibrated or None
+        The probabilities of classes before labels teach, as the labels calibrate them.
+    learned : Taught or None
+        What labels taught.
+    taught : Mixed or None
+        What was known before, and what was learned.
+    diffused : Diffused or None
+    refined : Mixed or None
+        What was known before, and what was diffused of it.
+    """
+
+    own: Level
+    smoothed: Smoothed | None
+    references: Imputed
+    expected: Expected
+    calibrated: Calibrated | None = None
+    learned: Taught | None = None
+    taught: Mixed | None = None
+    diffused: Diffused | None = None
+    refined: Mixed | None = None
+
+    @property
+    def order(self) -> list[str]:
+        """Names of the columns that there are, beside own scores, in their order."""
+        names = OF_SCORES if self.calibrated is None else OF_CLASSES
+        return [name for name in names if getattr(self, name) is not None]
+
+    def at(self, rows: View) -> View:
+        """Complete what is known of rows, which have own scores already."""
+        for name in self.order:
+            rows = getattr(self, name).add_to(rows, name)
+        return rows
+
+    @property
+    def last(self) -> str:
+        """The name of the column that scores are made of."""
+        return self.order[-1]
+
+    @property
+    def before_diffusion(self) -> str:
+        """The name of the column that is, or would be, diffused."""
+        return self.last if self.diffused is None else self.diffused.source
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a run found.
+
+    Attributes
+    ----------
+    columns : Columns
+    known : Known
+    doubt : (n, m) array
+        How little is known of each reference's score at each row, in [0, 1].
+    agreement : Agreement
+        What the references answered.
+    labels : Labels or None
+    lesson : Learned or None
+        What labels taught, and what it takes to hold them out.
+    variances : (r, l) array or None
+        Of the lesson at held-out labelled rows.
+    path : Path or None
+        Of the diffusion; None if nothing was diffused.
+    """
+
+    columns: Columns
+    known: Known
+    doubt: FloatArray
+    agreement: Agreement
+    labels: Labels | None
+    lesson: Learned | None = None
+    variances: FloatArray | None = None
+    path: Path | None = None

@@ -1,0 +1,83 @@
+"""Probable: columns of classes as probabilities, which labels can teach and calibrate.
+
+Own scores, references and what is expected of a row are log-ratios. A label is a class with probability 1. So what
+labels teach is probabilities, and they are mixed as such with those that are expected. The mixture is brought back to
+log-ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.columns.column import Column, Known
+from manifuse.columns.view import Level, View
+from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import Saved
+from manifuse.tables.classes import Classes
+from manifuse.tables.units import Units
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated(Column):
+    """Probabilities of what is known before labels teach, as these calibrate them, in coordinates.
+
+    Attributes
+    ----------
+    source : str
+        The column before.
+    classes : Classes
+    units : Units
+        Of the main predictor.
+    temperature : float
+        What log-ratios are multiplied by.
+    """
+
+    source: str
+    classes: Classes
+    units: Units
+    temperature: float
+
+    @classmethod
+    def of(cls, known: Known, source: str, score: LogLoss, units: Units) -> tuple[Self, Known]:
+        """Add the column "calibrated"."""
+        before = units.from_standardised(known.held_out[source][score.rows])
+        column = cls(source, score.classes, units, temperature_of(before, score))
+        return column, known.add("calibrated", column.at(known.fitted), column.at(known.held_out))
+
+    def at(self, rows: View) -> FloatArray:
+        """Calibrate rows; see `Column.at`."""
+        return self.calibrate(rows[self.source])
+
+    def calibrate(self, values: FloatArray) -> FloatArray:
+        """Calibrate standardised log-ratios (q, c)."""
+        log_ratios = self.temperature * self.units.from_standardised(values)
+        return self.classes.coordinates(np.exp(self.classes.logarithms(log_ratios)))
+
+    def check(self) -> None:
+        """Refuse a temperature out of range."""
+        if not 0 < self.temperature < np.inf:
+            raise ValueError("a temperature is out of range")
+
+
+@dataclass(frozen=True, eq=False)
+class Likely(Saved):
+    """How what was learned becomes probabilities, in coordinates.
+
+    Attributes
+    ----------
+    classes : Classes
+    level : Level
+        Of the classes of the labels, in coordinates.
+    """
+
+    classes: Classes
+    level: Level
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Bring values (..., c) of a lesson, whose targets had mean 0 and deviation 1, to probabilities."""
+        natural = self.level.mean + self.level.deviation * values
+        return self.classes.coordinates(self.classes.probabilities(natural))

@@ -1,0 +1,126 @@
+"""Digit halves: two classifiers of handwritten digits, of which each sees one half of every image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from manifuse.datasets.seeds import checked_seed
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.containers import to_floats
+from manifuse.tables.labels import ClassLabels
+from manifuse.tables.observations import Observations
+
+#: Rows that the main classifier learned from, that the reference learned from, and that both know.
+TRAINED, THEIRS_TRAINED, PAIRS = 100, 400, 150
+
+#: Labels at most, so that rows to judge by are left.
+MOST_LABELS = 400
+
+#: Iterations of a logistic regression.
+ITERATIONS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ClassExample:
+    """A main classifier, its references, some labels, and the truth to judge by.
+
+    Attributes
+    ----------
+    main : Observations
+    references : tuple of Observations
+    labels : ClassLabels or None
+        Of some main rows; None if none were asked for.
+    truth : (n,) array of str
+        The class of every main row.
+    test : (t,) array of int
+        Main rows without labels, that no classifier learned from and no reference knows. Judge on these.
+    """
+
+    main: Observations
+    references: tuple[Observations, ...]
+    labels: ClassLabels | None
+    truth: NDArray[np.str_] = field(repr=False)
+    test: IndexArray = field(repr=False)
+
+    def accuracy(self, predictions: FloatArray) -> float:
+        """Share of test rows whose most probable class is right, in [0, 1].
+
+        Parameters
+        ----------
+        predictions : (n, k) array
+            Probabilities for all main rows.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer of them.
+        """
+        given = to_floats(predictions, what="The predictions", dimensions=2)
+        assert self.main.classes is not None, "the main table has classes"
+        if given.shape != self.main.came.shape:
+            raise InputError(
+                f"Predictions came with shape {given.shape}, but {self.main.came.shape} was expected; give a "
+                "probability for each main row and class."
+            )
+        return float(np.mean(self.main.classes.most_probable(given[self.test]) == self.truth[self.test]))
+
+
+def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
+    """Load two classifiers of handwritten digits, one of the left half of each image and one of the right half.
+
+    The digits are real (1,797, scikit-learn). The main classifier, a logistic regression, has learned from 100 images,
+    and the reference from 400 others. 150 images are known to both sides.
+
+    Parameters
+    ----------
+    labels : int
+        How many main images, that the main classifier did not learn from, have a known class; at most 400.
+    seed : int
+        Of the split.
+
+    Returns
+    -------
+    ClassExample
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> halves = mf.datasets.load_digit_halves()
+    >>> result = mf.refine(halves.main, halves.references, rng=0)
+    >>> halves.accuracy(result.predictions) > halves.accuracy(halves.main.came) + 0.05
+    True
+    """
+    rng = np.random.default_rng(checked_seed(seed))
+    if not isinstance(labels, Integral) or not 0 <= labels <= MOST_LABELS:
+        raise InputError(f"labels={labels!r} came, but a whole number from 0 to {MOST_LABELS} was expected; give one.")
+    images, digits = load_digits(return_X_y=True)
+    left, right = (images.reshape(-1, 8, 2, 4)[:, :, side].reshape(len(images), -1) for side in (0, 1))
+    ours, theirs = np.array_split(rng.permutation(len(images)), 2)
+    pairs, trained = rng.permutation(len(ours))[:PAIRS], rng.permutation(len(ours))[:TRAINED]
+    main = _classify("left halves", left, digits, ours[trained], ours)
+    known, learned = np.concatenate([theirs, ours[pairs]]), rng.permutation(theirs)[:THEIRS_TRAINED]
+    reference = _classify("right halves", right, digits, learned, known)
+    free, truth = np.setdiff1d(np.arange(len(ours)), trained), digits[ours].astype(np.str_)
+    drawn = rng.permutation(free)[:labels]
+    given = ClassLabels(main.keys[drawn], truth[drawn]) if labels else None
+    return ClassExample(main, (reference,), given, truth, np.setdiff1d(free, np.concatenate([pairs, drawn])))
+
+
+def _classify(
+    name: str, features: FloatArray, digits: FloatArray, trained: IndexArray, rows: IndexArray
+) -> Observations:
+    """Train a logistic regression on some rows, and give its probabilities of others."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=ITERATIONS))
+    model.fit(features[trained], digits[trained])
+    return Observations(
+        model.predict_proba(features[rows]), features[rows], ids=rows, classes=model.classes_, name=name
+    )

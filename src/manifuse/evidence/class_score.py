@@ -1,0 +1,95 @@
+"""Scores of class probabilities: the log loss, and the share of rows whose class is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from manifuse.evidence.gain import Gain, Measure
+from manifuse.evidence.holding_out import Folds, Held
+from manifuse.evidence.score import Score
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standard
+from manifuse.tables.classes import Classes
+
+#: Logarithms of temperatures that are searched, and how exactly.
+TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LogLoss(Score):
+    """The log loss of class probabilities, which come as log-ratios.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+    places : (l,) array of int
+        The class of each row, as its place among ``classes``.
+    classes : Classes
+    """
+
+    rows: IndexArray
+    places: IndexArray
+    classes: Classes
+    measure: ClassVar[Measure] = "log_loss"
+    has_errors: ClassVar[bool] = False
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate log-ratios (l, k - 1, q); see `Score.evaluate`."""
+        return np.array([self.log_likelihoods(each).mean() for each in np.moveaxis(candidates, -1, 0)])
+
+    def log_likelihoods(self, log_ratios: FloatArray) -> FloatArray:
+        """Logarithm of the probability of the class of each row, shape (..., l), from log-ratios (..., l, k - 1)."""
+        return np.asarray(self.classes.logarithms(log_ratios)[..., np.arange(len(self.places)), self.places])
+
+    def is_right(self, log_ratios: FloatArray) -> FloatArray:
+        """1 where the most probable class is that of the row, else 0, shape (..., l)."""
+        return np.asarray(self.classes.logarithms(log_ratios).argmax(axis=-1) == self.places, dtype=np.float64)
+
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
+        """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`."""
+        del folds
+        return _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure)
+
+    def gain_in_accuracy(self, before: FloatArray, after: FloatArray) -> Gain:
+        """Compare how often two predictions are right, as `gain` compares their log loss."""
+        return _paired(self.is_right(after) - self.is_right(before), "class_accuracy")
+
+    def hold_out(
+        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
+    ) -> tuple[Folds, list[list[IndexArray]]]:
+        """Put labels into folds; see `Score.hold_out`."""
+        folds = Folds.of(blocks, held, rng, trials=trials)
+        return folds, [folds.rows(trial) for trial in range(trials)]
+
+    def only(self, kept: IndexArray) -> Score | None:
+        """Take some of the labelled rows; see `Score.only`."""
+        places = self.places[kept]
+        return LogLoss(self.rows[kept], places, self.classes) if len(set(places.tolist())) > 1 else None
+
+    def coordinates(self) -> FloatArray:
+        """The class of every row as probabilities, in coordinates (l, k - 1)."""
+        return self.classes.coordinates(np.eye(len(self.classes))[self.places])
+
+    def observations(self) -> FloatArray:
+        """The classes of the rows, standardised; see `Score.observations`."""
+        return standard(self.coordinates())
+
+
+def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
+    """What log-ratios (..., l, k - 1) are multiplied by, so that the labels are most probable (Guo et al. 2017)."""
+
+    def loss(logarithm: float) -> float:
+        return -float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
+
+
+def _paired(differences: FloatArray, measure: Measure) -> Gain:
+    """The mean of differences (l,) or (r, l), of which those of one row belong together."""
+    rows = np.atleast_2d(differences).mean(axis=0)
+    error = float(rows.std(ddof=1) / np.sqrt(len(rows)))
+    return Gain(float(rows.mean()), error, len(rows), measure)

@@ -1,0 +1,175 @@
+"""ClassifierCombiner: `refine` of class probabilities as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import is_missing
+from manifuse.run.combiner import PredictorCombiner
+from manifuse.run.method import JointDiffusion
+from manifuse.tables.classes import Classes
+from manifuse.tables.containers import to_numpy, to_text
+from manifuse.tables.labels import ClassLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.scales import Scale
+
+
+class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[misc]
+    """Refine the class probabilities of a classifier by references.
+
+    The main rows come as `Observations` with ``classes``, or as a data frame with a column of ids, a column for each
+    class and feature columns. The known truth comes as `ClassLabels`, or as ``y`` with the name of a class for every
+    row, and None or NaN where it is not known.
+
+    Parameters
+    ----------
+    references, method, random_state, id_column, drop
+        As of `PredictorCombiner`.
+    class_columns : sequence of str, or mapping of str to str
+        The columns of data frames with the probabilities of classes; a mapping goes from the column to the name of its
+        class.
+    scale : {"probability", "logits"}, optional
+        What the columns hold; see `Observations`.
+
+    Attributes
+    ----------
+    refinement_ : Refinement
+        The whole result.
+    classes_ : (k,) array of str
+        Names of the classes, in the order of the columns of `predict_proba`: sorted, as scikit-learn has them.
+    n_features_in_, feature_names_in_
+        As of `PredictorCombiner`.
+
+    Examples
+    --------
+    A weak classifier of digits, refined by one of other digits that sees the other half of each image:
+
+    >>> import manifuse as mf
+    >>> halves = mf.datasets.load_digit_halves(labels=100)
+    >>> combiner = mf.ClassifierCombiner(halves.references, random_state=0).fit(halves.main, halves.labels)
+    >>> combiner.predict_proba(halves.main).shape
+    (899, 10)
+    """
+
+    def __init__(
+        self,
+        references: Sequence[Observations] = (),
+        method: JointDiffusion | None = None,
+        random_state: Any = None,
+        *,
+        id_column: str = "id",
+        class_columns: Sequence[str] | Mapping[str, str] = (),
+        drop: Sequence[str] = (),
+        scale: Scale | None = None,
+    ) -> None:
+        super().__init__(references, method, random_state, id_column=id_column, drop=drop)
+        self.class_columns = class_columns
+        self.scale = scale
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        """Names of the classes, sorted."""
+        check_is_fitted(self, "refinement_")
+        return np.array(sorted(self._classes.names))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Refine the probabilities of the rows of ``X``, fitted rows or new ones; see `Refinement.apply`.
+
+        Parameters
+        ----------
+        X : data frame or Observations
+
+        Returns
+        -------
+        (n, k) array
+            In the order of ``classes_``.
+
+        Raises
+        ------
+        InputError
+            If features of the fit are missing.
+        """
+        check_is_fitted(self, "refinement_")
+        refined = self.refinement_.apply_in_full(self._observe(X)).scores
+        return np.asarray(refined[:, self._classes.places_of(self.classes_)])
+
+    def predict(self, X: Any) -> NDArray[np.str_]:
+        """Return the name of the most probable class of every row of ``X``."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the same as `predict_proba`, for the next step of a pipeline."""
+        return self.predict_proba(X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the logarithms of `predict_proba`; of two classes, the log-odds of the second (n,)."""
+        logarithms = np.log(self.predict_proba(X))
+        return np.asarray(logarithms[:, 1] - logarithms[:, 0] if logarithms.shape[1] == 2 else logarithms)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
+        known, names = _known_names(y, len(X))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(self.predict(X)[known] == self._named(names), weights=weights))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the classes."""
+        del input_features
+        return self.classes_.astype(object)
+
+    @property
+    def _classes(self) -> Classes:
+        classes = self.refinement_.main.classes
+        assert classes is not None, "it was fitted with classes"
+        return classes
+
+    def _labels(self, main: Observations, y: Any) -> ClassLabels | None:
+        if main.classes is None:
+            raise InputError("X has one score a row; give `class_columns`, or Observations with `classes`.")
+        if y is None or isinstance(y, ClassLabels):
+            return y
+        known, names = _known_names(y, len(main))
+        return ClassLabels(main.keys[known], _named_of(names, main.classes)) if len(known) else None
+
+    def _named(self, names: NDArray[np.str_]) -> NDArray[np.str_]:
+        return _named_of(names, self._classes)
+
+    def _read(self, X: Any) -> Observations:
+        return Observations.from_frame(
+            X, id=self.id_column, classes=self.class_columns, drop=self.drop, name="X", scale=self.scale
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        return tags
+
+
+def _known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[np.str_]]:
+    """Rows where ``y`` names a class, and the names there."""
+    values = to_numpy(y, what="y")
+    if values.shape != (rows,):
+        raise InputError(f"y came with shape {values.shape}, but X has {rows} rows; give one class per row.")
+    known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
+    return known, to_text(values[known], what="y")
+
+
+def _named_of(names: NDArray[np.str_], classes: Classes) -> NDArray[np.str_]:
+    """Names of classes, where whole numbers that name none are places among the sorted classes.
+
+    scikit-learn's ``cross_val_predict(method="predict_proba")`` gives such numbers in place of the names.
+    """
+    places, ordered = {str(place) for place in range(len(classes))}, np.array(sorted(classes.names))
+    came = set(names.tolist())
+    if came <= places and not came & set(classes.names):
+        return np.asarray(ordered[names.astype(np.intp)])
+    return names

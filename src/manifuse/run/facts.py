@@ -1,0 +1,51 @@
+"""Facts about a result: all of it as JSON can hold it, and how likely rows are in the right order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from manifuse.errors import InputError
+from manifuse.evidence.intervals import ordered_rightly
+from manifuse.kernels.arrays import FloatArray
+from manifuse.records import write
+from manifuse.tables.containers import rows_of
+from manifuse.words.findings import findings_of
+
+if TYPE_CHECKING:
+    from manifuse.run.refinement import Refinement
+
+
+def facts_of(result: Refinement) -> dict[str, Any]:
+    """Return what was found and chosen; infinities are the text ``"inf"``."""
+    course, diffusion = result.course, result.method.diffusion
+    (step_size, *_), (weight_scale, *_) = diffusion.grid
+    used = {"standardised": course.standardised, "recall": course.recall, "step_size": step_size}
+    used |= {"weight_scale": weight_scale, "share": course.share}
+    return {
+        "accepted": result.accepted,
+        "reason": result.reason.name,
+        "why": result.why,
+        "findings": write(tuple(findings_of(result.evidence, result.refined))),
+        "accuracy": write(result.accuracy),
+        **({} if result.log_loss is None else {"log_loss": write(result.log_loss)}),
+        "gain": write(result.gain),
+        "worth": write(result.worth),
+        "agreement": write(result.agreement.summary()),
+        "held_out": None if result.held is None else result.held.name,
+        "references": write(result.relevance),
+        "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
+        "rows": len(result.main),
+        "fitted": len(result.refiner.main),
+        "seed": result.seed,
+    }
+
+
+def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatArray:
+    """Probability that rows are rightly ordered by their refined scores; see `Refinement.probability`."""
+    errors = result.refined.errors
+    if errors is None:
+        raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
+    one, other = (rows_of(side, result.main.keys, name=result.main.name) for side in (first, second))
+    if len(one) != len(other):
+        raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
+    return ordered_rightly(result.scores[one], result.scores[other], errors[one], errors[other])

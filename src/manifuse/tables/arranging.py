@@ -1,0 +1,62 @@
+"""Arranging: rows that come later get the features of the fitted rows, in their order, and must have their classes."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from manifuse.errors import InputError
+from manifuse.tables.feature_names import places_of
+from manifuse.tables.observations import Observations
+
+
+def with_features_of(table: Observations, fitted: Observations) -> Observations:
+    """Return the same rows with the features of a fitted table in its order, found by their names.
+
+    If one of the two tables has no names, features go by position.
+
+    Raises
+    ------
+    InputError
+        If features are missing, or there are more or fewer of them than in a table without names.
+
+    Warns
+    -----
+    ManifuseWarning
+        If there are features that the fitted table does not have. They are ignored.
+    """
+    if fitted.table is None:
+        return table
+    wanted, names = fitted.feature_names, table.feature_names
+    if table.table is None or wanted is None or names is None:
+        came, width = 0 if table.table is None else table.table.shape[1], fitted.table.shape[1]
+        if came != width:
+            sides = f"{table.name} came with {came} features, but {fitted.name} was fitted with {width}"
+            raise InputError(f"{sides}; give the same columns.")
+        return table
+    places = places_of(wanted, names, fitted=fitted.name, came=table.name)
+    if names == wanted:
+        return table
+    arranged = copy(table)
+    arranged.table = table.table[:, places]
+    arranged.feature_names = wanted
+    return arranged
+
+
+def demand_alike(table: Observations, fitted: Observations) -> None:
+    """Refuse rows whose scores are of another scale or of other classes than those of the fit.
+
+    Classes may be in another order: their log-ratios do not depend on it.
+
+    Raises
+    ------
+    InputError
+        If they are.
+    """
+    ours, theirs = (None if each.classes is None else {*each.classes.names} for each in (table, fitted))
+    if ours == theirs and (ours is not None or table.scale == fitted.scale):
+        return
+    sides = [
+        f"scale={each.scale!r}" if each.classes is None else f"classes {', '.join(each.classes.names)}"
+        for each in (table, fitted)
+    ]
+    raise InputError(f"{table.name} has {sides[0]}, but {fitted.name} was fitted with {sides[1]}; give the same.")

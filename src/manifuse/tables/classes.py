@@ -1,0 +1,118 @@
+"""Classes: names of what a classifier knows, and how probabilities of classes become points and come back.
+
+A row of probabilities becomes its log-ratios: the logarithms, less their mean, in k - 1 coordinates that are
+orthogonal to each other (Aitchison 1982; Egozcue et al. 2003). So distances and inner products of rows do not depend
+on the order of the classes, and the one log-ratio of two classes is their log-odds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import helmert
+from scipy.special import log_softmax
+
+from manifuse.errors import InputError
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.records import Saved
+from manifuse.tables.containers import to_text
+
+#: The least probability that is learned of a class, as a share of an equal one.
+LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class Classes(Saved):
+    """Names of k classes, in the order of the columns of a matrix of probabilities.
+
+    Attributes
+    ----------
+    names : tuple of str
+    """
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Any, columns: int, *, name: str) -> Self:
+        """Check names of classes.
+
+        Parameters
+        ----------
+        names : (k,) sequence
+        columns : int
+            Of the predictions.
+        name : str
+            Of the table, for messages.
+
+        Raises
+        ------
+        InputError
+            If there is not one name for each column, a name comes twice, or there is only one.
+        """
+        texts = tuple(to_text(names, what=f"The classes of {name}").tolist())
+        if len(texts) != columns:
+            raise InputError(
+                f"{name} has {columns} columns of predictions but {len(texts)} classes; give one for each."
+            )
+        twice = next((each for each in texts if texts.count(each) > 1), None)
+        if twice is not None:
+            raise InputError(f"{name} has the class {twice!r} twice; give each column a class of its own.")
+        if len(texts) < 2:
+            raise InputError(f"{name} has one class, {texts[0]!r}; give the probabilities of at least two classes.")
+        return cls(texts)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def contrasts(self) -> FloatArray:
+        """Orthogonal contrasts of the classes, shape (k, k - 1); of two classes, one less the other.
+
+        They follow the names in their order, so that the order of the columns does not matter.
+        """
+        places = np.argsort(np.argsort(self.names))
+        return np.asarray(-np.sqrt(2.0) * helmert(len(self)).T[places])
+
+    def log_ratios(self, logarithms: FloatArray) -> FloatArray:
+        """Log-ratios (n, k - 1) of logarithms of probabilities, or of decision values, (n, k)."""
+        return logarithms @ self.contrasts
+
+    def logarithms(self, log_ratios: FloatArray) -> FloatArray:
+        """Logarithms of probabilities (..., k), which sum to 1, from log-ratios (..., k - 1)."""
+        return np.asarray(log_softmax(log_ratios @ self.contrasts.T / 2.0, axis=-1))
+
+    def coordinates(self, probabilities: FloatArray) -> FloatArray:
+        """Probabilities (..., k) by the contrasts of the classes (..., k - 1), without a logarithm."""
+        return probabilities @ self.contrasts
+
+    def probabilities(self, coordinates: FloatArray) -> FloatArray:
+        """Undo `coordinates`. What is below `LEAST`, as a share of an equal one, becomes that."""
+        equal = 1.0 / len(self)
+        found = np.maximum(equal + coordinates @ self.contrasts.T / 2.0, LEAST * equal)
+        return np.asarray(found / found.sum(axis=-1, keepdims=True))
+
+    def most_probable(self, probabilities: FloatArray) -> NDArray[np.str_]:
+        """The name of the most probable class of each row (n,), from probabilities (n, k)."""
+        return np.asarray(np.array(self.names)[probabilities.argmax(axis=1)])
+
+    def places_of(self, names: Any) -> IndexArray:
+        """Positions of names among the classes (l,); -1 of those that are not there."""
+        places = {each: place for place, each in enumerate(self.names)}
+        return np.array([places.get(str(each), -1) for each in names], dtype=np.intp)
+
+    def from_others(self, others: Classes) -> FloatArray:
+        """The matrix (k' - 1, k - 1) that makes log-ratios of these classes out of those of other ones.
+
+        Classes that both know keep their log-ratios among each other. Nothing is said of the rest, so that the matrix
+        is zero if they have fewer than two in common.
+        """
+        places = others.places_of(self.names)
+        shared = np.flatnonzero(places >= 0)
+        if len(shared) < 2:
+            return np.zeros((len(others) - 1, len(self) - 1))
+        logarithms = others.contrasts[places[shared]] / 2.0
+        return np.asarray((logarithms - logarithms.mean(axis=0)).T @ self.contrasts[shared])

@@ -1,0 +1,389 @@
+"""Predictors that give probabilities of classes: their log-ratios, refinements, labels and files."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+import manifuse as mf
+from manifuse.cli.app import main as command
+from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.kernels.rotation import rotation
+from manifuse.tables.classes import Classes
+
+NAMES = ("ash", "beech", "oak", "yew")
+
+#: Rows that the main classifier has learned from.
+LEARNED = 16
+
+
+def draw(seed=0, *, rows=240, names=NAMES, labels=0, references=2, sharpness=1.0):
+    """Rows around four centres; each party sees four features of its own, and has learned from few rows."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(len(names), size=2 * rows)
+    points = rng.standard_normal((len(names), 4))[truth] * 1.5 + rng.standard_normal((2 * rows, 4))
+    ids = np.arange(2 * rows)
+
+    def party(name, there, learned, spread):
+        features = points + spread * rng.standard_normal(points.shape)
+        model = LogisticRegression(max_iter=1000).fit(features[learned], truth[learned])
+        came = softmax(sharpness * np.log(model.predict_proba(features[there])), axis=1)
+        return mf.Observations(
+            came, features[there], ids=ids[there], classes=np.array(names)[model.classes_], name=name
+        )
+
+    theirs = np.concatenate([ids[rows:], ids[:80]])
+    main = party("ours", ids[:rows], ids[:LEARNED], 0.7)
+    others = tuple(party(f"theirs {k}", theirs, ids[rows:], 0.5) for k in range(references))
+    known = rng.permutation(np.arange(LEARNED, rows))[:labels]
+    given = mf.ClassLabels(ids[known], np.array(names)[truth[known]]) if labels else None
+    test = np.setdiff1d(np.arange(LEARNED, rows), known)
+    return main, others, given, np.array(names)[truth[:rows]], test
+
+
+def right(main, probabilities, truth, rows):
+    return float(np.mean(main.classes.most_probable(np.asarray(probabilities))[rows] == truth[rows]))
+
+
+def log_loss(main, probabilities, truth, rows):
+    places = main.classes.places_of(truth[rows])
+    return -float(np.mean(np.log(np.asarray(probabilities)[rows, places])))
+
+
+def renamed(table, order):
+    """The same table with its columns of classes in another order."""
+    names = np.array(table.classes.names)[order]
+    return mf.Observations(table.came[:, order], table.table, ids=table.keys, classes=names, name=table.name)
+
+
+def test_the_log_ratio_of_two_classes_is_their_log_odds(rng):
+    probabilities = rng.dirichlet([1.0, 1.0], 50)
+    odds = Classes(("a", "b")).log_ratios(np.log(probabilities))
+    np.testing.assert_allclose(odds[:, 0], np.log(probabilities[:, 1] / probabilities[:, 0]), rtol=1e-12)
+
+
+def test_log_ratios_keep_all_and_have_the_distances_of_centred_logarithms(rng):
+    classes, probabilities = Classes(NAMES), rng.dirichlet(np.full(4, 9.0), 30)
+    log_ratios = classes.log_ratios(np.log(probabilities))
+    np.testing.assert_allclose(np.exp(classes.logarithms(log_ratios)), probabilities, rtol=1e-12)
+    centred = np.log(probabilities) - np.log(probabilities).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(log_ratios @ log_ratios.T, 2.0 * centred @ centred.T, atol=1e-12)
+    np.testing.assert_allclose(classes.probabilities(classes.coordinates(probabilities)), probabilities, rtol=1e-12)
+
+
+def test_log_ratios_do_not_depend_on_the_order_of_classes(rng):
+    ours, theirs = Classes(NAMES), Classes(NAMES[::-1])
+    logarithms = np.log(rng.dirichlet(np.ones(4), 20))
+    turned = theirs.log_ratios(logarithms[:, ::-1])
+    np.testing.assert_allclose(turned, ours.log_ratios(logarithms), atol=1e-12)
+    np.testing.assert_allclose(ours.from_others(theirs), np.eye(3), atol=1e-12)
+
+
+def test_classes_in_common_keep_their_log_ratios(rng):
+    ours, theirs = Classes(NAMES), Classes(("oak", "ash", "elm"))
+    logarithms = np.log(rng.dirichlet(np.ones(3), 20))
+    turned = ours.logarithms(theirs.log_ratios(logarithms) @ ours.from_others(theirs))
+    np.testing.assert_allclose(turned[:, 2] - turned[:, 0], logarithms[:, 0] - logarithms[:, 1], atol=1e-12)
+    # Nothing is said of classes that they do not know.
+    np.testing.assert_allclose(turned[:, 1], turned[:, 3], atol=1e-12)
+    assert not ours.from_others(Classes(("oak", "elm"))).any()
+
+
+def test_a_rotation_that_was_applied_is_found_again(rng):
+    ours = rng.standard_normal((60, 3))
+    applied = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    found = rotation(ours @ applied.T, ours, np.zeros((3, 3)))
+    np.testing.assert_allclose(found, applied, atol=1e-10)
+
+
+@pytest.mark.parametrize("labels", [0, 60])
+def test_references_of_the_same_classes_make_a_classifier_better(labels):
+    gains, losses = [], []
+    for seed in range(4):
+        main, others, known, truth, test = draw(seed, labels=labels)
+        result = mf.refine(main, others, known, rng=0)
+        predictions = result.predictions
+        assert result.accepted
+        np.testing.assert_allclose(predictions.sum(axis=1), 1.0)
+        assert predictions.min() > 0
+        gains.append(right(main, predictions, truth, test) - right(main, main.came, truth, test))
+        losses.append(log_loss(main, predictions, truth, test) - log_loss(main, main.came, truth, test))
+        assert list(result.predicted) == list(main.classes.most_probable(predictions))
+    assert np.mean(gains) > 0.05
+    assert np.mean(losses) < -0.1
+
+
+@pytest.mark.parametrize("labels", [0, 60])
+def test_the_order_of_classes_does_not_matter(labels):
+    main, others, known, _, _ = draw(1, labels=labels)
+    result = mf.refine(main, others, known, rng=0)
+    order = [2, 0, 3, 1]
+    turned = mf.refine(renamed(main, order), [renamed(others[0], order[::-1]), others[1]], known, rng=0)
+    np.testing.assert_allclose(turned.predictions, result.predictions[:, order], atol=1e-6)
+    assert list(turned.predicted) == list(result.predicted)
+
+
+def test_two_classes_are_refined_as_their_log_odds_are():
+    main, others, _, _, _ = draw(2, names=("no", "yes"))
+    as_classes = [
+        mf.Observations(np.log(t.came), t.table, ids=t.keys, classes=("no", "yes"), scale="logits", name=t.name)
+        for t in (main, *others)
+    ]
+    as_scores = [mf.Observations(t.scores[:, 0], t.table, ids=t.keys, name=t.name) for t in as_classes]
+    one, other = (mf.refine(tables[0], tables[1:], rng=0) for tables in (as_classes, as_scores))
+    np.testing.assert_array_equal(one.scores[:, 0], other.scores)
+    np.testing.assert_array_equal(one.support, other.support)
+
+
+def test_labels_calibrate_probabilities_that_are_too_sure():
+    reliable = []
+    for seed in range(4):
+        main, others, known, truth, test = draw(seed, labels=100, sharpness=4.0)
+        result = mf.refine(main, others, known, rng=0)
+        sure = np.asarray(result.predictions)[test].max(axis=1).mean() - right(main, result.predictions, truth, test)
+        before = main.came[test].max(axis=1).mean() - right(main, main.came, truth, test)
+        assert before > 0.1
+        reliable.append(sure)
+    assert abs(np.mean(reliable)) < 0.03
+
+
+def test_what_labels_report_comes_true_on_rows_without_labels():
+    reported, true = [], []
+    for seed in range(6):
+        main, others, known, truth, test = draw(seed, labels=80)
+        result = mf.refine(main, others, known, rng=0)
+        before, after = (
+            log_loss(main, each, truth, test) for each in (main.in_scale(main.scores + 0.0), result.predictions)
+        )
+        reported.append((result.gain.value, result.gain.standard_error))
+        true.append(before - after)
+    values, errors = np.array(reported).T
+    assert abs(np.mean(values - true)) < 2 * np.mean(errors) / np.sqrt(len(true)) + 0.02
+    assert result.gain.measure == result.log_loss.measure == "log_loss"
+    assert result.accuracy.measure == "class_accuracy"
+    assert result.accuracy.after == pytest.approx(result.accuracy.before + result.evidence.measured.right[1].value)
+
+
+def test_coarser_classes_and_scores_help_and_unrelated_classes_do_no_harm():
+    losses = []
+    for seed in range(5):
+        main, (other,), known, truth, test = draw(seed, labels=60, references=1)
+        fine, noise = other.came, np.random.default_rng(seed).dirichlet(np.ones(3), len(other))
+        coarse = np.column_stack([fine[:, :2].sum(axis=1), fine[:, 2:]])
+        given = {"features": other.table, "ids": other.keys, "name": "theirs"}
+        tables = [
+            [],
+            [mf.Observations(coarse, classes=("ash or beech", *NAMES[2:]), **given)],
+            [mf.Observations(fine[:, 0] - fine[:, 1], **given)],
+            [mf.Observations(noise, classes=("x", "y", "z"), **given)],
+        ]
+        results = [mf.refine(main, each, known, rng=0) for each in tables]
+        losses.append([log_loss(main, result.predictions, truth, test) for result in results])
+    alone, coarser, scores, unrelated = np.mean(losses, axis=0)
+    assert coarser < alone
+    assert scores < alone
+    assert unrelated < alone + 0.02
+
+
+def test_what_is_turned_at_a_pair_does_not_know_the_pair():
+    main, (other,), _, _, _ = draw(3, references=1)
+    found = []
+    for seed in range(10):
+        noise = np.random.default_rng(seed).dirichlet(np.ones(3), len(other))
+        table = mf.Observations(noise, other.table, ids=other.keys, classes=("x", "y", "z"), name="noise")
+        found.append(mf.refine(main, [table], rng=0).relevance["noise"].held_out_alignment)
+    # Turned by all pairs at once, noise would agree with everything.
+    assert abs(np.mean(found)) < 0.1
+
+
+def test_a_score_is_refined_by_classes():
+    main, others, _, _, _ = draw(4)
+    score = main.scores[:, 0] + 0.0
+    table = mf.Observations(score, main.table, ids=main.keys, name="ours")
+    result = mf.refine(table, others, rng=0)
+    assert result.accepted
+    assert result.scores.shape == score.shape
+
+
+def test_later_rows_saved_files_and_batches(tmp_path):
+    main, others, known, _, _ = draw(5, labels=60)
+    early, late = np.arange(200), np.arange(200, 240)
+
+    def part(rows):
+        return mf.Observations(main.came[rows], main.table[rows], ids=main.keys[rows], classes=NAMES, name="ours")
+
+    held = np.isin(known.keys, main.keys[early])
+    known = mf.ClassLabels(known.keys[held], known.names[held])
+    whole = mf.refine(main, others, known, rng=0)
+    result = mf.refine(part(early), others, known, rng=0)
+    applied = result.apply(part(late))
+    np.testing.assert_allclose(applied.sum(axis=1), 1.0)
+    assert np.abs(applied - whole.predictions[late]).mean() < 0.05
+    np.testing.assert_array_equal(np.vstack([result.apply(part(late[:7])), result.apply(part(late[7:]))]), applied)
+    mf.save(result, tmp_path / "saved.npz")
+    again = mf.load(tmp_path / "saved.npz")
+    np.testing.assert_array_equal(again.apply(part(late)), applied)
+    np.testing.assert_array_equal(again.predictions, result.predictions)
+    assert again.summary() == result.summary()
+    # Columns of classes are found by their names.
+    turned = result.apply(renamed(part(late), [3, 1, 0, 2]))
+    np.testing.assert_allclose(turned, applied[:, [3, 1, 0, 2]], atol=1e-12)
+    with pytest.raises(mf.InputError, match="was fitted with classes ash, beech, oak, yew; give the same"):
+        result.apply(mf.Observations(main.came[late, 0], main.table[late], ids=main.keys[late], name="late"))
+
+
+def test_frames_come_back_with_a_column_for_each_class():
+    main, others, _, _, _ = draw(6)
+    frame = pl.DataFrame(main.came, schema=[f"p_{name}" for name in NAMES]).with_columns(id=pl.Series(main.keys))
+    frame = frame.with_columns(pl.Series(f"x{k}", column) for k, column in enumerate(main.table.T))
+    columns = {f"p_{name}": name for name in NAMES}
+    table = mf.Observations.from_frame(frame, classes=columns, name="ours")
+    assert table.classes.names == NAMES
+    assert table.table.shape[1] == 4
+    result = mf.refine(table, others, rng=0)
+    assert isinstance(result.predictions, pl.DataFrame)
+    assert result.predictions.columns == list(columns)
+    assert result.to_frame(pl).columns == ["id", "predicted", "original", *NAMES, "support"]
+    applied = result.apply(frame, classes=columns)
+    assert applied.columns == ["id", "predicted", "original", *columns, "support"]
+    np.testing.assert_allclose(applied.select(list(columns)).to_numpy(), result.predictions.to_numpy())
+    with pytest.raises(mf.InputError, match="The frame has no 'ash'"):
+        result.apply(frame)
+
+
+def test_the_temperature_is_the_most_probable_one(rng):
+    classes, log_ratios = Classes(NAMES), rng.standard_normal((4000, 3)) * 2.0
+    drawn = np.array([rng.choice(4, p=row) for row in np.exp(classes.logarithms(log_ratios))])
+    score = LogLoss(np.arange(4000), drawn, classes)
+    assert temperature_of(3.0 * log_ratios, score) == pytest.approx(1 / 3, rel=0.1)
+
+
+def test_labels_of_other_kinds_and_classes_are_refused_or_said():
+    main, others, known, _, _ = draw(7, labels=60)
+    with pytest.raises(
+        mf.InputError, match="RankLabels came for ours, which has classes; give the labels as `ClassLabels`"
+    ):
+        mf.refine(main, others, mf.RankLabels(known.keys, np.arange(60.0)))
+    scores = mf.Observations(main.scores[:, 0] + 0.0, main.table, ids=main.keys, name="ours")
+    with pytest.raises(mf.InputError, match="Classes came as labels, but ours has one score a row"):
+        mf.refine(scores, [], known)
+    with pytest.raises(mf.InputError, match="all of one class"):
+        mf.ClassLabels(["a", "b"], ["x", "x"])
+    with pytest.raises(mf.InputError, match="of classes that ours does not have"):
+        mf.refine(main, others, mf.ClassLabels(known.keys, ["elm", "fir"] * 30))
+    names = np.where(np.arange(60) < 5, "elm", known.names)
+    with pytest.warns(
+        mf.ManifuseWarning, match=r"5 labels are of classes that ours does not have \(elm\); they are left out"
+    ):
+        result = mf.refine(main, others, mf.ClassLabels(known.keys, names), rng=0)
+    assert result.gain.rows == 55
+
+
+def test_matrices_that_are_no_probabilities_are_refused():
+    main, _, _, _, _ = draw(8)
+    given = {"ids": main.keys, "name": "ours"}
+    with pytest.raises(mf.InputError, match="give `classes`, a name for each column"):
+        mf.Observations(main.came, **given)
+    with pytest.raises(mf.InputError, match="do not sum to 1 in rows 0, 1, 2, 3, 4 and 235 more"):
+        mf.Observations(main.came * 0.9, classes=NAMES, **given)
+    with pytest.raises(mf.InputError, match="outside of"):
+        mf.Observations(main.came - 0.5, classes=NAMES, **given)
+    with pytest.raises(mf.InputError, match="4 columns of predictions but 3 classes"):
+        mf.Observations(main.came, classes=NAMES[:3], **given)
+    with pytest.raises(mf.InputError, match="has the class 'ash' twice"):
+        mf.Observations(main.came, classes=("ash", "ash", "oak", "yew"), **given)
+    with pytest.raises(mf.InputError, match="'probability' or 'logits' was expected"):
+        mf.Observations(main.came, classes=NAMES, scale="score", **given)
+
+
+def write_files(folder, *, labels=60):
+    main, others, known, _, _ = draw(9, labels=labels)
+    for table, name in ((main, "main"), (others[0], "theirs")):
+        frame = pl.DataFrame(table.came, schema=[f"p_{each}" for each in table.classes.names])
+        frame = frame.insert_column(0, pl.Series("id", [f"r{key}" for key in table.keys]))
+        frame.with_columns(pl.Series(f"x{k}", column) for k, column in enumerate(table.table.T)).write_csv(
+            folder / f"{name}.csv"
+        )
+    pl.DataFrame({"id": [f"r{key}" for key in known.keys], "label": known.names}).write_csv(folder / "labels.csv")
+    return main, others, known
+
+
+def test_the_command_reads_and_writes_classes(tmp_path, monkeypatch, capsys):
+    main, others, known = write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    given = ["--reference", "theirs.csv", "--labels", "labels.csv", "--classes", "p_(.*)"]
+    monkeypatch.setattr(
+        "sys.argv", ["manifuse", "refine", "main.csv", *given, "--out", "out.csv", "--save", "m.npz", "--json"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert not ended.value.code
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["accuracy"]["measure"] == "class_accuracy"
+    assert facts["log_loss"]["after"] < facts["log_loss"]["before"]
+    written = pl.read_csv(tmp_path / "out.csv")
+    assert written.columns == ["id", "predicted", "original", *(f"p_{name}" for name in NAMES), "support"]
+
+    def again(table):
+        return mf.Observations(
+            table.came,
+            table.table,
+            ids=[f"r{key}" for key in table.keys],
+            classes=table.classes.names,
+            name=table.name,
+        )
+
+    labels = mf.ClassLabels([f"r{key}" for key in known.keys], known.names)
+    result = mf.refine(again(main), [again(others[0])], labels, rng=0)
+    np.testing.assert_allclose(written.select(pl.col("^p_.*$")).to_numpy(), result.predictions, atol=1e-12)
+    assert written["predicted"].to_list() == list(result.predicted)
+    model = mf.load(tmp_path / "m.npz")
+    assert mf.apply_files(model, tmp_path / "main.csv", tmp_path / "later.npz", classes="p_(.*)") == 240
+    with np.load(tmp_path / "later.npz") as later:
+        assert later["classes"].tolist() == list(NAMES)
+        np.testing.assert_allclose(later["score"], result.predictions, atol=1e-12)
+        assert later["predicted"].tolist() == list(result.predicted)
+    refined = mf.refine_files(
+        tmp_path / "main.csv",
+        tmp_path / "theirs.csv",
+        tmp_path / "labels.csv",
+        rng=0,
+        classes="p_(.*)",
+        out=tmp_path / "o.parquet",
+    )
+    np.testing.assert_array_equal(refined.scores, model.scores)
+    assert pl.read_parquet(tmp_path / "o.parquet").columns == written.columns
+
+
+def test_an_archive_holds_a_matrix_and_the_names_of_its_columns(tmp_path):
+    main, others, _, _, _ = draw(9)
+    for table, name in ((main, "main"), (others[0], "theirs")):
+        np.savez(
+            tmp_path / f"{name}.npz", ids=table.keys, scores=table.came, features=table.table, classes=np.array(NAMES)
+        )
+    result = mf.refine_files(tmp_path / "main.npz", [tmp_path / "theirs.npz"], rng=0, out=tmp_path / "out.npz")
+    np.testing.assert_array_equal(result.predictions, mf.refine(main, others[:1], rng=0).predictions)
+    with np.load(tmp_path / "out.npz") as out:
+        assert set(out.files) == {"id", "predicted", "original", "support", "score", "classes"}
+
+
+def test_what_shows_one_score_a_row_says_so():
+    main, others, _, _, _ = draw(1)
+    result = mf.refine(main, others, rng=0)
+    with pytest.raises(
+        mf.InputError, match="ours has probabilities of classes, but an explanation shows one score a row"
+    ):
+        mf.explain(result, main.keys[0], others)
+
+
+def test_digit_halves_are_better_together():
+    halves = mf.datasets.load_digit_halves(labels=100)
+    result = mf.refine(halves.main, halves.references, halves.labels, rng=0)
+    assert halves.accuracy(result.predictions) > halves.accuracy(halves.main.came) + 0.08
+    with pytest.raises(mf.InputError, match="a whole number from 0 to 400"):
+        mf.datasets.load_digit_halves(labels=401)
+    with pytest.raises(mf.InputError, match=r"\(2, 10\)"):
+        halves.accuracy(np.ones((2, 10)))

@@ -1,0 +1,102 @@
+"""ClassifierCombiner: class probabilities in scikit-learn's pipelines, searches and calibrations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
+
+import manifuse as mf
+from tests.test_classes import NAMES, draw
+
+COLUMNS = {f"p_{name}": name for name in reversed(NAMES)}
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    main, others, known, truth, test = draw(1, labels=80)
+    X = pd.DataFrame(main.came, columns=[f"p_{name}" for name in NAMES])
+    X.insert(0, "id", main.keys)
+    for number, column in enumerate(main.table.T):
+        X[f"x{number}"] = column
+    return main, others, known, X, truth, test
+
+
+@pytest.fixture
+def combiner(drawn):
+    return mf.ClassifierCombiner(drawn[1], random_state=0, class_columns=COLUMNS)
+
+
+def test_it_gives_what_refine_gives(drawn, combiner):
+    main, others, known, X, truth, _ = drawn
+    y = np.full(len(X), None, dtype=object)
+    y[np.searchsorted(np.arange(len(X)), known.keys.astype(int))] = known.names
+    fitted = combiner.fit(X, y)
+    assert is_classifier(fitted)
+    assert fitted.classes_.tolist() == sorted(NAMES)
+    result = mf.refine(main, others, known, rng=0)
+    order = [main.classes.names.index(name) for name in sorted(NAMES)]
+    np.testing.assert_allclose(fitted.predict_proba(X), result.predictions[:, order], atol=1e-6)
+    assert fitted.predict(X).tolist() == list(result.predicted)
+    np.testing.assert_allclose(np.exp(fitted.decision_function(X)), fitted.predict_proba(X))
+    assert fitted.score(X, truth) == np.mean(fitted.predict(X) == truth)
+    assert mf.ClassifierCombiner(others, random_state=0).fit(main, known).predict(main).tolist() == list(
+        result.predicted
+    )
+
+
+def test_cross_validation_searches_and_calibration_take_it(drawn, combiner):
+    *_, X, truth, _ = drawn
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    pipeline = make_pipeline(FunctionTransformer(), combiner)
+    held_out = cross_val_predict(pipeline, X, truth, cv=folds, method="predict_proba")
+    np.testing.assert_allclose(held_out.sum(axis=1), 1.0)
+    assert np.mean(np.array(sorted(NAMES))[held_out.argmax(axis=1)] == truth) > 0.7
+    scores = cross_val_score(combiner, X, truth, cv=folds, scoring="neg_log_loss")
+    assert np.isfinite(scores).all()
+    grid = {"method__diffusion__neighbours": [5, 10]}
+    search = GridSearchCV(combiner, grid, cv=folds, scoring="neg_log_loss").fit(X, truth)
+    assert search.best_params_.keys() == grid.keys()
+    calibrated = CalibratedClassifierCV(combiner, cv=folds).fit(X, truth)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_binary_problems_have_one_decision(drawn):
+    main, others, known, _, _ = draw(2, labels=60, names=("no", "yes"))
+    fitted = mf.ClassifierCombiner(others, random_state=0).fit(main, known)
+    decisions = fitted.decision_function(main)
+    assert decisions.shape == (len(main),)
+    assert ((decisions > 0) == (fitted.predict(main) == "yes")).all()
+
+
+def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
+    main, others, known, X, truth, _ = drawn
+    with pytest.raises(mf.InputError, match="X has one score a row"):
+        mf.ClassifierCombiner(others).fit(mf.Observations(main.scores[:, 0] + 0.0, ids=main.keys), known)
+    with pytest.raises(mf.InputError, match="give one class per row"):
+        combiner.fit(X, truth[:-1])
+    assert clone(combiner).get_params()["class_columns"] == COLUMNS
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+        estimator_checks.check_valid_tag_types,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_scikit_learns_own_checks_that_need_no_data(check):
+    check("ClassifierCombiner", mf.ClassifierCombiner())
