@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy import special
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
@@ -111,7 +111,7 @@ def _without_references(problem: Problem) -> FloatArray:
 
 
 def _averaged(problem: Problem) -> FloatArray:
-    return softmax(np.mean([problem.logarithms, *problem.imputed()], axis=0), axis=1)
+    return special.softmax(np.mean([problem.logarithms, *problem.imputed()], axis=0), axis=1)
 
 
 def _stacked(problem: Problem) -> FloatArray:
@@ -182,12 +182,12 @@ def _one_against_the_rest(problem: Problem) -> FloatArray:
         if problem.labels is not None:
             right = (problem.labels.names == name).astype(float)
             labels = mf.RankLabels(problem.labels.keys, right) if 0 < right.sum() < len(right) else None
-        if labels is None and not others:
+        if np.ptp(main.scores) == 0 or (labels is None and not others):
             odds.append(main.scores)
             continue
         method = mf.JointDiffusion(same_target=True)
         odds.append(mf.refine(main, others, labels, method, rng=0).scores)
-    found = np.maximum(expit(np.column_stack(odds)), LEAST)
+    found = np.maximum(special.expit(np.column_stack(odds)), LEAST)
     return found / found.sum(axis=1, keepdims=True)
 
 
