@@ -387,3 +387,19 @@ def test_digit_halves_are_better_together():
         mf.datasets.load_digit_halves(labels=401)
     with pytest.raises(mf.InputError, match=r"\(2, 10\)"):
         halves.accuracy(np.ones((2, 10)))
+
+
+def test_the_report_of_classes_shows_classes_and_no_ranks(tmp_path):
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    mf.write_report(result, tmp_path / "page.html", references=others)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    changed = int(np.sum(result.predicted != main.classes.most_probable(main.came)))
+    assert f"{changed:,} of 240 rows have another class than before." in page
+    for said in ("Classes before and after", "Rows that changed class", "log loss on the labels, after"):
+        assert said in page
+    for said in ("Rank 1 is", "rank correlation", "Rows that rose most"):
+        assert said not in page
+    assert mf.plot(result, "support").axes
+    with pytest.raises(mf.InputError, match="There is no picture 'shift'"):
+        mf.plot(result, "shift")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manifuse.errors import InputError, demand
+from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import draw_alignments
 from manifuse.report.refinement_figures import (
     draw_course,
@@ -54,7 +55,7 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
     'score before'
     """
     demand(Refinement, result)
-    drawn = pictures_of(result, Shift.of(result))
+    drawn = pictures_of(result, shift_of(result))
     if picture not in drawn:
         raise InputError(
             f"There is no picture {picture!r} of this result; choose one of {', '.join(drawn) or 'none'}."
@@ -62,12 +63,17 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
     return drawn[picture]()
 
 
-def draw_all(result: Refinement, shift: Shift) -> dict[str, Any]:
+def shift_of(result: Refinement) -> Shift | ClassShift:
+    """What changed: ranks of scores, or classes."""
+    return Shift.of(result) if result.main.classes is None else ClassShift.of(result)
+
+
+def draw_all(result: Refinement, shift: Shift | ClassShift) -> dict[str, Any]:
     """Draw every picture that there is of a result."""
     return {name: draw() for name, draw in pictures_of(result, shift).items()}
 
 
-def pictures_of(result: Refinement, shift: Shift) -> dict[str, Callable[[], Any]]:
+def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Callable[[], Any]]:
     """Return what draws each picture of a result; some results have fewer."""
     order = by_weight(result)[:MOST_DRAWN]
     drawn: dict[str, Callable[[], Any]] = {}
@@ -78,13 +84,15 @@ def pictures_of(result: Refinement, shift: Shift) -> dict[str, Callable[[], Any]
         names, alignments = metric_of(result, order)
         drawn["relevance"] = lambda: draw_relevance([result.relevance[index] for index in order])
         drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment|")
-    if result.accepted:
-        drawn["shift"] = lambda: draw_shift(shift, shift.sample(DOTS))
-    if shift.errors is not None:
-        drawn["errors"] = lambda: draw_errors(shift, shift.sample(INTERVALS, after=True))
+    if isinstance(shift, Shift):
+        ranks = shift
+        if result.accepted:
+            drawn["shift"] = lambda: draw_shift(ranks, ranks.sample(DOTS))
+        if ranks.errors is not None:
+            drawn["errors"] = lambda: draw_errors(ranks, ranks.sample(INTERVALS, after=True))
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
-        drawn["support"] = lambda: draw_support(shift)
+        drawn["support"] = lambda: draw_support(shift.support)
     if order and any(step.step > 0 for step in result.history):
         drawn["course"] = lambda: draw_course(result, order)
     return drawn

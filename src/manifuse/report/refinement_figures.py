@@ -139,11 +139,11 @@ def draw_errors(shift: Shift, rows: IndexArray) -> Any:
     return figure
 
 
-def draw_support(shift: Shift) -> Any:
-    """Draw how many rows have how much support."""
+def draw_support(support: FloatArray) -> Any:
+    """Draw how many rows have how much support (n,)."""
     figure, axes = blank(PAGE_WIDTH, 4.2)
     edges = np.linspace(0.0, 1.0, round(1 / LITTLE) + 1)
-    counts, _ = np.histogram(shift.support, edges)
+    counts, _ = np.histogram(support, edges)
     colours = [ORANGE, *[BLUE] * (len(counts) - 1)]
     axes.bar(edges[:-1], counts, width=0.9 * LITTLE, align="edge", color=colours)
     axes.set_xlim(0, 1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable
 from manifuse.report import refinement_tables as tables
+from manifuse.report.class_shift import ClassShift
 from manifuse.report.markup import render, write_page
-from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all
+from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
@@ -80,7 +82,7 @@ def page_of(
     whole: int | None = None,
 ) -> str:
     """Return the page as text; see `write_report`. ``whole`` are the rows of the table, if some were not read."""
-    shift = Shift.of(result)
+    shift = shift_of(result)
     return render(
         "refinement.html",
         name=result.main.name,
@@ -97,8 +99,7 @@ def page_of(
         answers=tables.answers_grid(result),
         answer=REASONS[result.agreement.answer],
         metric=tables.metric_grid(result),
-        risen=tables.moves_grid(shift, shift.risen(LISTED)),
-        fallen=tables.moves_grid(shift, shift.fallen(LISTED)),
+        **_moves(shift),
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
@@ -113,3 +114,13 @@ def page_of(
         seed=result.seed,
         seconds=seconds,
     )
+
+
+def _moves(shift: Shift | ClassShift) -> dict[str, Any]:
+    """The rows that moved most, or changed class."""
+    if isinstance(shift, ClassShift):
+        return {"counts": shift.counts_grid(), "changes": shift.changes_grid(LISTED)}
+    return {
+        name: tables.moves_grid(shift, rows)
+        for name, rows in (("risen", shift.risen(LISTED)), ("fallen", shift.fallen(LISTED)))
+    }

@@ -72,6 +72,15 @@ class Shift:
         return float(np.isin(first, then).mean())
 
     @property
+    def facts(self) -> dict[str, str]:
+        """How the rows moved."""
+        return {
+            "rank correlation of scores before and after": f"{self.correlation:.3f}",
+            "ranks that half of the rows moved by at most": f"{self.median_rise:,.1f}",
+            "share of the highest tenth that stays there": f"{self.top_kept:.1%}",
+        }
+
+    @property
     def bands(self) -> int:
         """How many bands the refined scores fall into that those before did not; 1 if there are no gaps.
 

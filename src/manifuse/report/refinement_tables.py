@@ -15,6 +15,7 @@ from manifuse.evidence.gain import Measure
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, Strong, strong_if
 from manifuse.kernels.arrays import IndexArray
+from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.method import JointDiffusion, parameters_of
 from manifuse.run.refinement import Refinement
@@ -23,7 +24,7 @@ from manifuse.words.findings import MEASURES
 from manifuse.words.reasons import STANDINGS
 
 #: The report shows a digit more of each measure than sentences do.
-FORMS: dict[Measure, str] = {"accuracy": ".2%", "rmse": ".4g"}
+FORMS: dict[Measure, str] = {"accuracy": ".2%", "rmse": ".4g", "log_loss": ".4f", "class_accuracy": ".2%"}
 
 #: Where shares come from.
 TAUGHT = (
@@ -44,29 +45,27 @@ def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
     return Grid(("table", "role", "rows", "features", "common rows"), (main, *lines))
 
 
-def outcome_grid(result: Refinement, shift: Shift) -> Grid:
+def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
     facts = {}
-    if result.accuracy is not None:
-        (name, _), form = MEASURES[result.accuracy.measure], FORMS[result.accuracy.measure]
-        facts[f"{name} on the labels, before"] = format(result.accuracy.before, form)
-        facts[f"{name} on the labels, after"] = format(result.accuracy.after, form)
+    for measured in filter(None, (result.accuracy, result.log_loss)):
+        (name, _), form = MEASURES[measured.measure], FORMS[measured.measure]
+        facts[f"{name} on the labels, before"] = format(measured.before, form)
+        facts[f"{name} on the labels, after"] = format(measured.after, form)
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
         what = "gain" if result.accepted else "gain of the refinement that was not accepted"
         points = f"{100 * value:+.2f} ± {100 * error:.2f} points"
-        facts[what] = f"{value:+.4g} ± {error:.4g}" if result.method.is_regression else points
+        facts[what] = points if result.gain.measure == "accuracy" else f"{value:+.4g} ± {error:.4g}"
         facts["labelled rows"] = f"{result.gain.rows:,}"
     if result.worth is not None:
         facts["worth of all references together"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
     if result.accepted:
-        facts["rank correlation of scores before and after"] = f"{shift.correlation:.3f}"
-        facts["ranks that half of the rows moved by at most"] = f"{shift.median_rise:,.1f}"
-        facts["share of the highest tenth that stays there"] = f"{shift.top_kept:.1%}"
+        facts |= shift.facts
         if result.weights.any():
             facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{result.refined.little_support:,}"
-    if shift.errors is not None:
+    if isinstance(shift, Shift) and shift.errors is not None:
         middle, least, most = np.median(shift.errors), shift.errors.min(), shift.errors.max()
         facts["standard error of a refined score, median"] = f"{middle:.3g} (from {least:.3g} to {most:.3g})"
     return Grid(("result", "value"), tuple(facts.items()))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.evidence.relevance import Relevance
+from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.run.refinement import Refinement
 from manifuse.words.findings import NAMED, listed, many
@@ -15,11 +16,12 @@ from manifuse.words.findings import NAMED, listed, many
 SLIGHT = 0.1
 
 
-def lead(result: Refinement, shift: Shift) -> list[str]:
+def lead(result: Refinement, shift: Shift | ClassShift) -> list[str]:
     """Say which references took part, and how the rows moved."""
     if not result.accepted:
         return [result.why]
-    return [*_took_part(result), _moved(shift), *_banded(shift)]
+    moved = [shift.sentence] if isinstance(shift, ClassShift) else [_moved(shift), *_banded(shift)]
+    return [*_took_part(result), *moved]
 
 
 def _took_part(result: Refinement) -> list[str]:

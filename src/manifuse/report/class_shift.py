@@ -1,0 +1,91 @@
+"""What a refinement of classes changed: which rows have another class, and how sure the classes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.errors import InputError
+from manifuse.grid import Grid, Strong
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.run.refinement import Refinement
+from manifuse.words.findings import many
+
+
+@dataclass(frozen=True, eq=False)
+class ClassShift:
+    """How the probabilities of rows changed.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the classes.
+    keys : (n,) array of str
+    before, after : (n, k) array
+        Probabilities.
+    support : (n,) array
+    """
+
+    names: tuple[str, ...]
+    keys: NDArray[np.str_]
+    before: FloatArray
+    after: FloatArray
+    support: FloatArray
+
+    @classmethod
+    def of(cls, result: Refinement) -> ClassShift:
+        """Compare the probabilities before and after."""
+        main, refined = result.main, result.refined.in_scale_of(result.main)
+        if main.classes is None:
+            raise InputError(f"{main.name} has one score a row, so no class changes.")
+        return cls(main.classes.names, main.keys, main.in_scale(main.scores), refined.scores, refined.support)
+
+    @cached_property
+    def places(self) -> tuple[IndexArray, IndexArray]:
+        """The most probable class of each row before and after, (n,) each."""
+        return self.before.argmax(axis=1), self.after.argmax(axis=1)
+
+    @cached_property
+    def changed(self) -> IndexArray:
+        """Rows with another class, those first whose new class has become more probable by most."""
+        first, then = self.places
+        rows = np.flatnonzero(first != then)
+        rises = self.after[rows, then[rows]] - self.before[rows, then[rows]]
+        return rows[np.argsort(-rises, kind="stable")]
+
+    @property
+    def sentence(self) -> str:
+        """How many rows changed class."""
+        return f"{len(self.changed):,} of {many(len(self.keys), 'row')} have another class than before."
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """How many rows changed class, and how sure the classes are."""
+        return {
+            "rows with another class": f"{len(self.changed):,}",
+            "probability of the predicted class, mean, before": f"{self.before.max(axis=1).mean():.1%}",
+            "probability of the predicted class, mean, after": f"{self.after.max(axis=1).mean():.1%}",
+        }
+
+    def counts_grid(self) -> Grid:
+        """How many rows went from each class, in rows, to each class, in columns."""
+        counts = np.zeros((len(self.names),) * 2, dtype=np.intp)
+        np.add.at(counts, self.places, 1)
+        lines = ((name, *map("{:,}".format, row)) for name, row in zip(self.names, counts.tolist(), strict=True))
+        return Grid(("before \\ after", *self.names), tuple(lines))
+
+    def changes_grid(self, most: int) -> Grid:
+        """The rows that changed class, at most so many."""
+        first, then = self.places
+        return Grid.of(
+            {
+                "id": str(self.keys[row]),
+                "class before": f"{self.names[first[row]]} ({self.before[row, first[row]]:.0%})",
+                "class after": Strong(f"{self.names[then[row]]} ({self.after[row, then[row]]:.0%})"),
+                "support": f"{self.support[row]:.2f}",
+            }
+            for row in self.changed[:most]
+        )
