@@ -3,7 +3,10 @@
 import re
 
 #: A line that says what was read, before the work starts.
-READ = re.compile(r"\w+: [\d,]+ (rows, no features|rows, [\d,]+ features?( \(.*\))?|labelled rows|ordered pairs)")
+READ = re.compile(
+    r"\w+: [\d,]+ (rows(, \d+ classes)?, (no features|[\d,]+ features?( \(.*\))?)"
+    r"|labelled rows(, \d+ classes)?|ordered pairs)"
+)
 
 
 def sentence_of(printed: str) -> str:

@@ -146,6 +146,20 @@ CASES = {
         "cannot be read as a NumPy array",
     ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
+    "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
+    "probabilities that do not sum to 1": (
+        {"main.csv": frame(MAIN.with_columns(p_a=pl.lit(0.2), p_b=pl.lit(0.3)))},
+        ["--classes", "p_(.*)"],
+        "do not sum to 1 in rows 0, 1",
+    ),
+    "labels of other classes": (
+        {
+            "main.csv": frame(MAIN.with_columns(p_a=pl.int_range(60) / 100, p_b=1 - pl.int_range(60) / 100)),
+            "known.csv": text("id,label\nm0,c\nm1,d\n"),
+        },
+        ["--classes", "p_(.*)", "--labels", "known.csv"],
+        "of classes that main does not have",
+    ),
     "not a regular expression": ({}, ["--features", "["], "is not a regular expression"),
     "an unknown task": ({}, ["--task", "sorting"], "'ranking' or 'regression' were expected"),
     "an unknown output ending": ({}, ["--out", "out.docx"], "ends in '.docx'"),

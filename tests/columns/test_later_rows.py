@@ -132,7 +132,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     graph, start, n = fit.bridges.graph, first_round.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])
-    own = units.to_sphere(score)
+    (own,) = units.to_sphere(score)
 
     divisors = Scaling.of(case.main.table, standardised=False, name="main").divisors
     squares = np.sum(((case.main.table - features) / divisors) ** 2, axis=1)
@@ -208,3 +208,17 @@ def test_missing_features_are_refused_and_further_ones_ignored_by_name(named):
 def test_each_feature_needs_a_name_of_its_own(names, says):
     with pytest.raises(mf.InputError, match=says):
         mf.Observations([1.0, 2.0], np.eye(2), ids=["a", "b"], feature_names=names)
+
+
+def test_a_fitted_row_that_comes_again_with_another_score_is_refined_as_a_later_row():
+    case = draw(0)
+    result, rows = mf.refine(case.main, case.references, rng=0), np.arange(6)
+    scores, features = case.main.scores[rows] + 1.0, case.main.table[rows]
+    again = mf.Observations(scores, features, ids=case.main.keys[rows])
+    other_ids = mf.Observations(scores, features, ids=[f"new {row}" for row in rows])
+    with pytest.warns(mf.ManifuseWarning, match=r"\(6 of them\); they are refined anew"):
+        found = result.apply(again)
+    np.testing.assert_array_equal(found, result.apply(other_ids))
+    assert not np.isclose(found, result.scores[rows]).any()
+    unchanged = mf.Observations(case.main.scores[rows], features, ids=case.main.keys[rows])
+    np.testing.assert_array_equal(result.apply(unchanged), result.scores[rows])

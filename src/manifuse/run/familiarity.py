@@ -130,8 +130,8 @@ def _limits(rows: int, widest: FloatArray) -> FloatArray:
     return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * widest)
 
 
-def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> None:
-    """Warn of rows that changed since the fit, and of later scores that are far from the fitted ones.
+def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
+    """Find rows that changed since the fit, and warn of them and of later scores that are far from the fitted ones.
 
     Parameters
     ----------
@@ -141,6 +141,11 @@ def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, kno
         The fitted row of each, where it is ``known``.
     known : (q,) array of bool
         Whether it was fitted.
+
+    Returns
+    -------
+    (q,) array of bool
+        Whether the row was fitted with another score or other features.
 
     Warns
     -----
@@ -154,8 +159,8 @@ def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, kno
         differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
     if changed := np.count_nonzero(differ):
         warnings.warn(
-            f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they keep their "
-            "fitted predictions. To refine them anew, give them other ids.",
+            f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
+            "anew from what they bring, as later rows are.",
             ManifuseWarning,
             stacklevel=5,
         )
@@ -167,6 +172,9 @@ def warn_of_changes(new: Observations, main: Observations, rows: IndexArray, kno
             ManifuseWarning,
             stacklevel=5,
         )
+    found = known.copy()
+    found[known] = differ
+    return found
 
 
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:

@@ -222,7 +222,8 @@ class Refinement(Saved):
         ----------
         new : Observations or data frame
             New main rows, with the features of the main table, found by their names; if one of the two tables has no
-            names, by position. Further features are ignored, with a warning. Rows of the fit keep their prediction.
+            names, by position. Further features are ignored, with a warning. Rows of the fit keep their
+            prediction, unless they come with another score or other features.
         id, score, classes
             Columns of a data frame, as of `Observations.from_frame`. By default, those of classes have their names.
 

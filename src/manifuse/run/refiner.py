@@ -25,7 +25,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
-from manifuse.run.familiarity import Familiarity, warn_of_changes
+from manifuse.run.familiarity import Familiarity, find_changed
 from manifuse.run.ranks import Ranks, Stretched, alone_of
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.observations import Observations
@@ -78,7 +78,9 @@ class Refiner(Saved):
         )
 
     def refine(self, new: Observations) -> Refined:
-        """Refine rows. Fitted rows have their fitted scores; the score of another does not depend on rows beside it.
+        """Refine rows. Fitted rows have their fitted scores, unless they come with other scores or features.
+
+        The score of any other row does not depend on rows beside it.
 
         Raises
         ------
@@ -88,7 +90,7 @@ class Refiner(Saved):
         rows, known = self.locate(new.keys)
         if self._reads_features:
             new = with_features_of(new, self.main)
-        warn_of_changes(new, self.main, rows, known)
+        known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
         errors = None if fitted.errors is None else fitted.errors[rows]
         made = Refined(fitted.scores[rows], fitted.support[rows], errors)

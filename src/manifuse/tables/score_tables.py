@@ -153,7 +153,8 @@ def feature_names_of(
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
     demand_columns(path, file.theirs, "id", *scores)
-    names = [name for name in file.types if name not in ("id", *scores)]
+    # A score beside the classes is what a user had before, and no feature.
+    names = [name for name in file.types if name not in ("id", "score", *scores)]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
