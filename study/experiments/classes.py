@@ -1,6 +1,7 @@
 """Refine classifiers: problems drawn from tables of classes, and two protocols with views; a row for each method.
 
 Usage: python study/experiments/classes.py [--data FOLDER] [--trials 10] [--first 100] [--jobs 2]
+       python study/experiments/classes.py --page docs/classes.md
 
 Problems are drawn by ``tables/draw.py`` of the data folder, of which `draw_classes` gives main, references, labels and
 the truth of test rows. In the protocols of HW and Cal7 every view is a party: the main classifier and the references,
@@ -10,6 +11,7 @@ logistic regressions, have learned from 400 rows each, 200 rows are known on bot
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import os
 import time
@@ -39,6 +41,9 @@ from manifuse.rivals.imputation import searched_regressor
 from manifuse_study.experiments.provenance import provenance, rows_csv
 
 OUT = Path(__file__).parent / "results" / "classes.csv"
+
+#: Where the section begins in the page about classifiers.
+MARKER = "<!-- results -->"
 
 #: Probabilities below this are taken as this, so that logarithms are finite; and the tables with views.
 LEAST, VIEWS = 1e-4, {"hw": "hw/mfeat.npz", "cal7": "cal7/cal7.npz"}
@@ -334,17 +339,68 @@ def jobs_of(folder: Path, first: int, trials: int) -> Iterator[tuple[Any, ...]]:
             yield of_halves, trial, labels
 
 
+def gains_of(rows: list[dict[str, str]], method: str) -> FloatArray:
+    """What a method gains over the main classifier alone: points of accuracy and log loss of each problem, (p, 2)."""
+    by_problem: dict[tuple[str, str, str], dict[str, dict[str, str]]] = {}
+    for row in rows:
+        by_problem.setdefault((row["problem"], row["trial"], row["labels"]), {})[row["method"]] = row
+    found = []
+    for methods in by_problem.values():
+        if method in methods:
+            after, before = methods[method], methods["alone"]
+            accuracy, loss = (float(after[key]) - float(before[key]) for key in ("accuracy", "log_loss"))
+            found.append((100.0 * accuracy, loss))
+    return np.array(found)
+
+
+def section(rows: list[dict[str, str]]) -> str:
+    """The section of the page about classifiers that the rows make."""
+    special = ("views", "halves")
+    of_tables = [row for row in rows if not row["problem"].endswith(special)]
+    lines = [
+        "| | gain, points | log loss | 5 % quantile | worse by a point | problems |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for method in METHODS:
+        gains = gains_of(of_tables, method)
+        worse = np.mean(gains[:, 0] < -1.0)
+        numbers = f"{gains[:, 0].mean():+.1f} | {gains[:, 1].mean():+.2f} | {np.quantile(gains[:, 0], 0.05):+.1f}"
+        lines += [] if method == "alone" else [f"| {method} | {numbers} | {worse:.0%} | {len(gains)} |"]
+    names = sorted({row["problem"] for row in rows if row["problem"].endswith(special)})
+    columns = [(name, labels) for name in names for labels in ("0", "100", "200")]
+    columns = [each for each in columns if any((row["problem"], row["labels"]) == each for row in rows)]
+    lines += ["", "Accuracy in per cent, mean of ten splits, by number of labels:", ""]
+    lines += ["| | " + " | ".join(f"{name}, {labels}" for name, labels in columns) + " |"]
+    lines += ["| --- |" + " ---: |" * len(columns)]
+    for method in METHODS:
+        cells = []
+        for each in columns:
+            found = [
+                float(r["accuracy"]) for r in rows if (r["problem"], r["labels"]) == each and r["method"] == method
+            ]
+            cells.append(f"{100 * np.mean(found):.1f}" if found else "–")
+        lines.append(f"| {method} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Compute all rows, and write them."""
+    """Compute all rows, and write them and the section of the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--data", type=Path, default=os.environ.get("MANIFUSE_DATA"), required="MANIFUSE_DATA" not in os.environ
+        "--data", type=Path, default=os.environ.get("MANIFUSE_DATA"), required=False
     )
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--first", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--page", type=Path, help="write only the section of this page, from the rows that there are")
     given = parser.parse_args()
+    if given.page is not None:
+        with given.out.open(encoding="utf-8") as file:
+            made = section(list(csv.DictReader(file)))
+        head, _, _ = given.page.read_text(encoding="utf-8").partition(MARKER)
+        given.page.write_text(f"{head}{MARKER}\n\n{made}\n", encoding="utf-8")
+        return
     jobs = jobs_of(given.data, given.first, given.trials)
     done = Parallel(n_jobs=given.jobs)(delayed(measure)(*job, about=provenance()) for job in jobs)
     given.out.write_bytes(rows_csv([row for rows in done for row in rows]))
