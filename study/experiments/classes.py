@@ -378,7 +378,7 @@ def section(rows: list[dict[str, str]]) -> str:
             found = [
                 float(r["accuracy"]) for r in rows if (r["problem"], r["labels"]) == each and r["method"] == method
             ]
-            cells.append(f"{100 * np.mean(found):.1f}" if found else "–")
+            cells.append(f"{100 * np.mean(found):.1f}" if found else "\u2013")
         lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -386,9 +386,7 @@ def section(rows: list[dict[str, str]]) -> str:
 def main() -> None:
     """Compute all rows, and write them and the section of the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("MANIFUSE_DATA"), required=False
-    )
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("MANIFUSE_DATA", "../shared/data")))
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--first", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
