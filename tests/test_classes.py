@@ -403,3 +403,21 @@ def test_the_report_of_classes_shows_classes_and_no_ranks(tmp_path):
     assert mf.plot(result, "support").axes
     with pytest.raises(mf.InputError, match="There is no picture 'shift'"):
         mf.plot(result, "shift")
+
+
+def test_other_backends_bridges_tensors_and_samples_take_classes():
+    torch = pytest.importorskip("torch")
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, rng=0)
+    assert result.course.share > 0
+    on_torch = mf.refine(main, others, rng=0, backend=mf.Torch("cpu"))
+    np.testing.assert_allclose(on_torch.predictions, result.predictions, atol=1e-6)
+    tensors = torch.tensor(main.came, dtype=torch.float32), torch.tensor(main.table)
+    given = mf.Observations(*tensors, ids=main.keys, classes=NAMES, name="ours")
+    from_tensors = mf.refine(given, others, rng=0).predictions
+    assert from_tensors.dtype == torch.float32
+    np.testing.assert_allclose(from_tensors.numpy(), result.predictions, atol=1e-5)
+    method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ExplicitEuler()), fitted_rows=150)
+    sampled = mf.refine(main, others, known, method, rng=0)
+    assert len(sampled.refiner.main) == 150
+    np.testing.assert_allclose(sampled.predictions.sum(axis=1), 1.0)

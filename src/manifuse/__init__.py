@@ -2,7 +2,7 @@
 
 >>> import manifuse as mf
 >>> sorted(mf.__all__)[:3]
-['Algorithm1', 'ExplicitEuler', 'Host']
+['Algorithm1', 'ClassLabels', 'ClassifierCombiner']
 """
 
 from importlib import import_module

@@ -115,11 +115,10 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         logarithms = np.log(self.predict_proba(X))
         return np.asarray(logarithms[:, 1] - logarithms[:, 0] if logarithms.shape[1] == 2 else logarithms)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
         known, names = _known_names(y, len(X))
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(self.predict(X)[known] == self._named(names), weights=weights))
+        return float(np.mean(self.predict(X)[known] == self._named(names)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""
