@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import manifuse as mf
 from manifuse import InputError, files
 from manifuse.tables import column_file, formats
 from manifuse.tables.column_file import ColumnFile
@@ -147,3 +148,21 @@ def test_a_column_of_another_length_than_was_promised_is_refused(rows, tmp_path)
     )
     with pytest.raises(InputError, match=f"cannot be read as parquet .9 rows came where the file promised {rows}"):
         file.take_matrix(["x0", "x1"])
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_an_index_that_a_data_frame_left_is_no_feature(tmp_path, name, ending):
+    plain = {"id": ["a", "b", "c", "d"], "score": [0.1, 0.4, 0.2, 0.3], "x": [1.0, 2.0, 5.0, 3.0]}
+    frame = pl.DataFrame({name: range(4), **plain})
+    path = tmp_path / f"main{ending}"
+    frame.write_csv(path) if ending == ".csv" else frame.write_parquet(path)
+    with pytest.warns(mf.ManifuseWarning, match=f"the index of a data frame left \\({name}\\); they are left out"):
+        assert read_table(str(path)).feature_names == ("x",)
+    # A later table without it has all that was fitted.
+    pl.DataFrame(plain).write_csv(tmp_path / "later.csv")
+    assert read_table(str(tmp_path / "later.csv"), fitted=("x",)).feature_names == ("x",)
+    with pytest.warns(mf.ManifuseWarning, match="the index of a data frame left"):
+        assert mf.Observations.from_frame(frame).feature_names == ("x",)
+    # Whoever names it means it.
+    assert mf.Observations.from_frame(frame.drop("id"), id=name).feature_names == ("x",)

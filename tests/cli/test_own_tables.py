@@ -209,7 +209,7 @@ def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "name, warned",
-    [("fold", True), ("Outcome", True), ("visit_id", True), ("Unnamed: 0", True), ("fluid", False), ("age", False)],
+    [("fold", True), ("Outcome", True), ("visit_id", True), ("unnamed", True), ("fluid", False), ("age", False)],
 )
 @pytest.mark.filterwarnings("default::manifuse.errors.ManifuseWarning")
 def test_columns_that_are_named_like_no_features_are_warned_of(folder, monkeypatch, capsys, name, warned):

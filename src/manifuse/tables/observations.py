@@ -14,12 +14,13 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
 from manifuse.tables.classes import Classes
 from manifuse.tables.containers import (
+    columns_of,
     device_of,
     parts_of_frame,
     to_floats,
     to_keys,
 )
-from manifuse.tables.feature_names import names_of, warn_of_names
+from manifuse.tables.feature_names import index_columns, names_of, warn_of_names
 from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
@@ -184,6 +185,8 @@ class Observations(Saved):
         Observations('clinic': 3 rows, 1 feature)
         """
         columns = (score,) if classes is None else tuple(classes)
+        there = [each for each in columns_of(frame) or () if each not in (id, *columns, *drop)]
+        drop = (*drop, *index_columns(name, there)) if not isinstance(drop, str) else drop
         ids, scores, features = parts_of_frame(frame, id=id, scores=columns, drop=drop, name=name)
         names = list(classes.values()) if isinstance(classes, Mapping) else classes
         scores = scores[score] if classes is None else scores

@@ -25,7 +25,7 @@ from manifuse.tables.column_checks import (
 )
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
-from manifuse.tables.feature_names import warn_of_names
+from manifuse.tables.feature_names import index_columns, warn_of_names
 from manifuse.tables.feature_source import InFile, Loaded, Source
 from manifuse.tables.formats import open_columns
 from manifuse.tables.observations import Observations
@@ -157,8 +157,11 @@ def feature_names_of(
     names = [name for name in file.types if name not in ("id", "score", *scores)]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
-    elif fitted is None:
-        warn_of_names(path, names)
+    else:
+        left = index_columns(path, names)
+        names = [name for name in names if name not in left]
+        if fitted is None:
+            warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]
