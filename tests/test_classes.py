@@ -13,6 +13,7 @@ from manifuse.cli.app import main as command
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.rotation import rotation
 from manifuse.tables.classes import Classes
+from manifuse.tables.label_table import read_labels
 
 NAMES = ("ash", "beech", "oak", "yew")
 
@@ -421,3 +422,39 @@ def test_other_backends_bridges_tensors_and_samples_take_classes():
     sampled = mf.refine(main, others, known, method, rng=0)
     assert len(sampled.refiner.main) == 150
     np.testing.assert_allclose(sampled.predictions.sum(axis=1), 1.0)
+
+
+def test_a_table_of_classes_that_comes_again_in_another_order_is_refused():
+    main, others, _, _, _ = draw(1)
+
+    def reversed_rows(table, name):
+        rows = np.arange(len(table))[::-1]
+        return mf.Observations(table.came[rows], table.table[rows], ids=table.keys[rows], classes=NAMES, name=name)
+
+    with pytest.raises(mf.InputError, match="have the same scores of the same rows"):
+        mf.refine(main, [others[0], reversed_rows(others[0], "again")])
+    with pytest.raises(mf.InputError, match="is the main table itself"):
+        mf.refine(main, [reversed_rows(main, "again")])
+
+
+@pytest.mark.parametrize("rival", ["smooth_alone", "spread", "learn_from_labels", "impute_and_average", "compare"])
+def test_rivals_of_scores_refuse_classes(rival):
+    main, others, known, _, _ = draw(1, labels=60)
+    with pytest.raises(mf.InputError, match="ours has probabilities of classes, but this rival takes one score a row"):
+        getattr(mf.rivals, rival)(main, others, known, rng=0)
+
+
+def test_no_columns_of_classes_are_refused():
+    with pytest.raises(mf.InputError, match="No columns of classes were named for table"):
+        mf.Observations.from_frame(pl.DataFrame({"id": ["a"], "p": [1.0]}), classes=())
+
+
+def test_labels_of_classes_that_are_blank_are_refused_or_dropped(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("id,label,group\na,oak,1\nb,,1\nc,yew,2\n")
+    with pytest.raises(mf.InputError, match="has no value in row 1"):
+        read_labels(path, of_classes=True)
+    with pytest.warns(mf.ManifuseWarning, match="1 of 3 rows"):
+        labels = read_labels(path, drop=True, of_classes=True)
+    assert labels.names.tolist() == ["oak", "yew"]
+    assert labels.groups.tolist() == ["1", "2"]

@@ -79,6 +79,10 @@ def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
         mf.ClassifierCombiner(others).fit(mf.Observations(main.scores[:, 0] + 0.0, ids=main.keys), known)
     with pytest.raises(mf.InputError, match="give one class per row"):
         combiner.fit(X, truth[:-1])
+    with pytest.raises(mf.InputError, match="No columns of classes were named for X"):
+        mf.ClassifierCombiner(others).fit(X, truth)
+    with pytest.raises(mf.InputError, match="The known classes of y are all missing"):
+        combiner.fit(X, truth).score(X, np.full(len(X), None, dtype=object))
     assert clone(combiner).get_params()["class_columns"] == COLUMNS
 
 

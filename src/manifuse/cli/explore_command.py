@@ -59,7 +59,7 @@ def explore_files(given: Given) -> Page:
     if options.out == Path():
         options = replace(options, out=_name_of_output(options))
     main, references, labels = read_problem(options)
-    demand_scores(main, "this page")
+    demand_scores(main, "this page shows")
     assert not isinstance(labels, ClassLabels), "labels of scores are no classes"
     title = f"{main.name}, refined by {', '.join(reference.name for reference in references)}"
     exploration = Exploration(title, main, tuple(references), labels, method_of(options), options.seed)

@@ -102,7 +102,7 @@ def explain(
     """
     demand(Refinement, result)
     demand(Observations, *references)
-    demand_scores(result.main, "an explanation")
+    demand_scores(result.main, "an explanation shows")
     if later is not None:
         result = _with_later(result, row, _observed(later, result.refiner.main, (id, score)))
     main = result.main

@@ -33,6 +33,7 @@ from manifuse.tables.containers import frame_of, to_floats
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
+from manifuse.tables.validity import demand_scores
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50
@@ -246,7 +247,7 @@ def _seed(rng: Seed) -> int:
 
 def _imputed(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray:
     """Scores of the main predictor and of every reference on all main rows, shape (n, m + 1), if known as they are."""
-    demand(Observations, main, *references)
+    _demand_scores(main, *references)
     if not references:
         raise InputError("No references came, but this rival needs their scores; give some.")
     problem = Problem.of(main, tuple(references))
@@ -264,7 +265,7 @@ def _imputed(main: Observations, references: Sequence[Observations], seed: int) 
 
 
 def _score(main: Observations, labels: RankLabels | None) -> Score:
-    demand(Observations, main)
+    _demand_scores(main)
     if labels is None:
         raise InputError("No labels came, but this rival learns from them; give labels.")
     return score_of(labels, main, regression=False)
@@ -280,6 +281,12 @@ def _grades(main: Observations, labels: RankLabels | None) -> GradedRanking:
 
 
 def _demand_features(main: Observations) -> None:
-    demand(Observations, main)
+    _demand_scores(main)
     if main.table is None:
         raise InputError(f"{main.name} has no features, but this rival needs them; give features.")
+
+
+def _demand_scores(main: Observations, *references: Observations) -> None:
+    """Refuse anything but tables, and a main table of classes."""
+    demand(Observations, main, *references)
+    demand_scores(main, "this rival takes")

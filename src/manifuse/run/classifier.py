@@ -118,6 +118,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def score(self, X: Any, y: Any) -> float:
         """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
         known, names = _known_names(y, len(X))
+        if not len(known):
+            raise InputError("The known classes of y are all missing; give at least one.")
         return float(np.mean(self.predict(X)[known] == self._named(names)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.kernels.keys import is_missing
 from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
 from manifuse.tables.formats import open_columns
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -22,13 +25,15 @@ def read_labels(
     """
     file = open_columns(path, called.of_labels)
     columns = file.take(list(file.types))
-    if {"id", "label"} <= columns.keys() and of_classes:
-        return ClassLabels(columns["id"], columns["label"], columns.get("group"))
     if {"id", "label"} <= columns.keys():
-        demand_numbers(path, file.theirs["label"], columns["label"])
-        kept = valid_rows(columns["label"], None, name=path.name, drop=True) if drop else slice(None)
+        labels = columns["label"]
+        if not of_classes:
+            demand_numbers(path, file.theirs["label"], labels)
+        # A name is as good as a number that is there.
+        values = np.array([np.nan if is_missing(each) else 0.0 for each in labels.tolist()]) if of_classes else labels
+        kept = valid_rows(values, None, name=path.name, drop=True) if drop else slice(None)
         groups = columns["group"][kept] if "group" in columns else None
-        return RankLabels(columns["id"][kept], columns["label"][kept], groups)
+        return (ClassLabels if of_classes else RankLabels)(columns["id"][kept], labels[kept], groups)
     if {"better", "worse"} <= columns.keys():
         return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(", ".join(file.theirs.values())) or "none"

@@ -185,6 +185,8 @@ class Observations(Saved):
         Observations('clinic': 3 rows, 1 feature)
         """
         columns = (score,) if classes is None else tuple(classes)
+        if not columns:
+            raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
         there = [each for each in columns_of(frame) or () if each not in (id, *columns, *drop)]
         drop = (*drop, *index_columns(name, there)) if not isinstance(drop, str) else drop
         ids, scores, features = parts_of_frame(frame, id=id, scores=columns, drop=drop, name=name)

@@ -204,7 +204,7 @@ def demand_different(main: Observations, references: Sequence[Observations]) -> 
         if np.ptp(table.scores) == 0:
             continue
         # Two tables of the same rows in another order have the same sorted scores.
-        others = alike.setdefault(hashlib.blake2b(np.sort(table.scores).tobytes()).digest(), [])
+        others = alike.setdefault(hashlib.blake2b(np.sort(table.scores, axis=None).tobytes()).digest(), [])
         for twin in others:
             if _have_same_scores(table, twin):
                 raise InputError(
@@ -219,7 +219,7 @@ def _have_same_scores(table: Observations, twin: Observations) -> bool:
     if table.classes != twin.classes:
         return False
     ours, theirs = table.in_scale(table.scores), twin.in_scale(twin.scores)
-    if len(table) == len(twin) and not np.array_equal(np.sort(ours), np.sort(theirs)):
+    if len(table) == len(twin) and not np.array_equal(np.sort(ours, axis=None), np.sort(theirs, axis=None)):
         return False
     rows, found = locate(table.keys, twin.keys)
     return bool(found.all()) and np.array_equal(theirs[rows], ours)

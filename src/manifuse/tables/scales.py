@@ -74,10 +74,10 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         return came if classes is None else classes.log_ratios(came)
     outside = ((came < 0) | (came > 1)).reshape(len(came), -1).any(axis=1)
     if outside.any():
-        remedy = "`scale='logits'`" if classes else "as scores, without `scale='probability'`"
+        remedy = 'with scale="logits"' if classes else "as scores, without `scale='probability'`"
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
-            f"correct them, or refine them {'with ' if classes else ''}{remedy}."
+            f"correct them, or refine them {remedy}."
         )
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
@@ -86,8 +86,8 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     if wrong.any():
         raise InputError(
             f"The probabilities of {name} do not sum to 1 in {name_rows(rows[wrong].tolist())} "
-            f"(first: {sums[wrong][0]:.4g}); divide each row by its sum, or give decision values with "
-            "`scale='logits'`."
+            f"(first: {sums[wrong][0]:.4g}); divide each row by its sum or, if they are decision "
+            'values, say scale="logits".'
         )
     return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def demand_scores(table: Observations, what: str) -> None:
-    """Refuse a table of classes where only scores can be used.
+    """Refuse a table of classes where only scores can be used; ``what`` says who shows or takes them.
 
     Raises
     ------
@@ -28,8 +28,8 @@ def demand_scores(table: Observations, what: str) -> None:
     """
     if table.classes is not None:
         raise InputError(
-            f"{table.name} has probabilities of classes, but {what} shows one score a row; see `summary`, `to_frame` "
-            "and `write_report` of the result."
+            f"{table.name} has probabilities of classes, but {what} one score a row; for classes there are `refine`, "
+            "and `summary`, `to_frame` and `write_report` of its result."
         )
 
 
