@@ -8,7 +8,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import estimator_checks
 
 import manifuse as mf
 from tests.test_classes import NAMES, draw
@@ -84,23 +83,3 @@ def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
     with pytest.raises(mf.InputError, match="The known classes of y are all missing"):
         combiner.fit(X, truth).score(X, np.full(len(X), None, dtype=object))
     assert clone(combiner).get_params()["class_columns"] == COLUMNS
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_estimator_tags_renamed,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_mixin_order,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_set_params,
-        estimator_checks.check_valid_tag_types,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_scikit_learns_own_checks_that_need_no_data(check):
-    check("ClassifierCombiner", mf.ClassifierCombiner())

@@ -249,8 +249,9 @@ def test_the_page_of_a_pipeline_names_references_and_hyperparameters(case):
     ],
     ids=lambda check: check.__name__,
 )
-def test_scikit_learns_own_checks_that_need_no_data(check):
-    check("PredictorCombiner", mf.PredictorCombiner())
+@pytest.mark.parametrize("combiner", [mf.PredictorCombiner, mf.ClassifierCombiner])
+def test_scikit_learns_own_checks_that_need_no_data(check, combiner):
+    check(combiner.__name__, combiner())
 
 
 def test_the_rest_of_scikit_learns_contract(case):

@@ -65,8 +65,8 @@ class Given:
     seed: int
 
     @property
-    def has_classes(self) -> bool:
-        """Whether labels are classes."""
+    def labels_are_classes(self) -> bool:
+        """Whether there are labels, and they are classes."""
         return isinstance(self.score, LogLoss)
 
     @cached_property

@@ -40,11 +40,11 @@ def refine_columns(given: Given) -> Found:
     agreement = ask_references(given, known)
     expected, known = Expected.of(known, agreement.pulls)
     diffuses = is_worth_diffusing(given, known, agreement)
-    labels = hold_out(given, known, one_trial=diffuses and not given.has_classes)
+    labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
     found = Found(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
     # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
-    for step in reversed(steps) if given.has_classes else steps:
+    for step in reversed(steps) if given.labels_are_classes else steps:
         found = step(given, found)
     return found
 
@@ -144,7 +144,7 @@ def diffuse(given: Given, found: Found) -> Found:
     path = diffusion.run(begun)
     values = diffusion.values(path, begun)
     held_out, trials = values, None
-    if labels is not None and given.has_classes:
+    if labels is not None and given.labels_are_classes:
         held_out = values.copy()
         # What is learned at a labelled row must not know the references' own scores there.
         alone = diffusion.trials(labels.folds, labels.score.rows, lambda fold: begun)
@@ -153,7 +153,7 @@ def diffuse(given: Given, found: Found) -> Found:
         trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
     known = known.add("diffused", values, held_out, trials)
     refined, known = known.mix("refined", before, "diffused", SHARE)
-    if labels is not None and given.has_classes and is_denied(given, known, labels):
+    if labels is not None and given.labels_are_classes and is_denied(given, known, labels):
         return found
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.lookups}
     sphere = given.problem.starting_from(begun).start

@@ -20,7 +20,7 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sphere import standard
+from manifuse.kernels.sphere import standardise_prediction
 from manifuse.records import Saved, read_fields, write
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
@@ -226,7 +226,7 @@ class Bridges(Saved):
 
     def _affinity(self, predictions: FloatArray) -> Affinity:
         """Affinity of the main table's graph, weighed by ``predictions``."""
-        return self.graph.affinity(standard(predictions), self.setting.score_scale)
+        return self.graph.affinity(standardise_prediction(predictions), self.setting.score_scale)
 
 
 def graph_without_edges(rows: int) -> FeatureGraph:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds, Held
+from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sphere import standard
+from manifuse.kernels.sphere import standardise_prediction
 from manifuse.tables.classes import Classes
 
 #: Logarithms of temperatures that are searched, and how exactly.
@@ -58,13 +58,6 @@ class LogLoss(Score):
         """Compare how often two predictions are right, as `gain` compares their log loss."""
         return _paired(self.is_right(after) - self.is_right(before), "class_accuracy")
 
-    def hold_out(
-        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
-    ) -> tuple[Folds, list[list[IndexArray]]]:
-        """Put labels into folds; see `Score.hold_out`."""
-        folds = Folds.of(blocks, held, rng, trials=trials)
-        return folds, [folds.rows(trial) for trial in range(trials)]
-
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         places = self.places[kept]
@@ -76,7 +69,7 @@ class LogLoss(Score):
 
     def observations(self) -> FloatArray:
         """The classes of the rows, standardised; see `Score.observations`."""
-        return standard(self.coordinates())
+        return standardise_prediction(self.coordinates())
 
 
 def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:

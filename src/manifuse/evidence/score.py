@@ -50,7 +50,6 @@ class Score(ABC):
             Only rows of one fold are compared.
         """
 
-    @abstractmethod
     def hold_out(
         self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
     ) -> tuple[Folds, list[list[IndexArray]]]:
@@ -70,6 +69,8 @@ class Score(ABC):
         unseen : list of lists of arrays of int
             The observations that each fold of each trial must not see.
         """
+        folds = Folds.of(blocks, held, rng, trials=trials)
+        return folds, [folds.rows(trial) for trial in range(trials)]
 
     def at(self, rows: IndexArray) -> Score:
         """Return the same measure of other rows (l,) that have the same truth."""
@@ -150,13 +151,6 @@ class GradedRanking(Score):
         value = float(changed.sum() / total)
         deviations = changed - value * partners
         return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows), self.measure)
-
-    def hold_out(
-        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
-    ) -> tuple[Folds, list[list[IndexArray]]]:
-        """Put labels into folds; see `Score.hold_out`."""
-        folds = Folds.of(blocks, held, rng, trials=trials)
-        return folds, [folds.rows(trial) for trial in range(trials)]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
@@ -279,13 +273,6 @@ class SquaredError(Score):
         influence = scaled[:, 0] - scaled[:, 1]
         error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
-
-    def hold_out(
-        self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
-    ) -> tuple[Folds, list[list[IndexArray]]]:
-        """Put labels into folds; see `Score.hold_out`."""
-        folds = Folds.of(blocks, held, rng, trials=trials)
-        return folds, [folds.rows(trial) for trial in range(trials)]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""

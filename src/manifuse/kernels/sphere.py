@@ -44,7 +44,7 @@ def on_sphere(prediction: FloatArray) -> FloatArray:
     return np.asarray(scaled / (_norm(scaled) or 1.0))
 
 
-def standard(prediction: FloatArray) -> FloatArray:
+def standardise_prediction(prediction: FloatArray) -> FloatArray:
     """Bring a prediction (n,) or (n, c) to mean 0 in every column, and mean square 1 over all entries."""
     return np.asarray(on_sphere(prediction) * np.sqrt(prediction.size))
 

@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sphere import inner, is_constant, on_sphere, standard
+from manifuse.kernels.sphere import inner, is_constant, on_sphere, standardise_prediction
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
@@ -83,7 +83,9 @@ class Reference:
     @property
     def scores(self) -> FloatArray:
         """Its standardised scores, shape (n_k,) or (n_k, c); computed at every call."""
-        return standard(self.table.scores if self.turning is None else self.turning.turn(self.table.scores))
+        return standardise_prediction(
+            self.table.scores if self.turning is None else self.turning.turn(self.table.scores)
+        )
 
     @property
     def lookup(self) -> Lookup | None:
@@ -97,7 +99,7 @@ class Reference:
         """Its standardised scores at the pairs, shape (p,) or (p, c)."""
         if self.turning is None:
             return np.asarray(self.scores[self.reference_rows])
-        return standard(self.turning.turn_pairs(self.table.scores[self.reference_rows]))
+        return standardise_prediction(self.turning.turn_pairs(self.table.scores[self.reference_rows]))
 
     def part(self, main: Observations, rows: IndexArray) -> Reference:
         """Pair some ``rows`` of its table with a part of the main table."""

@@ -63,18 +63,16 @@ def findings_of(evidence: Evidence, refined: Refined) -> list[Finding]:
 def change_of(evidence: Evidence) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
     assert evidence.measured is not None, "there are labels"
-    accuracy, gain = evidence.measured.accuracy, evidence.measured.gain
-    goes, gained = "goes" if evidence.verdict.accepted else "would go", gain.amount(signed=True)
-    name, form = MEASURES[accuracy.measure]
+    measured, goes = evidence.measured, "goes" if evidence.verdict.accepted else "would go"
+    said = _change(measured.accuracy, measured.gain, goes)
+    return said if measured.right is None else f"{_change(*measured.right, goes)}, and {said}"
+
+
+def _change(accuracy: Accuracy, gain: Gain, goes: str) -> str:
+    """Say how one measure changes."""
+    (name, form), gained = MEASURES[accuracy.measure], gain.amount(signed=True)
     way = f"{goes} from {accuracy.before:{form}} to {gain.reached_from(accuracy.before):{form}}"
-    said = f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"
-    return f"{_said_of_right(*evidence.measured.right, goes)}, and {said}" if evidence.measured.right else said
-
-
-def _said_of_right(accuracy: Accuracy, gain: Gain, goes: str) -> str:
-    name, form = MEASURES[accuracy.measure]
-    after = gain.reached_from(accuracy.before)
-    return f"{name} {goes} from {accuracy.before:{form}} to {after:{form}} ({gain.amount(signed=True)})"
+    return f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"
 
 
 def _of_labels(evidence: Evidence) -> Iterator[Finding]:
