@@ -10,10 +10,14 @@ from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
 from manifuse.cli.app import main as command
+from manifuse.columns.run_order import refine_columns
 from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.evidence.labelled import score_of
 from manifuse.kernels.rotation import rotation
+from manifuse.run.preparation import prepare
 from manifuse.tables.classes import Classes
 from manifuse.tables.label_table import read_labels
+from manifuse.tables.problem import Problem
 
 NAMES = ("ash", "beech", "oak", "yew")
 
@@ -458,3 +462,12 @@ def test_labels_of_classes_that_are_blank_are_refused_or_dropped(tmp_path):
         labels = read_labels(path, drop=True, of_classes=True)
     assert labels.names.tolist() == ["oak", "yew"]
     assert labels.groups.tolist() == ["1", "2"]
+
+
+def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():
+    main, others, known, _, _ = draw(1, labels=60)
+    problem, score = Problem.of(main, others), score_of(known, main, regression=False)
+    found = refine_columns(prepare(problem, mf.JointDiffusion(), score, 0, mf.Host()).given).known
+    differs = (found.fitted["diffused"] != found.held_out["diffused"]).any(axis=1)
+    assert differs[np.intersect1d(score.rows, problem.references[0].main_rows)].all()
+    assert not np.delete(differs, score.rows).any()

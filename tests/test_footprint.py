@@ -14,6 +14,7 @@ from manifuse.diffusion.setup import Setup
 from manifuse.tables.problem import Problem
 from tests.alone import alone
 from tests.problems import draw, remade
+from tests.test_classes import draw as draw_classes
 
 METHOD = mf.Algorithm1(standardised=True)
 
@@ -133,12 +134,26 @@ def test_repeated_rounds_take_about_what_is_predicted(bridge):
     assert result.refiner.columns.diffused.rounds
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    needed = footprint.bytes_to_replay(
-        result.refiner.columns.diffused.bridges, len(case.main), len(result.refiner.columns.diffused.coefficients)
-    )
+    diffused = result.refiner.columns.diffused
+    needed = footprint.bytes_to_replay(diffused.bridges, diffused.start, len(diffused.coefficients))
     assert 0.15 * needed < taken < 1.2 * needed
 
 
 def test_every_backend_says_what_it_has():
     for backend in (mf.Host(), mf.Torch("cpu")):
         assert backend.free_memory() > 1 << 20
+
+
+def test_memory_grows_with_classes_about_as_is_predicted():
+    taken, needed = [], []
+    for count in (2, 12):
+        main, others, _, _, _ = draw_classes(0, rows=6000, names=tuple(f"class {each:02}" for each in range(count)))
+        mf.refine(main, others, rng=0)  # modules are loaded
+        tracemalloc.start()
+        assert mf.refine(main, others, rng=0).course.share > 0
+        taken.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        needed.append(predicted_bytes(Setup(Problem.of(main, others), mf.Algorithm1(), 0, mf.Host()), taught=80))
+    assert 0.15 * needed[1] < taken[1] < 1.2 * needed[1]
+    # Of both, most is the block of a lesson, which does not grow.
+    assert 0.15 * (needed[1] - needed[0]) < taken[1] - taken[0] < 1.2 * (needed[1] - needed[0])

@@ -79,7 +79,7 @@ class Diffused(Column):
         InputError
             If that does not fit into memory.
         """
-        demand_memory_to_replay(self.bridges, len(self.start), len(self.coefficients))
+        demand_memory_to_replay(self.bridges, self.start, len(self.coefficients))
         return replay(self.start, self.bridges, self.coefficients)
 
     @cached_property

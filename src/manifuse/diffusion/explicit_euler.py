@@ -80,12 +80,12 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
         """Zero: an anchor of this kind always keeps the whole reference side."""
         return 0
 
-    def anchor_bytes(self, pairs: int, edges: float) -> float:
+    def anchor_bytes(self, pairs: float, edges: float) -> float:
         """Memory of the reference's affinity; see `BridgeScheme.anchor_bytes`."""
         del pairs
         return edges
 
-    def carry_bytes(self, pairs: int, edges: float) -> float:
+    def carry_bytes(self, pairs: float, edges: float) -> float:
         """Memory of a bridge before all but its largest entries are dropped; see `BridgeScheme.carry_bytes`."""
         del pairs
         return 12 * edges * self.keep

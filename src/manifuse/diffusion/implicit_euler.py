@@ -81,12 +81,12 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         """Number of moments that the step needs, or the last of several; see `BridgeScheme.depth`."""
         return max(len(self._coefficients(power)) for power in range(1, self.steps + 1))
 
-    def anchor_bytes(self, pairs: int, edges: float) -> float:
+    def anchor_bytes(self, pairs: float, edges: float) -> float:
         """Memory of the moments of scores and ones; see `BridgeScheme.anchor_bytes`."""
         del edges
         return 16.0 * self.depth * pairs
 
-    def carry_bytes(self, pairs: int, edges: float) -> float:
+    def carry_bytes(self, pairs: float, edges: float) -> float:
         """Memory of moments without some pairs, and of sources; see `BridgeScheme.carry_bytes`."""
         return 3 * self.anchor_bytes(pairs, edges)
 

@@ -80,11 +80,11 @@ class BridgeScheme(Saved, Generic[AnchorType]):
         """How much of the reference side an anchor has; an anchor also serves schemes of its kind with less depth."""
 
     @abstractmethod
-    def anchor_bytes(self, pairs: int, edges: float) -> float:
-        """Memory of an anchor with so many pairs, whose reference has ``edges`` bytes of edges."""
+    def anchor_bytes(self, pairs: float, edges: float) -> float:
+        """Memory of an anchor with so many pairs of one score, whose reference has ``edges`` bytes of edges."""
 
     @abstractmethod
-    def carry_bytes(self, pairs: int, edges: float) -> float:
+    def carry_bytes(self, pairs: float, edges: float) -> float:
         """Memory of carrying over one anchor, beside the anchor, when the main graph has so many ``edges``."""
 
     @abstractmethod
