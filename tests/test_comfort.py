@@ -151,10 +151,26 @@ def test_a_reference_in_reverse_is_named(case):
 def test_labels_that_mean_the_opposite_are_noticed(case, taught):
     labels = mf.RankLabels(case.main.keys[case.labelled], -case.truth[case.labelled])
     turned = mf.refine(case.main, case.references, labels, rng=0)
+    assert (turned.reason, turned.accepted) == (Reason.REVERSED, False)
+    np.testing.assert_array_equal(turned.scores, case.main.scores)
     said = " ".join(turned.summary().split())
     assert "rank the labels backwards" in said
     assert f"({turned.accuracy.before:.1%})" in said
     assert "backwards" not in taught.summary()
+
+
+@pytest.mark.parametrize("seed", range(1, 8))
+def test_few_labels_in_reverse_turn_no_weak_scores_around(seed):
+    """So few labels cannot tell that scores rank them backwards; what they teach points the other way all the same."""
+    rng = np.random.default_rng(seed)
+    truth, ids = rng.normal(size=240), np.arange(240)
+    features = np.column_stack([truth, rng.normal(size=240)]) + 0.3 * rng.normal(size=(240, 2))
+    ours = mf.Observations(truth + 2.0 * rng.normal(size=240), features, ids=ids)
+    known = rng.choice(240, 30, replace=False)
+    right, reversed_ = (mf.refine(ours, [], mf.RankLabels(known, sign * truth[known]), rng=0) for sign in (1, -1))
+    assert (right.reason, reversed_.reason) == (Reason.TAUGHT, Reason.REVERSED)
+    assert not reversed_.evidence.measured.backwards
+    np.testing.assert_array_equal(reversed_.scores, ours.scores)
 
 
 def test_labels_explain_why_references_have_no_weight(case):

@@ -50,6 +50,24 @@ def test_who_decides(answer, gain, safeguarded, reason, accepted):
     assert (verdict.reason, verdict.accepted) == (reason, accepted)
 
 
+@pytest.mark.parametrize(
+    "gain, safeguarded, turned, reason",
+    [
+        (CERTAIN, True, True, Reason.REVERSED),
+        (AGAINST, True, True, Reason.REVERSED),
+        (CERTAIN, False, True, Reason.TAUGHT),
+        (FEW, True, True, Reason.AGREE),
+        (AGAINST, True, False, Reason.PAIRS),
+        (WITHIN, True, False, Reason.TAUGHT),
+        (AGAINST, False, False, Reason.UNGUARDED),
+    ],
+)
+def test_pairs_follow_where_labels_refuse_but_not_if_these_turn_all_around(gain, safeguarded, turned, reason):
+    verdict = judge(answering(Reason.AGREE), gain, safeguarded=safeguarded, turned=turned, pairs_follow=True)
+    assert verdict.reason is reason
+    assert verdict.takes_what_was_found is (reason not in (Reason.PAIRS, Reason.REVERSED))
+
+
 def test_scores_go_as_far_as_the_probability_of_a_gain():
     """The probability that a normal variable is above 0, with half a standard error expected beforehand."""
     for gain in (CERTAIN, WITHIN, SLIGHT):

@@ -21,7 +21,7 @@ from manifuse.diffusion.joint import Path
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.records import Saved
 from manifuse.tables.problem import Problem, Reference
@@ -129,6 +129,10 @@ class Columns(Saved):
     def last(self) -> str:
         """The name of the column that scores are made of."""
         return self.order[-1]
+
+    def of_scores(self, rows: View) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """What scores are made of: what is expected of rows, the last column, and which rows are pairs."""
+        return rows["expected"], rows[self.last], self.references.pairs(rows)
 
     @property
     def before_diffusion(self) -> str:

@@ -13,7 +13,7 @@ from manifuse.columns.column import Column, Known
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import Learned, Lesson, learn
 from manifuse.columns.view import Level, View
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn
 from manifuse.records import Saved
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
@@ -91,6 +91,11 @@ class Imputed(Column):
                 found, known[:, column] = self.lookups[number].at(keys)
                 values[:, column] = self.levels[column].apply(found.reshape(len(keys), -1))
         return View(rows.features, {**rows.columns, "looked up": values}, known, rows.edges)
+
+    def pairs(self, rows: View) -> BoolArray:
+        """Whether a reference knows a row itself that is imputed at other rows, shape (q,)."""
+        imputed = [column for pairs in self.lessons for column in pairs.columns]
+        return np.asarray((rows.known[:, imputed] > 0).any(axis=1))
 
     def with_lesson_of_common(self, rows: View, measured: IndexArray, name: str) -> Self:
         """Learn the references that know all fitted ``rows``, for later rows that they do not know.

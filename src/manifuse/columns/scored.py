@@ -11,7 +11,7 @@ from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score, SquaredError
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saved
 from manifuse.tables.units import Units
 
@@ -27,7 +27,10 @@ class Scored(Saved):
     line : tuple of float or None
         For a regression whose labels are certainly met better so: offset and slope from the last column to targets.
     certainty : float
-        How far refined scores go from own scores to what was found, in [0, 1].
+        How far refined scores go from what is known without labels to what was found, in [0, 1]. Without labels, own
+        scores are known, and at a pair what is expected of it, if pairs follow.
+    pairs_follow : bool
+        Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
     own_scale : float
@@ -37,6 +40,7 @@ class Scored(Saved):
     units: Units
     line: tuple[float, float] | None
     certainty: float
+    pairs_follow: bool
     error_scale: float | None
     own_scale: float = 1.0
 
@@ -46,13 +50,23 @@ class Scored(Saved):
             return found_of(self.units, values)
         return np.asarray(self.line[0] + self.line[1] * values.reshape(values.shape[:-1]))
 
-    def scores(self, own: FloatArray, values: FloatArray) -> FloatArray:
-        """Refined scores of rows (..., q, ...), from own scores (q, ...) and the last column (..., q, c)."""
-        return self.between(own, self.found(values))
+    def scores(self, own: FloatArray, expected: FloatArray, last: FloatArray, pairs: BoolArray) -> FloatArray:
+        """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
+        known = self.own_scale * own
+        if self.pairs_follow and pairs.any():
+            known = np.where(pairs if own.ndim == 1 else pairs[:, None], self.followed(expected), known)
+        return self._between(known, self.found(last))
 
-    def between(self, own: FloatArray, found: FloatArray) -> FloatArray:
-        """Refined scores between own ones and what was found, in units, by how certain that is."""
-        return np.asarray((1.0 - self.certainty) * self.own_scale * own + self.certainty * found)
+    def followed(self, expected: FloatArray) -> FloatArray:
+        """What is expected of rows without labels (..., q, c), in units."""
+        return found_of(self.units, expected)
+
+    def elsewhere(self, own: FloatArray, found: FloatArray) -> FloatArray:
+        """Refined scores of rows that are no pairs, from own ones and what was found, in units."""
+        return self._between(self.own_scale * own, found)
+
+    def _between(self, known: FloatArray, found: FloatArray) -> FloatArray:
+        return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -93,13 +107,13 @@ class Honest:
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
             own = own_scale * own
-        plain = Scored(units, None, 1.0, None, own_scale)
+        plain = Scored(units, None, 1.0, False, None, own_scale)
         values = plain.found(trials)
         best = cls(plain, values, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
             fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.targets)
             if score.gain(values.mean(axis=0), fitted).is_certain:
-                best = cls(Scored(units, line, 1.0, None), fitted, score.gain(own, fitted, folds))
+                best = cls(Scored(units, line, 1.0, False, None), fitted, score.gain(own, fitted, folds))
         return best
 
 

@@ -29,12 +29,18 @@ class Measured(Saved):
         How labels were held out.
     right : pair of Accuracy and Gain, or None
         Of classes, the same of how often the class is right; ``accuracy`` and ``gain`` are then of the log loss.
+    backwards : bool
+        Whether the main predictor ranks the labels the other way around.
+    at_pairs : Gain or None
+        What following the references alone gains at labelled rows that they know themselves; None if these are few.
     """
 
     accuracy: Accuracy
     gain: Gain
     held: Held
     right: tuple[Accuracy, Gain] | None = None
+    backwards: bool = False
+    at_pairs: Gain | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +92,8 @@ class Evidence(Saved):
             raise ValueError(f"metric is not finite and of shape {shape}")
         if len(self.asked) != len(self.agreement.pulls) or not set(self.asked) <= set(range(len(self.relevance))):
             raise ValueError("the references that were asked are not those of the fit")
-        gains = (self.gain, self.worth, *(entry.worth for entry in self.relevance))
+        at_pairs = None if self.measured is None else self.measured.at_pairs
+        gains = (self.gain, self.worth, at_pairs, *(entry.worth for entry in self.relevance))
         expected = "correlation" if self.measured is None else self.measured.accuracy.measure
         if any(gain.measure != expected for gain in gains if gain):
             raise ValueError(f"a gain is not of {expected}, which was measured")

@@ -97,6 +97,11 @@ class Gain(Saved):
         return not self.is_of_few and self.value > 2.0 * self.standard_error
 
     @property
+    def is_loss(self) -> bool:
+        """Whether it is a loss of at least one standard error, and not of few rows."""
+        return not self.is_of_few and self.value <= -self.standard_error
+
+    @property
     def is_clear_loss(self) -> bool:
         """Whether it is a loss of more than two standard errors, and not of few rows."""
         return not self.is_of_few and self.value < -2.0 * self.standard_error

@@ -10,11 +10,14 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.stats import rankdata
 
-from manifuse.evidence.gain import Gain, Measure
+from manifuse.evidence.gain import FEWEST_ROWS, Gain, Measure
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
+
+#: By chance, ranking accuracy is hardly ever below one half by more than this, divided by the root of the labels.
+BACKWARDS = 1.2
 
 
 class Score(ABC):
@@ -104,6 +107,12 @@ class Score(ABC):
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """Better and worse positions among ``rows``, of all ordered pairs or of at most about ``most``."""
         raise NotImplementedError
+
+    def is_backwards(self, predictions: FloatArray) -> bool:
+        """Whether predictions (l, ...) rank the labels the other way around, and that is no chance."""
+        rows = len(np.unique(self.rows))
+        low = 0.5 - BACKWARDS / np.sqrt(rows)
+        return self.measure == "accuracy" and rows >= FEWEST_ROWS and self.measured(predictions) < low
 
     def measured(self, predictions: FloatArray) -> float:
         """The ``measure`` of predictions (l,) or (l, c)."""

@@ -15,6 +15,7 @@ from manifuse.records import Saved
 UNCHANGED = (
     Reason.NO_REFERENCE,
     Reason.NO_GAIN,
+    Reason.REVERSED,
     Reason.FEW_LABELS,
     Reason.DIFFER,
     Reason.OPPOSED,
@@ -36,12 +37,17 @@ class Verdict(Saved):
         Whether the refinement is taken; if not, the main predictions come back unchanged.
     reason : Reason
     certainty : float
-        How far the refined scores go from the main predictor's to what was found, in [0, 1].
+        How far the refined scores go from what is known without labels to what was found, in [0, 1].
     """
 
     accepted: bool
     reason: Reason
     certainty: float
+
+    @property
+    def takes_what_was_found(self) -> bool:
+        """Whether what was found is taken, at least in part; else no row or only pairs move."""
+        return self.accepted and self.certainty > 0
 
     def check(self) -> None:
         """Refuse values that do not fit together."""
@@ -54,7 +60,14 @@ class Verdict(Saved):
         return cls(reason not in UNCHANGED, reason, certainty)
 
 
-def judge(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verdict:
+def judge(
+    agreement: Agreement,
+    gain: Gain | None,
+    *,
+    safeguarded: bool,
+    turned: bool = False,
+    pairs_follow: bool = False,
+) -> Verdict:
     """Decide whether a refinement is taken.
 
     Parameters
@@ -64,12 +77,17 @@ def judge(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verd
     gain : Gain or None
         With labels: of what was found, at labels that were held out.
     safeguarded : bool
-        Whether a refinement with a loss is refused.
+        Whether a refinement with a loss, or one that turns the main predictor around, is refused.
+    turned : bool
+        Whether what labels taught turns the main predictor around.
+    pairs_follow : bool
+        Whether there are rows that references know themselves, and that follow them whatever labels say of others.
 
     Notes
     -----
     Without labels, or with too few of them, the references decide. With labels, the refined scores go as far as the
-    probability that there is a gain.
+    probability that there is a gain. Labels measure rows that no reference knows itself, so a loss there does not keep
+    other rows from following the references.
     """
     if gain is None or (gain.is_of_few and agreement.answer in YES):
         return Verdict.of(agreement.answer)
@@ -77,7 +95,9 @@ def judge(agreement: Agreement, gain: Gain | None, *, safeguarded: bool) -> Verd
         return Verdict.of(Reason.TAUGHT if gain.is_seen else Reason.UNGUARDED)
     if gain.is_of_few:
         return Verdict.of(Reason.FEW_LABELS)
-    if gain.value <= -gain.standard_error:
-        return Verdict.of(Reason.NO_GAIN)
+    if turned:
+        return Verdict.of(Reason.REVERSED)
+    if gain.is_loss:
+        return Verdict.of(Reason.PAIRS, 0.0) if pairs_follow else Verdict.of(Reason.NO_GAIN)
     certainty = float(ndtr(gain.value / gain.standard_error + EXPECTED_GAIN)) if gain.standard_error > 0 else 1.0
     return Verdict.of(Reason.TAUGHT, certainty)

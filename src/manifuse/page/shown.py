@@ -79,7 +79,8 @@ def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | No
     if result.gain is not None and result.accuracy is not None:
         rows = f"{result.gain.rows:,} labelled rows"
         yield _measured(result.accuracy, f"on {rows}, each judged without its own label")
-        what = "gain and its standard error" if result.accepted else "gain of the refinement that was not taken"
+        taken = result.evidence.verdict.takes_what_was_found
+        what = "gain and its standard error" if taken else "gain of the refinement that was not taken"
         yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
     held_back = _on_held_back(exploration, result)
     if held_back is not None and exploration.held_back is not None:

@@ -54,7 +54,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         facts[f"{name} on the labels, after"] = format(measured.after, form)
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
-        what = "gain" if result.accepted else "gain of the refinement that was not accepted"
+        what = "gain" if result.evidence.verdict.takes_what_was_found else "gain of the refinement that was not taken"
         points = f"{100 * value:+.2f} ± {100 * error:.2f} points"
         facts[what] = points if result.gain.measure == "accuracy" else f"{value:+.4g} ± {error:.4g}"
         facts["labelled rows"] = f"{result.gain.rows:,}"

@@ -95,9 +95,13 @@ def conclude(prepared: Prepared) -> Conclusion:
 def _conclude(prepared: Prepared) -> Conclusion:
     given, problem, method = prepared.given, prepared.problem, prepared.method
     found, own = refine_columns(given), problem.main.scores
-    honest, scored, gains = _honest(given, found), Scored(problem.units, None, 1.0, None), None
-    verdict = judge(found.agreement, None if honest is None else honest.gain, safeguarded=method.safeguarded)
-    scored = replace(scored if honest is None else honest.scored, certainty=verdict.certainty)
+    honest, scored, gains = _honest(given, found), Scored(problem.units, None, 1.0, False, None), None
+    at_pairs, gain = None, None
+    if honest is not None:
+        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
+    turned, pairs_follow = _is_turned(given, found), _pairs_follow(found, at_pairs)
+    verdict = judge(found.agreement, gain, safeguarded=method.safeguarded, turned=turned, pairs_follow=pairs_follow)
+    scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is not None:
         scored, gains = _measured(found, honest, scored, own)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
@@ -109,7 +113,7 @@ def _conclude(prepared: Prepared) -> Conclusion:
         metric=_metric(prepared, refiner.fitted),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
-        measured=None if gains is None else _measured_by_labels(given, found, verdict, gains),
+        measured=None if gains is None else _measured_by_labels(given, found, verdict, gains, at_pairs),
         worth=worth,
     )
     return Conclusion(evidence, _course(prepared, found), refiner)
@@ -127,6 +131,33 @@ def _honest(given: Given, found: Found) -> Honest | None:
     return Honest.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
 
 
+def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
+    """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
+    assert found.labels is not None, "there are labels"
+    known, pairs = found.known.fitted, found.columns.references.pairs(found.known.fitted)
+    score = found.labels.score.only(np.flatnonzero(pairs[found.labels.score.rows]))
+    if score is None:
+        return None
+    own = scored.own_scale * given.problem.main.scores[score.rows]
+    gain = score.gain(own, scored.followed(known["expected"][score.rows]))
+    return None if gain.is_of_few else gain
+
+
+def _is_turned(given: Given, found: Found) -> bool:
+    """Whether what was found turns own scores around, or these rank the labels the other way around."""
+    if found.labels is None:
+        return False
+    known, score = found.known.held_out, found.labels.score
+    backwards = score.is_backwards(given.problem.main.scores[score.rows])
+    return backwards or correlation(known["own"], known[found.columns.last]) < 0
+
+
+def _pairs_follow(found: Found, at_pairs: Gain | None) -> bool:
+    """Whether rows that references know themselves follow them, unless labels there show a loss."""
+    followed = found.agreement.is_followed and bool(found.columns.references.pairs(found.known.fitted).any())
+    return followed and (at_pairs is None or not at_pairs.is_loss)
+
+
 def _measured(
     found: Found, honest: Honest, scored: Scored, own: FloatArray
 ) -> tuple[Scored, tuple[Gain, Gain | None]]:
@@ -138,14 +169,18 @@ def _measured(
     assert found.variances is not None, "there are labels"
     score, folds = found.labels.score, found.labels.folds
     there = own[score.rows]
-    refined = scored.between(there, honest.values)
+    # Where labels refuse, what was refused is measured.
+    taken = scored if scored.certainty > 0 else replace(scored, certainty=1.0)
+    refined = taken.elsewhere(there, honest.values)
     if score.has_errors:
         scored = replace(scored, error_scale=error_scale_of(refined, found.variances, score, folds))
     right = score.gain_in_accuracy(there, refined) if isinstance(score, LogLoss) else None
     return scored, (score.gain(there, refined, folds), right)
 
 
-def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gains: tuple[Gain, Gain | None]) -> Measured:
+def _measured_by_labels(
+    given: Given, found: Found, verdict: Verdict, gains: tuple[Gain, Gain | None], at_pairs: Gain | None
+) -> Measured:
     """The measure on the labelled rows, before and after."""
     gain, right = gains
     score = given.score
@@ -155,12 +190,13 @@ def _measured_by_labels(given: Given, found: Found, verdict: Verdict, gains: tup
     beside = None
     if right is not None and isinstance(score, LogLoss):
         beside = _change("class_accuracy", float(score.is_right(there).mean()), right, verdict), right
-    return Measured(_change(score.measure, score.measured(there), gain, verdict), gain, found.labels.held, beside)
+    accuracy = _change(score.measure, score.measured(there), gain, verdict)
+    return Measured(accuracy, gain, found.labels.held, beside, score.is_backwards(there), at_pairs)
 
 
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:
     """A measure before and after; the gain is measured within folds, and what comes before is not."""
-    return Accuracy(measure, before, gain.reached_from(before) if verdict.accepted else before)
+    return Accuracy(measure, before, gain.reached_from(before) if verdict.takes_what_was_found else before)
 
 
 def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:

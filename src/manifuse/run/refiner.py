@@ -71,7 +71,7 @@ class Refiner(Saved):
             scored=scored,
             before=known[columns.before_diffusion].reshape(main.scores.shape),
             fitted=Refined(
-                scored.scores(main.scores, known[columns.last]),
+                scored.scores(main.scores, *columns.of_scores(found.known.fitted)),
                 support_of(found.doubt, found.agreement.pulls),
                 errors,
             ),
@@ -159,7 +159,9 @@ class Refiner(Saved):
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
-        refined = share * self.scored.scores(scores, rows[columns.last]) + (1.0 - share) * self._ranks.at(scores)
+        refined = share * self.scored.scores(scores, *self.columns.of_scores(rows)) + (1.0 - share) * self._ranks.at(
+            scores
+        )
         errors = None
         if self.scored.error_scale is not None:
             errors = standard_errors(rows["variance"], self.scored.error_scale)
@@ -283,7 +285,7 @@ class Refiner(Saved):
         columns = replace(self.columns, diffused=None, refined=None)
         # In place of what would be diffused, which labels of classes may start from.
         rows = columns.at(view.with_column("refined", view["own"]))
-        values = self.scored.scores(first.scores, rows[columns.last])
+        values = self.scored.scores(first.scores, *columns.of_scores(rows))
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
 

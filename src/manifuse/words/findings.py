@@ -23,9 +23,6 @@ MEASURES: dict[Measure, tuple[str, str]] = {
     "class_accuracy": ("accuracy", ".1%"),
 }
 
-#: By chance, ranking accuracy is within this number, divided by the root of the labels, of one half.
-BACKWARDS = 1.2
-
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
 
@@ -63,7 +60,7 @@ def findings_of(evidence: Evidence, refined: Refined) -> list[Finding]:
 def change_of(evidence: Evidence) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
     assert evidence.measured is not None, "there are labels"
-    measured, goes = evidence.measured, "goes" if evidence.verdict.accepted else "would go"
+    measured, goes = evidence.measured, "goes" if evidence.verdict.takes_what_was_found else "would go"
     said = _change(measured.accuracy, measured.gain, goes)
     return said if measured.right is None else f"{_change(*measured.right, goes)}, and {said}"
 
@@ -81,11 +78,9 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         said = "No labels came, so whether the new scores are better was not measured."
         yield Finding("no labels", False, said, "labels")
         return
-    accuracy, gain = measured.accuracy, measured.gain
-    # By more than two standard errors of chance.
-    low = accuracy.measure == "accuracy" and accuracy.before < 0.5 - BACKWARDS / np.sqrt(gain.rows)
-    if low and not gain.is_of_few:
-        said = f"The scores of “{evidence.name}” rank the labels backwards ({accuracy.before:.1%})."
+    gain = measured.gain
+    if measured.backwards:
+        said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
     change = f"On the {gain.rows:,} rows whose truth is known, {change_of(evidence)}."
     how = f"Each of these rows was judged without its own label; labels were held out {measured.held}."
@@ -93,8 +88,16 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("gain", True, f"{change} {how}")
     else:
         yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
+    if measured.at_pairs is not None:
+        yield _of_pairs(measured.at_pairs)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
+
+
+def _of_pairs(gain: Gain) -> Finding:
+    """What the references are worth at rows that they know themselves."""
+    said = f"At the {gain.rows:,} labelled rows that references know themselves, following them alone gains"
+    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.")
 
 
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:

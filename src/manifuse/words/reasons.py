@@ -13,6 +13,12 @@ REASONS: Mapping[Reason, str] = {
     "scores differ from each other and from the main predictor's.",
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
     "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
+    Reason.REVERSED: "What the labels taught turns the main predictor around, so it comes back unchanged; change the "
+    "sign of labels or scores if larger numbers mean less in one of them, or set `safeguarded` to false if it is "
+    "meant.",
+    Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
+    "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
+    "refinement at all rows.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor "
     "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.TAUGHT: "The labels taught the refinement, and it is taken as far as labels that were held out say that it "
@@ -38,6 +44,8 @@ REASONS: Mapping[Reason, str] = {
 #: The parameter that a reason names as its remedy.
 REMEDIES: Mapping[Reason, str] = {
     Reason.NO_GAIN: "safeguarded",
+    Reason.PAIRS: "safeguarded",
+    Reason.REVERSED: "safeguarded",
     Reason.FEW_LABELS: "safeguarded",
     Reason.UNGUARDED: "safeguarded",
     Reason.TOLD: "same_target",

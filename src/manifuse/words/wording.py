@@ -69,6 +69,9 @@ def verdict_of(evidence: Evidence) -> str:
     rows = f"{gain.rows:,} labelled rows"
     if accepted and gain.is_of_few:
         return f"{name} were refined. {rows} are too few to measure whether that is better."
+    if evidence.verdict.reason is Reason.PAIRS:
+        rest = "the others stay as they were"
+        return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
     return f"{name} were refined, {_how_certain(gain)}: on {rows}, {change_of(evidence)}."

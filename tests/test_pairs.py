@@ -1,0 +1,106 @@
+"""Rows that references know themselves: they follow the references, whatever labels say of other rows."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import manifuse as mf
+from manifuse.evidence.reason import Reason
+
+ROWS, PAIRS, LABELS = 240, 50, 60
+
+
+def problem(seed, *, pairs_deny=False):
+    """Features that say nothing, references that are good and know the first rows, labels at the rows after them.
+
+    If pairs deny, the references repeat errors of the main predictor, and labels at pairs show it.
+    """
+    rng = np.random.default_rng(seed)
+    truth, ids = rng.normal(size=ROWS), np.arange(ROWS)
+    errors = 0.7 * rng.normal(size=ROWS)
+    ours = mf.Observations(truth + errors, rng.normal(size=(ROWS, 4)), ids=ids, name="ours")
+    repeated, own = (2.0, 0.5) if pairs_deny else (0.0, 0.2)
+    references = [
+        mf.Observations(
+            truth[:PAIRS] + repeated * errors[:PAIRS] + own * rng.normal(size=PAIRS),
+            ids=ids[:PAIRS],
+            name=f"partner {number}",
+        )
+        for number in range(2)
+    ]
+    labelled = ids[20 if pairs_deny else PAIRS : PAIRS + LABELS]
+    return truth, ours, references, mf.RankLabels(labelled, truth[labelled])
+
+
+def correlation(one, other):
+    return np.corrcoef(one, other)[0, 1]
+
+
+@pytest.mark.parametrize("seed", [4, 7, 10])
+def test_where_labels_refuse_pairs_still_follow_and_other_rows_stay(seed):
+    truth, ours, references, labels = problem(seed)
+    result = mf.refine(ours, references, labels, rng=0)
+    assert (result.reason, result.accepted) == (Reason.PAIRS, True)
+    assert result.gain.value < 0, "what was refused is reported"
+    assert result.accuracy.after == result.accuracy.before
+    np.testing.assert_array_equal(result.scores[PAIRS:], ours.scores[PAIRS:])
+    before, after = (correlation(each[:PAIRS], truth[:PAIRS]) for each in (ours.scores, result.scores))
+    assert after > before + 0.05
+    assert "follow the references at rows that these know" in result.summary()
+
+
+def test_pairs_have_what_is_expected_of_them_without_labels():
+    """The closed form: own scores plus the references' as far as they are followed, in units of the main predictor."""
+    _, ours, references, labels = problem(4)
+    result = mf.refine(ours, references, labels, rng=0)
+    own = (ours.scores - ours.scores.mean()) / ours.scores.std()
+    said = sum(
+        pull * (each.scores - each.scores.mean()) / each.scores.std()
+        for pull, each in zip(result.agreement.pulls, references, strict=True)
+    )
+    assert correlation(result.scores[:PAIRS], own[:PAIRS] + said) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_row_that_comes_later_follows_if_a_reference_knows_it():
+    _, ours, references, labels = problem(4)
+    result = mf.refine(ours.take(np.arange(5, ROWS)), references, labels, rng=0)
+    assert result.reason is Reason.PAIRS
+    later = result.apply(ours.take(np.arange(5)))
+    alone = result.apply(mf.Observations(ours.scores[:5], ours.table[:5], ids=[f"new {row}" for row in range(5)]))
+    np.testing.assert_allclose(alone, ours.scores[:5], atol=0.2)
+    moved = np.abs(later - ours.scores[:5])
+    assert moved.max() > 5 * np.abs(alone - ours.scores[:5]).max()
+
+
+@pytest.mark.parametrize("seed", [8, 18, 23])
+def test_labels_at_pairs_that_show_a_loss_keep_them(seed):
+    _, ours, references, labels = problem(seed, pairs_deny=True)
+    result = mf.refine(ours, references, labels, rng=0)
+    at_pairs = result.evidence.measured.at_pairs
+    assert at_pairs.value < -at_pairs.standard_error
+    assert (result.reason, result.accepted) == (Reason.NO_GAIN, False)
+    np.testing.assert_array_equal(result.scores, ours.scores)
+
+
+def test_the_gain_at_pairs_is_that_of_what_references_say_there():
+    """A second opinion: with two grades, ranking accuracy is the area under the curve of scikit-learn."""
+    rng = np.random.default_rng(3)
+    truth, ours, references, _ = problem(3)
+    labelled = rng.choice(ROWS, 120, replace=False)
+    labels = mf.RankLabels(labelled, (truth[labelled] > 0).astype(int))
+    result = mf.refine(ours, references, labels, rng=0)
+    followed = mf.refine(ours, references, rng=0).scores
+    both = labelled[labelled < PAIRS]
+    areas = [roc_auc_score(truth[both] > 0, each[both]) for each in (ours.scores, followed)]
+    gain = result.evidence.measured.at_pairs
+    assert gain.rows == len(both)
+    assert gain.value == pytest.approx(areas[1] - areas[0], abs=1e-9)
+
+
+def test_references_that_know_all_rows_are_no_pairs():
+    truth, ours, _, labels = problem(4)
+    rng = np.random.default_rng(0)
+    everywhere = [mf.Observations(truth + 2 * rng.normal(size=ROWS), ids=ours.keys, name="all")]
+    result = mf.refine(ours, everywhere, labels, rng=0)
+    assert result.reason is not Reason.PAIRS
+    assert result.evidence.measured.at_pairs is None
