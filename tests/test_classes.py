@@ -384,6 +384,24 @@ def test_what_shows_one_score_a_row_says_so():
         mf.explain(result, main.keys[0], others)
 
 
+def test_what_classes_do_not_have_is_refused_in_a_sentence():
+    main, others, known, _, _ = draw(1, labels=60)
+    constant = mf.Observations(np.tile(main.came[0], (240, 1)), main.table, ids=main.keys, classes=NAMES, name="ours")
+    with pytest.raises(
+        mf.InputError,
+        match="The probabilities of ours do not differ from row to row, so there is no class to refine; give prob",
+    ):
+        mf.refine(constant, others)
+    same = mf.Observations(np.tile(main.came[0], (240, 1)), ids=main.keys, classes=NAMES, name="same")
+    with pytest.warns(mf.ManifuseWarning, match="The probabilities of same do not differ from row to row; it gets"):
+        result = mf.refine(main, [others[0], same], known, rng=0)
+    with pytest.raises(mf.InputError, match="ours has classes, which put rows in no order; `predictions` has the"):
+        result.probability(main.keys[:1], main.keys[1:2])
+    for labels in (None, known):
+        with pytest.raises(mf.InputError, match="A regression came for ours, which has classes and no values; leave"):
+            mf.refine(main, others, labels, mf.JointDiffusion(task="regression"))
+
+
 def test_digit_halves_are_better_together():
     halves = mf.datasets.load_digit_halves(labels=100)
     result = mf.refine(halves.main, halves.references, halves.labels, rng=0)

@@ -33,6 +33,13 @@ def demand_scores(table: Observations, what: str) -> None:
         )
 
 
+def all_alike(table: Observations, where: str = "") -> str:
+    """Say that a predictor says the same of all rows, or of those that ``where`` names."""
+    if table.classes is None:
+        return f"All scores of {table.name}{where} are equal"
+    return f"The probabilities of {table.name}{where} do not differ from row to row"
+
+
 def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
     """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
     parts = {"score": scores} if table is None else {"score": scores, "features": table}
