@@ -13,11 +13,17 @@ from manifuse.cli.app import main as command
 from manifuse.columns.run_order import refine_columns
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.rotation import rotation
+from manifuse.report.class_shift import ClassShift
+from manifuse.report.pictures import pictures_of
+from manifuse.report.refinement_page import page_of
 from manifuse.run.preparation import prepare
 from manifuse.tables.classes import Classes
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.problem import Problem
+from tests.problems import with_evidence
 
 NAMES = ("ash", "beech", "oak", "yew")
 
@@ -426,6 +432,35 @@ def test_the_report_of_classes_shows_classes_and_no_ranks(tmp_path):
     assert mf.plot(result, "support").axes
     with pytest.raises(mf.InputError, match="There is no picture 'shift'"):
         mf.plot(result, "shift")
+
+
+def test_the_report_shows_how_good_classes_are_where_labels_measure_it():
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    page, found = page_of(result), result.evidence.by_class
+    for said in ("Which classes are right", "counts are their mean", "Before: how many labelled rows"):
+        assert said in page
+    assert f"<td>Brier score on the labels, after</td><td>{found.brier[1]:.4f}</td>" in page
+    assert "The refinement was not taken." not in page
+    assert {"confusion_before", "confusion_after", "reliability"} <= pictures_of(result, ClassShift.of(result)).keys()
+    share = mf.plot(result, "confusion_after").axes[0].images[0].get_array()
+    np.testing.assert_allclose(share, found.counts[1] / found.labels[:, None])
+    unlabelled = mf.refine(main, others, rng=0)
+    page = page_of(unlabelled)
+    assert "Which classes are right" not in page
+    assert "Brier" not in page
+    with pytest.raises(mf.InputError, match="There is no picture 'reliability'"):
+        mf.plot(unlabelled, "reliability")
+
+
+def test_what_was_not_taken_is_said_where_classes_are_judged():
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    result = with_evidence(result, verdict=Verdict.of(Reason.NO_GAIN))
+    page = page_of(result)
+    assert "The refinement was not taken. What stands here as “after” is what it would have been." in page
+    before = result.evidence.by_class.brier[0]
+    assert f"<td>Brier score on the labels, after</td><td>{before:.4f}</td>" in page
 
 
 def test_other_backends_bridges_tensors_and_samples_take_classes():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.relevance import RelevanceTable
@@ -29,12 +30,15 @@ class Measured(Saved):
         How labels were held out.
     right : pair of Accuracy and Gain, or None
         Of classes, the same of how often the class is right; ``accuracy`` and ``gain`` are then of the log loss.
+    by_class : ByClass or None
+        Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     """
 
     accuracy: Accuracy
     gain: Gain
     held: Held
     right: tuple[Accuracy, Gain] | None = None
+    by_class: ByClass | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,11 @@ class Evidence(Saved):
     def gain(self) -> Gain | None:
         """What labels say of the refinement; None without labels."""
         return None if self.measured is None else self.measured.gain
+
+    @property
+    def by_class(self) -> ByClass | None:
+        """With labels of classes: which class was taken for which, and how reliable probabilities are."""
+        return None if self.measured is None else self.measured.by_class
 
     @property
     def names_of_asked(self) -> list[str]:

@@ -8,8 +8,11 @@ from typing import Any
 
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable
+from manifuse.grid import Grid
 from manifuse.report import refinement_tables as tables
+from manifuse.report.class_quality import by_class_grid
 from manifuse.report.class_shift import ClassShift
+from manifuse.report.drawing import LEGIBLE
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
 from manifuse.report.refinement_statistics import Shift
@@ -100,6 +103,7 @@ def page_of(
         answer=REASONS[result.agreement.answer],
         metric=tables.metric_grid(result),
         **_moves(shift),
+        by_class=_by_class(result),
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
@@ -108,12 +112,21 @@ def page_of(
         steps=any(step.step > 0 for step in result.history),
         most_dots=DOTS,
         intervals=INTERVALS,
+        most_classes=LEGIBLE,
         most_drawn=MOST_DRAWN,
         rows=len(result.main),
         whole=whole,
         seed=result.seed,
         seconds=seconds,
     )
+
+
+def _by_class(result: Refinement) -> Grid:
+    """How good each class is on held-out labels; no lines of scores, or without labels."""
+    measured = result.evidence.measured
+    if measured is None or measured.by_class is None or measured.right is None:
+        return Grid((), ())
+    return by_class_grid(measured.by_class, measured.right[1])
 
 
 def _moves(shift: Shift | ClassShift) -> dict[str, Any]:
