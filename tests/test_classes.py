@@ -381,15 +381,6 @@ def test_an_archive_holds_a_matrix_and_the_names_of_its_columns(tmp_path):
         assert set(out.files) == {"id", "predicted", "original", "support", "score", "classes"}
 
 
-def test_what_shows_one_score_a_row_says_so():
-    main, others, _, _, _ = draw(1)
-    result = mf.refine(main, others, rng=0)
-    with pytest.raises(
-        mf.InputError, match="ours has probabilities of classes, but an explanation shows one score a row"
-    ):
-        mf.explain(result, main.keys[0], others)
-
-
 def test_what_classes_do_not_have_is_refused_in_a_sentence():
     main, others, known, _, _ = draw(1, labels=60)
     constant = mf.Observations(np.tile(main.came[0], (240, 1)), main.table, ids=main.keys, classes=NAMES, name="ours")

@@ -29,7 +29,7 @@ def demand_scores(table: Observations, what: str) -> None:
     if table.classes is not None:
         raise InputError(
             f"{table.name} has probabilities of classes, but {what} one score a row; for classes there are `refine`, "
-            "and `summary`, `to_frame` and `write_report` of its result."
+            "and `summary`, `to_frame`, `write_report` and `explain` of its result."
         )
 
 
