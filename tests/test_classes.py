@@ -1,6 +1,7 @@
 """Predictors that give probabilities of classes: their log-ratios, refinements, labels and files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
 from manifuse.cli.app import main as command
+from manifuse.cli.explore_command import explore_files
 from manifuse.columns.run_order import refine_columns
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
@@ -367,6 +369,26 @@ def test_the_command_reads_and_writes_classes(tmp_path, monkeypatch, capsys):
     )
     np.testing.assert_array_equal(refined.scores, model.scores)
     assert pl.read_parquet(tmp_path / "o.parquet").columns == written.columns
+
+
+def test_explore_exports_a_config_that_repeats_what_it_shows(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    page = explore_files(
+        {"main": "main.csv", "reference": ["theirs.csv"], "labels": Path("labels.csv"), "classes": "p_(.*)"}
+    )
+    try:
+        shown, method = page._exploration, page._exploration.method
+        expected = mf.refine(shown.main, shown.references, shown.labels, method, rng=shown.seed)
+        Path("run.toml").write_bytes(page._export(method).content)
+    finally:
+        page.close()
+    monkeypatch.setattr("sys.argv", ["manifuse", "refine", "--config", "run.toml"])
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert not ended.value.code
+    written = pl.read_csv("refined.csv").select(pl.col("^p_.*$")).to_numpy()
+    np.testing.assert_array_equal(written, expected.predictions)
 
 
 def test_an_archive_holds_a_matrix_and_the_names_of_its_columns(tmp_path):
