@@ -14,7 +14,7 @@ from manifuse.evidence.by_class import BINNED, MOST_BINS, ByClass
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
-from manifuse.report.class_quality import by_class_grid, most_confused
+from manifuse.report.class_quality import by_class_grid, draw_confusion, most_confused
 from manifuse.tables.classes import Classes
 
 NAMES = ("ash", "beech", "oak", "yew")
@@ -90,6 +90,18 @@ def test_a_figure_has_the_classes_that_are_confused_most():
     counts[0, confused[:6], confused[6:]] = 2.0
     found = ByClass(classes, counts, np.zeros(30), np.zeros((2, 1, 3)), (0.0, 0.0))
     np.testing.assert_array_equal(most_confused(found), confused)
+
+
+@pytest.mark.parametrize(
+    "names, below", [(("a", "b"), ["a", "b"]), (("a", "a very long name"), ["1", "2"])], ids=["short", "long"]
+)
+def test_long_names_stand_beside_a_figure_and_their_numbers_below_it(names, below):
+    found = ByClass(Classes(names), np.ones((2, 2, 2)), np.zeros(2), np.zeros((2, 1, 3)), (0.0, 0.0))
+    axes = draw_confusion(found, 0).axes[0]
+    assert [each.get_text() for each in axes.get_xticklabels()] == below
+    beside = [each.get_text() for each in axes.get_yticklabels()]
+    expected = [f"{name} {number}" for name, number in zip(names, below, strict=True)]
+    assert beside == (list(names) if below == list(names) else expected)
 
 
 def test_what_is_measured_of_a_run_agrees_with_its_accuracy_and_is_kept_in_a_file(tmp_path):

@@ -12,6 +12,9 @@ from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.drawing import BLUE, GREY, LEGIBLE, ORANGE, SLIM_WIDTH, blank, ink, label
 
+#: Names with more characters than this are not written below a figure.
+LONG = 10
+
 
 def by_class_grid(found: ByClass, gain: Gain) -> Grid:
     """How often each class is right before and after, and all of them; ``gain`` is that of all."""
@@ -45,8 +48,13 @@ def draw_confusion(found: ByClass, side: int) -> Any:
         for column, place in enumerate(shown):
             if counts[truth, place] >= 0.5:
                 axes.text(column, line, f"{counts[truth, place]:.0f}", color=ink(shares[truth, place]), **look)
-    axes.set_xticks(range(len(names)), names, rotation=90 if max(map(len, names)) > 2 else 0)
-    axes.set_yticks(range(len(names)), names)
+    longest, below = max(map(len, names)), names
+    if longest > LONG:
+        # Long names have no room below; the numbers of their lines stand there.
+        below = [str(number) for number in range(1, len(names) + 1)]
+        names = [f"{name} {number}" for name, number in zip(names, below, strict=True)]
+    axes.set_xticks(range(len(names)), below, rotation=90 if 2 < longest <= LONG else 0, fontsize=8.5)
+    axes.set_yticks(range(len(names)), names, fontsize=8.5)
     axes.set_xlabel("predicted class, " + ("before", "after")[side])
     axes.set_ylabel("true class")
     return figure
