@@ -20,6 +20,7 @@ BINNED, MOST_BINS = 20, 10
 class ByClass(Saved):
     """What labels say of classes. Each labelled row is judged without its own label, by the mean of several trials.
 
+    Two numbers have seen all labels: the temperature that calibrates what is refined, and how far the refinement goes.
     Nothing in it belongs to a single row, so that a saved refinement does not have the labels.
 
     Attributes
