@@ -1,6 +1,7 @@
 """Predictors that give probabilities of classes: their log-ratios, refinements, labels and files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,14 +11,21 @@ from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
 from manifuse.cli.app import main as command
+from manifuse.cli.explore_command import explore_files
 from manifuse.columns.run_order import refine_columns
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.rotation import rotation
+from manifuse.report.class_shift import ClassShift
+from manifuse.report.pictures import pictures_of
+from manifuse.report.refinement_page import page_of
 from manifuse.run.preparation import prepare
 from manifuse.tables.classes import Classes
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.problem import Problem
+from tests.problems import with_evidence
 
 NAMES = ("ash", "beech", "oak", "yew")
 
@@ -363,6 +371,26 @@ def test_the_command_reads_and_writes_classes(tmp_path, monkeypatch, capsys):
     assert pl.read_parquet(tmp_path / "o.parquet").columns == written.columns
 
 
+def test_explore_exports_a_config_that_repeats_what_it_shows(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    page = explore_files(
+        {"main": "main.csv", "reference": ["theirs.csv"], "labels": Path("labels.csv"), "classes": "p_(.*)"}
+    )
+    try:
+        shown, method = page._exploration, page._exploration.method
+        expected = mf.refine(shown.main, shown.references, shown.labels, method, rng=shown.seed)
+        Path("run.toml").write_bytes(page._export(method).content)
+    finally:
+        page.close()
+    monkeypatch.setattr("sys.argv", ["manifuse", "refine", "--config", "run.toml"])
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert not ended.value.code
+    written = pl.read_csv("refined.csv").select(pl.col("^p_.*$")).to_numpy()
+    np.testing.assert_array_equal(written, expected.predictions)
+
+
 def test_an_archive_holds_a_matrix_and_the_names_of_its_columns(tmp_path):
     main, others, _, _, _ = draw(9)
     for table, name in ((main, "main"), (others[0], "theirs")):
@@ -375,13 +403,22 @@ def test_an_archive_holds_a_matrix_and_the_names_of_its_columns(tmp_path):
         assert set(out.files) == {"id", "predicted", "original", "support", "score", "classes"}
 
 
-def test_what_shows_one_score_a_row_says_so():
-    main, others, _, _, _ = draw(1)
-    result = mf.refine(main, others, rng=0)
+def test_what_classes_do_not_have_is_refused_in_a_sentence():
+    main, others, known, _, _ = draw(1, labels=60)
+    constant = mf.Observations(np.tile(main.came[0], (240, 1)), main.table, ids=main.keys, classes=NAMES, name="ours")
     with pytest.raises(
-        mf.InputError, match="ours has probabilities of classes, but an explanation shows one score a row"
+        mf.InputError,
+        match="The probabilities of ours do not differ from row to row, so there is no class to refine; give prob",
     ):
-        mf.explain(result, main.keys[0], others)
+        mf.refine(constant, others)
+    same = mf.Observations(np.tile(main.came[0], (240, 1)), ids=main.keys, classes=NAMES, name="same")
+    with pytest.warns(mf.ManifuseWarning, match="The probabilities of same do not differ from row to row; it gets"):
+        result = mf.refine(main, [others[0], same], known, rng=0)
+    with pytest.raises(mf.InputError, match="ours has classes, which put rows in no order; `predictions` has the"):
+        result.probability(main.keys[:1], main.keys[1:2])
+    for labels in (None, known):
+        with pytest.raises(mf.InputError, match="A regression came for ours, which has classes and no values; leave"):
+            mf.refine(main, others, labels, mf.JointDiffusion(task="regression"))
 
 
 def test_digit_halves_are_better_together():
@@ -408,6 +445,35 @@ def test_the_report_of_classes_shows_classes_and_no_ranks(tmp_path):
     assert mf.plot(result, "support").axes
     with pytest.raises(mf.InputError, match="There is no picture 'shift'"):
         mf.plot(result, "shift")
+
+
+def test_the_report_shows_how_good_classes_are_where_labels_measure_it():
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    page, found = page_of(result), result.evidence.by_class
+    for said in ("Which classes are right", "counts are their mean", "Before: how many labelled rows"):
+        assert said in page
+    assert f"<td>Brier score on the labels, after</td><td>{found.brier[1]:.4f}</td>" in page
+    assert "The refinement was not taken." not in page
+    assert {"confusion_before", "confusion_after", "reliability"} <= pictures_of(result, ClassShift.of(result)).keys()
+    share = mf.plot(result, "confusion_after").axes[0].images[0].get_array()
+    np.testing.assert_allclose(share, found.counts[1] / found.labels[:, None])
+    unlabelled = mf.refine(main, others, rng=0)
+    page = page_of(unlabelled)
+    assert "Which classes are right" not in page
+    assert "Brier" not in page
+    with pytest.raises(mf.InputError, match="There is no picture 'reliability'"):
+        mf.plot(unlabelled, "reliability")
+
+
+def test_what_was_not_taken_is_said_where_classes_are_judged():
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    result = with_evidence(result, verdict=Verdict.of(Reason.NO_GAIN))
+    page = page_of(result)
+    assert "The refinement was not taken. What stands here as “after” is what it would have been." in page
+    before = result.evidence.by_class.brier[0]
+    assert f"<td>Brier score on the labels, after</td><td>{before:.4f}</td>" in page
 
 
 def test_other_backends_bridges_tensors_and_samples_take_classes():

@@ -23,11 +23,10 @@ from manifuse.errors import InputError
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
 from manifuse.run.method import JointDiffusion
-from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import WRITTEN, table_bytes
 from manifuse.tables.paths import files_in
-from manifuse.tables.validity import demand_scores
 
 #: The data set that is shown without tables; how many labels it has, and how many others have, as some are small.
 DIGITS, LABELS, FEW = "digits", 200, 50
@@ -59,8 +58,6 @@ def explore_files(given: Given) -> Page:
     if options.out == Path():
         options = replace(options, out=_name_of_output(options))
     main, references, labels = read_problem(options)
-    demand_scores(main, "this page shows")
-    assert not isinstance(labels, ClassLabels), "labels of scores are no classes"
     title = f"{main.name}, refined by {', '.join(reference.name for reference in references)}"
     exploration = Exploration(title, main, tuple(references), labels, method_of(options), options.seed)
     return Page(exploration, partial(export_config, options))
@@ -125,7 +122,7 @@ def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
         labels=None if exploration.labels is None else Path("labels.csv"),
         seed=exploration.seed,
     )
-    if exploration.labels is not None:
+    if isinstance(exploration.labels, RankLabels):
         files["labels.csv"] = _as_text(exploration.labels)
     files["run.toml"] = config_text(options, method).encode()
     content = io.BytesIO()

@@ -135,8 +135,10 @@ class Columns(Saved):
         return rows["expected"], rows[self.last], self.references.pairs(rows)
 
     @property
-    def before_diffusion(self) -> str:
-        """The name of the column that is, or would be, diffused."""
+    def before_last_step(self) -> str:
+        """The name of the column that is, or would be, diffused; of classes that labels teach, of that before."""
+        if self.calibrated is not None:
+            return self.calibrated.source
         return self.last if self.diffused is None else self.diffused.source
 
 

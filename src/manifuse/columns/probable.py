@@ -79,5 +79,4 @@ class Likely(Saved):
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Bring values (..., c) of a lesson, whose targets had mean 0 and deviation 1, to probabilities."""
-        natural = self.level.mean + self.level.deviation * values
-        return self.classes.coordinates(self.classes.probabilities(natural))
+        return self.classes.coordinates(self.classes.probabilities(self.level.undo(values)))

@@ -89,6 +89,10 @@ class Level(Saved):
         """Bring values (..., c) to the mean 0 and the deviation 1 of the fitted rows."""
         return np.asarray((values - self.mean) / self.deviation)
 
+    def undo(self, values: FloatArray) -> FloatArray:
+        """Give values (..., c) of mean 0 and deviation 1 the mean and the deviation again."""
+        return np.asarray(self.mean + self.deviation * values)
+
     def check(self) -> None:
         """Refuse values out of range."""
         if self.mean.ndim != 1 or not np.isfinite(self.mean).all() or not self.deviation > 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.relevance import RelevanceTable
@@ -33,6 +34,8 @@ class Measured(Saved):
         Whether the main predictor ranks the labels the other way around.
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
+    by_class : ByClass or None
+        Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     """
 
     accuracy: Accuracy
@@ -41,6 +44,7 @@ class Measured(Saved):
     right: tuple[Accuracy, Gain] | None = None
     backwards: bool = False
     at_pairs: Gain | None = None
+    by_class: ByClass | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,11 @@ class Evidence(Saved):
     def gain(self) -> Gain | None:
         """What labels say of the refinement; None without labels."""
         return None if self.measured is None else self.measured.gain
+
+    @property
+    def by_class(self) -> ByClass | None:
+        """With labels of classes: which class was taken for which, and how reliable probabilities are."""
+        return None if self.measured is None else self.measured.by_class
 
     @property
     def names_of_asked(self) -> list[str]:

@@ -26,7 +26,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
         large values as labels.
     """
     if main.classes is not None:
-        return _score_of_classes(labels, main, regression=regression)
+        return _score_of_classes(labels, main)
     if isinstance(labels, ClassLabels):
         raise InputError(
             f"Classes came as labels, but {main.name} has one score a row; give `RankLabels`, or a main table with "
@@ -57,11 +57,11 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
     return SquaredError(rows, grades)
 
 
-def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
+def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> Score:
     """Make the score of labels of classes; leave out those of classes that the main table does not have."""
     assert main.classes is not None, "it has classes"
-    if not isinstance(labels, ClassLabels) or regression:
-        came = "A regression" if regression else type(labels).__name__
+    if not isinstance(labels, ClassLabels):
+        came = type(labels).__name__
         raise InputError(f"{came} came for {main.name}, which has classes; give the labels as `ClassLabels`.")
     order = np.argsort(labels.keys, kind="stable")
     rows, known = locate(labels.keys[order], main.keys)

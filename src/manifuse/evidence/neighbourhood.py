@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -23,41 +23,30 @@ class Neighbourhood:
 
     Attributes
     ----------
+    main : Observations
+    row : int
     distances : (n,) array
         Of all main rows, in units of the median distance; infinite without features.
     near : (5,) array of int
         The nearest other main rows; fewer if there are fewer.
-    pairs : tuple of (3,) arrays of int
-        Of every reference, the nearest other main rows that it has too.
-    theirs : tuple of (3,) arrays
-        The places of these rows in the reference: 0 for its lowest score, 100 for its highest.
-    own : (m,) array
-        The place of the row itself in every reference; NaN if that does not have it.
     """
 
+    main: Observations
+    row: int
     distances: FloatArray
     near: IndexArray
-    pairs: tuple[IndexArray, ...]
-    theirs: tuple[FloatArray, ...]
-    own: FloatArray
 
+    @classmethod
+    def of(cls, main: Observations, row: int, *, standardised: bool) -> Neighbourhood:
+        """Find what is near a row; ``standardised`` says whether distances are of standardised features."""
+        distances = _distances(main, row, standardised=standardised)
+        return cls(main, row, distances, _nearest(distances, np.arange(len(main)) != row, NEAREST))
 
-def neighbourhood(
-    main: Observations, references: Sequence[Observations], row: int, *, standardised: bool
-) -> Neighbourhood:
-    """Find what is near a row; ``standardised`` says whether distances are of standardised features."""
-    distances = _distances(main, row, standardised=standardised)
-    other = np.arange(len(main)) != row
-    pairs, theirs, own = [], [], []
-    for reference in references:
-        rows, known = locate(main.keys, reference.keys)
-        places = percentiles_of(reference.scores)
-        nearest = _nearest(distances, np.flatnonzero(known & other), PAIRS)
-        pairs.append(nearest)
-        theirs.append(places[rows[nearest]])
-        own.append(places[rows[row]] if known[row] else np.nan)
-    near = _nearest(distances, np.flatnonzero(other), NEAREST)
-    return Neighbourhood(distances, near, tuple(pairs), tuple(theirs), np.array(own))
+    def pairs(self, keys: NDArray[np.str_]) -> tuple[IndexArray, IndexArray]:
+        """The nearest other main rows that a table with ids ``keys`` has too, and its rows; each (3,), or fewer."""
+        rows, known = locate(self.main.keys, keys)
+        nearest = _nearest(self.distances, known & (np.arange(len(self.main)) != self.row), PAIRS)
+        return nearest, rows[nearest]
 
 
 def percentiles_of(scores: FloatArray) -> FloatArray:
@@ -73,6 +62,7 @@ def _distances(main: Observations, row: int, *, standardised: bool) -> FloatArra
     return np.asarray(found / (np.median(found) or 1.0))
 
 
-def _nearest(distances: FloatArray, rows: IndexArray, most: int) -> IndexArray:
+def _nearest(distances: FloatArray, among: NDArray[np.bool_], most: int) -> IndexArray:
+    rows = np.flatnonzero(among)
     order = rows[np.argsort(distances[rows], kind="stable")]
     return order[np.isfinite(distances[order])][:most]

@@ -11,7 +11,7 @@ from manifuse.evidence.score import Score
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 
@@ -25,22 +25,22 @@ class Exploration:
     title : str
     main : Observations
     references : tuple of Observations
-    labels : RankLabels or None
+    labels : RankLabels, ClassLabels or None
     method : JointDiffusion
     seed : int
-    held_back : RankLabels or None
+    held_back : RankLabels, ClassLabels or None
         Known truth that teaches nothing; the page only measures by it.
     """
 
     title: str
     main: Observations
     references: tuple[Observations, ...]
-    labels: RankLabels | None
+    labels: RankLabels | ClassLabels | None
     method: JointDiffusion
     seed: int
-    held_back: RankLabels | None = None
+    held_back: RankLabels | ClassLabels | None = None
 
-    def score(self, labels: RankLabels | None) -> Score | None:
+    def score(self, labels: RankLabels | ClassLabels | None) -> Score | None:
         """Find the rows that labels are for; None without labels."""
         return None if labels is None else score_of(labels, self.main, regression=self.method.is_regression)
 
@@ -66,6 +66,7 @@ def describe(exploration: Exploration) -> dict[str, Any]:
         "title": exploration.title,
         "main": exploration.main.name,
         "ids": exploration.main.keys.tolist(),
+        "classes": exploration.main.classes is not None,
         "labelled": 0 if score is None else len(score.rows),
         "references": [{"name": each.name, "idle": each.is_idle} for each in problem.references],
         "ignored": list(method.ignored),

@@ -11,7 +11,9 @@ from manifuse.evidence.gain import Accuracy
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Standing
 from manifuse.page.exploration import Exploration
+from manifuse.report.class_shift import ClassShift
 from manifuse.report.explanation import explain
+from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
 from manifuse.words.findings import MEASURES, findings_of
@@ -38,9 +40,7 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
     opened : Refinement or None
         What the page opened with; None if that was never computed.
     """
-    shift = Shift.of(result)
-    before, after = (np.round(ranks).astype(int) for ranks in shift.ranks)
-    moved = np.argsort(-np.abs(shift.rises), kind="stable")[: min(LISTED, np.count_nonzero(shift.rises))]
+    shift = shift_of(result)
     changed = opened if opened is not None and opened.method != result.method else None
     grid = result.relevance.grid
     return {
@@ -60,6 +60,24 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
         ],
         "columns": " ".join([f"{result.relevance.said_of_worth()};", *COLUMNS]),
         "metric": _metric(result),
+        **(_of_classes(shift) if isinstance(shift, ClassShift) else _of_ranks(shift)),
+    }
+
+
+def explain_row(exploration: Exploration, result: Refinement, row: int) -> list[str]:
+    """Say where a main row was and is, and why."""
+    why, shift = explain(result, exploration.main.keys[row], exploration.references), shift_of(result)
+    if isinstance(shift, ClassShift):
+        return list(why.sentences)
+    moved, *others = why.sentences
+    return [moved, f"Its score was {shift.before[row]:.3g} and is {shift.after[row]:.3g}.", *others]
+
+
+def _of_ranks(shift: Shift) -> dict[str, Any]:
+    """Ranks before and after, and the rows at the top and those that moved most."""
+    before, after = (np.round(ranks).astype(int) for ranks in shift.ranks)
+    moved = np.argsort(-np.abs(shift.rises), kind="stable")[: min(LISTED, np.count_nonzero(shift.rises))]
+    return {
         "before": before.tolist(),
         "after": after.tolist(),
         "top": np.argsort(-shift.after, kind="stable")[:LISTED].tolist(),
@@ -67,11 +85,10 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
     }
 
 
-def explain_row(exploration: Exploration, result: Refinement, row: int) -> list[str]:
-    """Say where a main row was and is, and why."""
-    why, shift = explain(result, exploration.main.keys[row], exploration.references), Shift.of(result)
-    moved, *others = why.sentences
-    return [moved, f"Its score was {shift.before[row]:.3g} and is {shift.after[row]:.3g}.", *others]
+def _of_classes(shift: ClassShift) -> dict[str, Any]:
+    """Which classes became which, and the rows that changed class."""
+    grids = {"counts": shift.counts_grid(), "changed": shift.changes_grid(LISTED, [])}
+    return {name: {"head": grid.head, "body": grid.body} for name, grid in grids.items()}
 
 
 def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | None) -> Iterator[Tile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.grid import Grid, Strong
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.report.heard import Heard
 from manifuse.run.refinement import Refinement
 from manifuse.words.findings import many
 
@@ -56,6 +58,14 @@ class ClassShift:
         rises = self.after[rows, then[rows]] - self.before[rows, then[rows]]
         return rows[np.argsort(-rises, kind="stable")]
 
+    def moved(self, row: int) -> str:
+        """Say how the class of a row changed."""
+        first, then = (int(each[row]) for each in self.places)
+        was, now = f"{self.before[row, first]:.0%}", f"{self.after[row, then]:.0%}"
+        if first == then:
+            return f"“{self.keys[row]}” stays {self.names[then]} (was {was} probable, is {now})."
+        return f"“{self.keys[row]}” changes from {self.names[first]} ({was}) to {self.names[then]} ({now})."
+
     @property
     def sentence(self) -> str:
         """How many rows changed class."""
@@ -77,14 +87,15 @@ class ClassShift:
         lines = ((name, *map("{:,}".format, row)) for name, row in zip(self.names, counts.tolist(), strict=True))
         return Grid(("before \\ after", *self.names), tuple(lines))
 
-    def changes_grid(self, most: int) -> Grid:
-        """The rows that changed class, at most so many."""
+    def changes_grid(self, most: int, heard: Sequence[Heard]) -> Grid:
+        """The rows that changed class, at most so many, and what references say of them."""
         first, then = self.places
         return Grid.of(
             {
                 "id": str(self.keys[row]),
                 "class before": f"{self.names[first[row]]} ({self.before[row, first[row]]:.0%})",
                 "class after": Strong(f"{self.names[then[row]]} ({self.after[row, then[row]]:.0%})"),
+                **{f"“{each.table.name}”": each.cell(int(row)) for each in heard},
                 "support": f"{self.support[row]:.2f}",
             }
             for row in self.changed[:most]

@@ -1,26 +1,29 @@
-"""Explanation: why one row moved, by the rows that are most like it."""
+"""Explanation: why one row moved, or changed class, by the rows that are most like it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
-from manifuse.evidence.neighbourhood import Neighbourhood, neighbourhood, percentiles_of
+from manifuse.evidence.neighbourhood import Neighbourhood
 from manifuse.grid import ABSENT, Grid, as_html, as_text
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.report.refinement_statistics import Shift
+from manifuse.kernels.arrays import IndexArray
+from manifuse.report.heard import Heard
+from manifuse.report.pictures import shift_of
+from manifuse.report.told import Told, told_before, told_of
 from manifuse.run.frames import LaterFrame
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.validity import demand_scores
+from manifuse.words.findings import listed
 from manifuse.words.wording import SUPPORT
 
 
@@ -54,7 +57,7 @@ def explain(
     row: Any,
     references: Sequence[Observations] = (),
     *,
-    labels: RankLabels | None = None,
+    labels: RankLabels | ClassLabels | None = None,
     later: Any = None,
     id: str = "id",  # noqa: A002
     score: str = "score",
@@ -72,8 +75,8 @@ def explain(
         The id of a main row, or of a row of ``later``.
     references : sequence of Observations, optional
         The references as they came. A refinement does not keep their scores.
-    labels : RankLabels, optional
-        The graded labels that taught; it does not keep them either.
+    labels : RankLabels or ClassLabels, optional
+        The graded labels, or those of classes, that taught; it does not keep them either.
     later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
     id, score : str
@@ -82,8 +85,9 @@ def explain(
     Returns
     -------
     Explanation
-        Places are percentiles: 0 for the lowest score of a table, 100 for its highest. Labels are as they came.
-        Distances are in units of the median distance of a main row from this one.
+        Places are percentiles: 0 for the lowest score of a table, 100 for its highest. Of classes, the most probable
+        one and its probability stand in their place. Labels are as they came. Distances are in units of the median
+        distance of a main row from this one.
 
     Raises
     ------
@@ -102,39 +106,37 @@ def explain(
     """
     demand(Refinement, result)
     demand(Observations, *references)
-    demand_scores(result.main, "an explanation shows")
     if later is not None:
         result = _with_later(result, row, _observed(later, result.refiner.main, (id, score)))
     main = result.main
     (place,) = rows_of([row], main.keys, name=main.name)
-    shift, used = Shift.of(result), _used(result, references)
-    before, after = percentiles_of(shift.before), percentiles_of(shift.after)
-    tables = [*references, *([] if labels is None else [_as_table(labels, main)])]
-    near = neighbourhood(main, tables, place, standardised=result.course.standardised[0] is not False)
+    used, known = _used(result, references), {} if labels is None else _known(labels, main)
+    before, after = told_of(main), told_of(main, result.refined.in_scale_of(main).scores)
+    near = Neighbourhood.of(main, place, standardised=result.course.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
         return {
             "row": what,
             "id": str(main.keys[each]),
             "distance": f"{near.distances[each]:.2f}",
-            "before": f"{before[each]:.0f}",
-            "after": f"{after[each]:.0f}",
+            "before": before.at(each),
+            "after": after.at(each),
             "theirs": theirs,
         }
 
-    sentences = [_moved(str(main.keys[place]), shift, place), *_learned(result, place, before, after)]
+    sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for number, name in enumerate(reference.name for reference in references):
-        if name in used:
-            pairs, theirs, own = near.pairs[number], near.theirs[number], float(near.own[number])
-            lines += [line(f"this row, {name}", place, f"{own:.0f}")] if np.isfinite(own) else []
-            lines += [line(f"pair, {name}", each, f"{at:.0f}") for each, at in zip(pairs, theirs, strict=True)]
-            sentences += _said_by(name, own, theirs, before[pairs])
+    for heard in (Heard.of(result, reference) for reference in references if reference.name in used):
+        pairs, theirs = near.pairs(heard.table.keys)
+        name, told = heard.table.name, heard.told
+        lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
+        lines += [line(f"pair, {name}", each, told.at(at)) for each, at in zip(pairs, theirs, strict=True)]
+        sentences += _said_by(heard, place, theirs, before, pairs)
     if labels is not None:
-        known = dict(zip(labels.keys.tolist(), map("{:g}".format, tables[-1].scores), strict=True))
-        lines += [line("labelled", each, known[main.keys[each]]) for each in near.pairs[-1]]
-        sentences += _said_by_labels(result, known, place, near.pairs[-1], before)
+        labelled, _ = near.pairs(labels.keys)
+        lines += [line("labelled", each, known[main.keys[each]]) for each in labelled]
+        sentences += _said_by_labels([known.get(main.keys[each], "") for each in (place, *labelled)], before, labelled)
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
 
@@ -152,15 +154,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement
     if np.isin(one.keys, result.main.keys).all():
         return result
     refined, main = result.refine_later(one), result.main
-    one = with_features_of(one, main)
-    both = Observations(
-        np.append(main.in_scale(main.scores), one.in_scale(one.scores)),
-        None if main.table is None or one.table is None else np.vstack([main.table, one.table]),
-        ids=np.append(main.keys, one.keys),
-        name=main.name,
-        feature_names=main.feature_names,
-        scale=main.scale,
-    )
+    both = main.followed_by(with_features_of(one, main))
     return replace(result, main=both, refined=result.refined.followed_by(refined))
 
 
@@ -171,83 +165,74 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
     if stranger is not None:
         raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
     for reference in references:
-        _demand_common(reference, result.main)
+        _demand_common(reference.name, reference.keys, result.main)
     return {entry.name for entry in result.relevance if entry.standing.is_used}
 
 
-def _learned(result: Refinement, place: int, before: FloatArray, after: FloatArray) -> list[str]:
-    """Say how much of the way is what was learned, and how much the diffusion, if the row was fitted."""
-    learned = float(result.refiner.places_before(result.main.keys[[place]])[0])
-    if not result.accepted or np.isnan(learned):
+def _on_the_way(result: Refinement, place: int, before: Told, after: Told) -> list[str]:
+    """Say how much of the way is what was learned, and how much the last step, if the row was fitted."""
+    main, refiner, measured = result.main, result.refiner, result.evidence.measured
+    rows, fitted = refiner.locate(main.keys[[place]])
+    if not result.accepted or not fitted[0]:
         return []
-    diffused = ", after the diffusion" if result.course.share > 0 else ""
-    teacher = "what the references say" if result.evidence.measured is None else "what the labels taught"
-    return [
-        f"Its own score is at {before[place]:.0f} of 100 (0 is the lowest); {teacher} puts it at "
-        f"{learned:.0f}, and{diffused} it is at {after[place]:.0f}."
-    ]
+    diffused = result.course.share > 0
+    teacher, last = "what the references say", " after the diffusion" if diffused else ""
+    if measured is not None and main.classes is None:
+        teacher = "what the labels taught"
+    elif measured is not None:
+        teacher += ", after the diffusion," if diffused else ""
+        last = " with what the labels taught"
+    verb = "puts" if main.classes is None else "makes"
+    learned, now = told_before(refiner).among(rows), after.among(np.array([place]))
+    return [f"{before.own(main.name, place)}; {teacher} {verb} it {learned}, and{last} it is {now}."]
 
 
-def _alike(near: Neighbourhood, before: FloatArray, after: FloatArray) -> list[str]:
-    """Say where the rows are that are most like it; nothing without features."""
+def _alike(near: Neighbourhood, before: Told, after: Told) -> list[str]:
+    """Say what the rows are that are most like it; nothing without features."""
     if not len(near.near):
         return []
-    return [
-        f"The {len(near.near)} rows most like it are at {before[near.near].mean():.0f} of 100 on average before, "
-        f"and at {after[near.near].mean():.0f} after."
-    ]
+    sides = f"{before.among(near.near)} before, and {after.among(near.near)} after"
+    return [f"The {len(near.near)} rows most like it are {sides}."]
 
 
-def _said_by(name: str, own: float, theirs: FloatArray, ours: FloatArray) -> list[str]:
-    """Say where a reference puts the row itself and the nearest pairs, which the main scores put at ``ours``."""
-    said = [f"“{name}” knows this row itself, and puts it at {own:.0f}."] if np.isfinite(own) else []
-    if len(ours):
-        rows, them = ("row", "it") if len(ours) == 1 else (f"{len(ours)} rows", "them")
-        said.append(
-            f"“{name}” puts the nearest {rows} that both know at {theirs.mean():.0f}, where your scores put {them} at "
-            f"{ours.mean():.0f}."
-        )
+def _said_by(heard: Heard, place: int, theirs: IndexArray, ours: Told, pairs: IndexArray) -> list[str]:
+    """Say what a reference says of the row itself and of the nearest ``pairs``, which are its rows ``theirs``."""
+    name, said = heard.table.name, []
+    if heard.known[place]:
+        said.append(f"“{name}” knows this row itself, and {heard.told.puts('it', heard.rows[[place]])}.")
+    elif (expected := heard.expected(place)) is not None:
+        said.append(f"“{name}” does not know this row; by what it says of others, it would call it {expected}.")
+    if len(pairs):
+        rows, them = ("row", "it") if len(pairs) == 1 else (f"{len(pairs)} rows", "them")
+        near = heard.told.puts(f"the nearest {rows} that both know", theirs)
+        said.append(f"“{name}” {near}, where {ours.yours(them, pairs)}.")
     return said or [f"Without features, no row that “{name}” knows is near."]
 
 
-def _said_by_labels(
-    result: Refinement, known: Mapping[str, str], place: int, near: IndexArray, before: FloatArray
-) -> list[str]:
-    """Say what the labels ``known`` of the row and of the nearest labelled rows are, and where scores put these."""
-    keys, said = result.main.keys, []
-    if keys[place] in known:
-        said.append(f"Its own label is {known[keys[place]]}.")
+def _said_by_labels(known: Sequence[str], before: Told, near: IndexArray) -> list[str]:
+    """Say what the labels of the row, if it has one, and of the nearest labelled rows are, and what these came as."""
+    own, *others = known
+    said = [f"Its own label is {own}."] if own else []
     if len(near):
-        *first, last = (known[keys[each]] for each in near)
-        several = f"{', '.join(first)} and {last}" if first else last
-        said.append(
-            f"The labels of the nearest labelled rows are {several}; your scores put these rows at "
-            f"{before[near].mean():.0f} on average."
-        )
+        yours = before.yours("these rows", near)
+        said.append(f"The labels of the nearest labelled rows are {listed(others)}; {yours}.")
     return said
 
 
-def _as_table(labels: RankLabels, main: Observations) -> Observations:
-    """Graded labels as a table of scores, of which some rows are main rows."""
-    demand(RankLabels, labels)
+def _known(labels: RankLabels | ClassLabels, main: Observations) -> dict[str, str]:
+    """The label of every row as text, by its id."""
+    demand(RankLabels if main.classes is None else ClassLabels, labels)
+    _demand_common("The labels", labels.keys, main)
+    if isinstance(labels, ClassLabels):
+        return dict(zip(labels.keys.tolist(), labels.names.tolist(), strict=True))
     if labels.grades is None:
         raise InputError("The labels are ordered pairs, which put no row at a place; give graded labels, or none.")
-    table = Observations(labels.grades, ids=labels.keys, name="The labels")
-    _demand_common(table, main)
-    return table
+    return dict(zip(labels.keys.tolist(), map("{:g}".format, labels.grades), strict=True))
 
 
-def _demand_common(table: Observations, main: Observations) -> None:
-    if not np.isin(table.keys, main.keys).any():
-        raise InputError(f"{table.name} and {main.name} have no rows in common; give what was refined with.")
-
-
-def _moved(key: str, shift: Shift, place: int) -> str:
-    first, then = (round(float(ranks[place])) for ranks in shift.ranks)
-    way = f"stays at rank {first:,}"
-    if first != then:
-        way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
-    return f"“{key}” {way} of {len(shift.keys):,}."
+def _demand_common(name: str, keys: NDArray[np.str_], main: Observations) -> None:
+    if not np.isin(keys, main.keys).any():
+        raise InputError(f"{name} and {main.name} have no rows in common; give what was refined with.")
 
 
 def _evidence(result: Refinement, place: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manifuse.errors import InputError, demand
+from manifuse.report.class_quality import draw_confusion, draw_reliability
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import draw_alignments
 from manifuse.report.refinement_figures import (
@@ -33,7 +34,9 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
         ``"worth"``: what is lost without each reference. ``"relevance"``: how each reference agrees with the main
         predictor, and its chance level. ``"metric"``: how alike all scores are. ``"shift"``: scores before and after.
         ``"support"``: how much evidence rows have. ``"errors"``: refined scores with intervals of 90 %.
-        ``"course"``: the alignments, step by step.
+        ``"course"``: the alignments, step by step. Of classes with labels, ``"confusion_before"`` and
+        ``"confusion_after"``: which class was taken for which; ``"reliability"``: how often predicted classes are
+        right, by how probable they are.
 
     Returns
     -------
@@ -77,6 +80,11 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
     """Return what draws each picture of a result; some results have fewer."""
     order = by_weight(result)[:MOST_DRAWN]
     drawn: dict[str, Callable[[], Any]] = {}
+    by_class = result.evidence.by_class
+    if by_class is not None:
+        drawn["confusion_before"] = lambda: draw_confusion(by_class, 0)
+        drawn["confusion_after"] = lambda: draw_confusion(by_class, 1)
+        drawn["reliability"] = lambda: draw_reliability(by_class)
     measured = [index for index in order if result.relevance[index].worth is not None]
     if measured:
         drawn["worth"] = lambda: draw_worth(result, measured)

@@ -8,11 +8,15 @@ from typing import Any
 
 from manifuse.errors import InputError, demand
 from manifuse.files import check_writable
+from manifuse.grid import Grid
 from manifuse.report import refinement_tables as tables
+from manifuse.report.class_quality import by_class_grid
 from manifuse.report.class_shift import ClassShift
+from manifuse.report.drawing import LEGIBLE
+from manifuse.report.heard import Heard
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
-from manifuse.report.refinement_statistics import Shift
+from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
@@ -22,6 +26,9 @@ from manifuse.words.wording import is_unmeasured, verdict_of
 
 #: Rows in each list of rows that moved.
 LISTED = 10
+
+#: References that are heard on rows that changed class.
+HEARD = 3
 
 
 def write_report(
@@ -36,7 +43,8 @@ def write_report(
     path : path-like
         Ends in ``.html``. The file is written completely or not at all.
     references : sequence of Observations, optional
-        The references as they came. With them the page shows their sizes, which a refinement does not keep.
+        The references as they came. With them the page shows their sizes and, of classes, what they say of rows that
+        changed; a refinement does not keep either.
     seconds : float, optional
         How long the run took, if the page should say so.
 
@@ -99,7 +107,8 @@ def page_of(
         answers=tables.answers_grid(result),
         answer=REASONS[result.agreement.answer],
         metric=tables.metric_grid(result),
-        **_moves(shift),
+        **_moves(result, shift, references),
+        by_class=_by_class(result),
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
         method=tables.method_grid(result.method),
@@ -108,6 +117,7 @@ def page_of(
         steps=any(step.step > 0 for step in result.history),
         most_dots=DOTS,
         intervals=INTERVALS,
+        most_classes=LEGIBLE,
         most_drawn=MOST_DRAWN,
         rows=len(result.main),
         whole=whole,
@@ -116,11 +126,26 @@ def page_of(
     )
 
 
-def _moves(shift: Shift | ClassShift) -> dict[str, Any]:
+def _by_class(result: Refinement) -> Grid:
+    """How good each class is on held-out labels; no lines of scores, or without labels."""
+    measured = result.evidence.measured
+    if measured is None or measured.by_class is None or measured.right is None:
+        return Grid((), ())
+    return by_class_grid(measured.by_class, measured.right[1])
+
+
+def _moves(result: Refinement, shift: Shift | ClassShift, references: Sequence[Observations]) -> dict[str, Any]:
     """The rows that moved most, or changed class."""
     if isinstance(shift, ClassShift):
-        return {"counts": shift.counts_grid(), "changes": shift.changes_grid(LISTED)}
+        return {"counts": shift.counts_grid(), "changes": shift.changes_grid(LISTED, _heard(result, references))}
     return {
         name: tables.moves_grid(shift, rows)
         for name, rows in (("risen", shift.risen(LISTED)), ("fallen", shift.fallen(LISTED)))
     }
+
+
+def _heard(result: Refinement, references: Sequence[Observations]) -> list[Heard]:
+    """The references that took part, those of the largest weight, if they are there."""
+    tables_of = {table.name: table for table in references}
+    taken = [result.relevance[index] for index in by_weight(result) if result.relevance[index].standing.is_used]
+    return [Heard.of(result, tables_of[entry.name]) for entry in taken if entry.name in tables_of][:HEARD]

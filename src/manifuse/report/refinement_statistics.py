@@ -71,6 +71,14 @@ class Shift:
         first, then = (np.argsort(-scores, kind="stable")[:count] for scores in (self.before, self.after))
         return float(np.isin(first, then).mean())
 
+    def moved(self, row: int) -> str:
+        """Say how the rank of a row changed."""
+        first, then = (round(float(ranks[row])) for ranks in self.ranks)
+        way = f"stays at rank {first:,}"
+        if first != then:
+            way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
+        return f"“{self.keys[row]}” {way} of {len(self.keys):,}."
+
     @property
     def facts(self) -> dict[str, str]:
         """How the rows moved."""

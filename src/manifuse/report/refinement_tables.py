@@ -52,6 +52,10 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         (name, _), form = MEASURES[measured.measure], FORMS[measured.measure]
         facts[f"{name} on the labels, before"] = format(measured.before, form)
         facts[f"{name} on the labels, after"] = format(measured.after, form)
+    if result.evidence.by_class is not None:
+        before, after = result.evidence.by_class.brier
+        facts["Brier score on the labels, before"] = f"{before:.4f}"
+        facts["Brier score on the labels, after"] = f"{after if result.accepted else before:.4f}"
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
         what = "gain" if result.evidence.verdict.takes_what_was_found else "gain of the refinement that was not taken"

@@ -18,6 +18,7 @@ from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Step
 from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.diffusion.tuning import Tried
+from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.found import Evidence, Measured
 from manifuse.evidence.gain import Accuracy, Gain, Measure
@@ -94,8 +95,8 @@ def conclude(prepared: Prepared) -> Conclusion:
 
 def _conclude(prepared: Prepared) -> Conclusion:
     given, problem, method = prepared.given, prepared.problem, prepared.method
-    found, own = refine_columns(given), problem.main.scores
-    honest, scored, gains = _honest(given, found), Scored(problem.units, None, 1.0, False, None), None
+    found = refine_columns(given)
+    honest, scored, measured = _honest(given, found), Scored(problem.units, None, 1.0, False, None), None
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
@@ -103,7 +104,8 @@ def _conclude(prepared: Prepared) -> Conclusion:
     verdict = judge(found.agreement, gain, safeguarded=method.safeguarded, turned=turned, pairs_follow=pairs_follow)
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is not None:
-        scored, gains = _measured(found, honest, scored, own)
+        scored, refined = _with_errors(found, honest, scored, problem.main.scores)
+        measured = _measured(given, found, verdict, refined, at_pairs)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = _worths(given, found, honest)
     evidence = Evidence(
@@ -113,7 +115,7 @@ def _conclude(prepared: Prepared) -> Conclusion:
         metric=_metric(prepared, refiner.fitted),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
-        measured=None if gains is None else _measured_by_labels(given, found, verdict, gains, at_pairs),
+        measured=measured,
         worth=worth,
     )
     return Conclusion(evidence, _course(prepared, found), refiner)
@@ -158,40 +160,33 @@ def _pairs_follow(found: Found, at_pairs: Gain | None) -> bool:
     return followed and (at_pairs is None or not at_pairs.is_loss)
 
 
-def _measured(
-    found: Found, honest: Honest, scored: Scored, own: FloatArray
-) -> tuple[Scored, tuple[Gain, Gain | None]]:
-    """Calibrate standard errors, and measure the gain, by refined scores of held-out labelled rows.
-
-    Of classes, the second gain is that of how often the class is right.
-    """
+def _with_errors(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> tuple[Scored, FloatArray]:
+    """Calibrate standard errors by refined scores of held-out labelled rows; also these (r, l) or (r, l, c)."""
     assert found.labels is not None, "there are labels"
     assert found.variances is not None, "there are labels"
     score, folds = found.labels.score, found.labels.folds
-    there = own[score.rows]
     # Where labels refuse, what was refused is measured.
     taken = scored if scored.certainty > 0 else replace(scored, certainty=1.0)
-    refined = taken.elsewhere(there, honest.values)
+    refined = taken.elsewhere(own[score.rows], honest.values)
     if score.has_errors:
         scored = replace(scored, error_scale=error_scale_of(refined, found.variances, score, folds))
-    right = score.gain_in_accuracy(there, refined) if isinstance(score, LogLoss) else None
-    return scored, (score.gain(there, refined, folds), right)
+    return scored, refined
 
 
-def _measured_by_labels(
-    given: Given, found: Found, verdict: Verdict, gains: tuple[Gain, Gain | None], at_pairs: Gain | None
-) -> Measured:
-    """The measure on the labelled rows, before and after."""
-    gain, right = gains
-    score = given.score
+def _measured(given: Given, found: Found, verdict: Verdict, refined: FloatArray, at_pairs: Gain | None) -> Measured:
+    """What labels measure, by refined scores of held-out labelled rows."""
+    score, labels, own = given.score, found.labels, given.problem.main.scores
     assert score is not None, "there are labels"
-    assert found.labels is not None, "there are labels"
-    there = given.problem.main.scores[score.rows]
-    beside = None
-    if right is not None and isinstance(score, LogLoss):
-        beside = _change("class_accuracy", float(score.is_right(there).mean()), right, verdict), right
-    accuracy = _change(score.measure, score.measured(there), gain, verdict)
-    return Measured(accuracy, gain, found.labels.held, beside, score.is_backwards(there), at_pairs)
+    assert labels is not None, "there are labels"
+    taught, there, everywhere = labels.score, own[labels.score.rows], own[score.rows]
+    gain = taught.gain(there, refined, labels.folds)
+    accuracy = _change(score.measure, score.measured(everywhere), gain, verdict)
+    measured = Measured(accuracy, gain, labels.held, backwards=taught.is_backwards(there), at_pairs=at_pairs)
+    if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
+        return measured
+    right = taught.gain_in_accuracy(there, refined)
+    share = _change("class_accuracy", float(score.is_right(everywhere).mean()), right, verdict)
+    return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
 
 
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:

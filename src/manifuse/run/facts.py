@@ -42,6 +42,10 @@ def facts_of(result: Refinement) -> dict[str, Any]:
 
 def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatArray:
     """Probability that rows are rightly ordered by their refined scores; see `Refinement.probability`."""
+    if result.main.classes is not None:
+        raise InputError(
+            f"{result.main.name} has classes, which put rows in no order; `predictions` has the probability of each."
+        )
     errors = result.refined.errors
     if errors is None:
         raise InputError("There are no standard errors, because no label taught this refinement; give labels.")

@@ -26,6 +26,7 @@ from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem, demand_different
 from manifuse.tables.sampling import sample_rows
+from manifuse.tables.validity import all_alike
 
 
 def refine(
@@ -96,6 +97,8 @@ def refine(
     method = JointDiffusion() if method is None else method
     demand(Observations, main, *references)
     demand(JointDiffusion, method)
+    if main.classes is not None and method.is_regression:
+        raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:
@@ -124,8 +127,8 @@ def fitted_part(
     part = problem.sample(generator(seed, Stream.FITTED), most, labelled)
     if is_constant(part.main.scores).all():
         raise InputError(
-            f"All scores of {problem.main.name} in the {len(part.main):,} rows that are fitted are equal; give the "
-            "method more `fitted_rows`."
+            f"{all_alike(problem.main, f' in the {len(part.main):,} rows that are fitted')}; give the method more "
+            "`fitted_rows`."
         )
     if score is None:
         return part, None

@@ -270,7 +270,8 @@ class Refinement(Saved):
         Raises
         ------
         InputError
-            If an id is not one of the main table, there are more on one side, or no label taught the refinement.
+            If an id is not one of the main table, there are more on one side, no label taught the refinement, or it is
+            of classes.
         """
         return probability_of_order(self, first, second)
 

@@ -20,7 +20,6 @@ from manifuse.columns.scored import Scored
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
-from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
@@ -47,7 +46,7 @@ class Refiner(Saved):
     columns : Columns
     scored : Scored
     before : (n,) or (n, c) array
-        The column before the diffusion at the fitted rows.
+        The column before the last step at the fitted rows: before the diffusion, or the lessons of labels of classes.
     fitted : Refined
         The fitted rows.
     """
@@ -69,7 +68,7 @@ class Refiner(Saved):
             joining=None if columns.smoothed is None else Joining.of(graph),
             columns=columns,
             scored=scored,
-            before=known[columns.before_diffusion].reshape(main.scores.shape),
+            before=known[columns.before_last_step].reshape(main.scores.shape),
             fitted=Refined(
                 scored.scores(main.scores, *columns.of_scores(found.known.fitted)),
                 support_of(found.doubt, found.agreement.pulls),
@@ -173,10 +172,11 @@ class Refiner(Saved):
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
         return self._fitted_keys.locate(keys)
 
-    def places_before(self, keys: NDArray[np.str_]) -> FloatArray:
-        """Places of rows (q,) before the diffusion: 0 for the lowest, 100 for the highest; NaN if not fitted."""
-        rows, fitted = self.locate(keys)
-        return np.where(fitted, percentiles_of(self.before)[rows], np.nan)
+    def said_by_references(self, rows: IndexArray) -> FloatArray:
+        """What references say of fitted rows, or would say (q, m, c), standardised over the rows of each."""
+        imputed = self.columns.references
+        values = imputed.at(self._fitted_view.take(rows))
+        return np.stack([level.undo(values[:, column]) for column, level in enumerate(imputed.levels)], axis=1)
 
     @property
     def weights(self) -> FloatArray:
@@ -200,13 +200,17 @@ class Refiner(Saved):
         return Index.of(self.main.table, standardised=self.joining.standardised, name=self.main.name)
 
     @cached_property
+    def _fitted_view(self) -> View:
+        """The fitted rows, with what lessons of references read."""
+        view = self.columns.references.look_up(self.main.keys, self._view(self.main))
+        smoothed = self.columns.smoothed
+        return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
+
+    @cached_property
     def _references(self) -> Imputed:
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
-        view = imputed.look_up(main.keys, self._view(main))
-        if self.columns.smoothed is not None:
-            view = view.with_column("smoothed", self.columns.smoothed.fitted)
-        view = view.with_column("references", view["looked up"])
+        view = self._fitted_view.with_column("references", self._fitted_view["looked up"])
         measured = drawn_by_id(main.keys, np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
         try:
             return imputed.with_lesson_of_common(view, measured, main.name)

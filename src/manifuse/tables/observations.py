@@ -267,6 +267,19 @@ class Observations(Saved):
         taken.rows, taken.device, taken._origin = np.arange(len(rows)), None, Origin.of(taken.came)
         return taken
 
+    def followed_by(self, more: "Observations") -> "Observations":
+        """Return a table of these rows and, after them, those of a table of the same predictor and features."""
+        made = copy(self)
+        came = more.came
+        if self.classes is not None and more.classes is not None:
+            came = came[:, more.classes.places_of(self.classes.names)]
+        made.scores, made.came = np.concatenate([self.scores, more.scores]), np.concatenate([self.came, came])
+        made.keys = np.append(self.keys, more.keys)
+        made.table = None if self.table is None or more.table is None else np.vstack([self.table, more.table])
+        made.rows, made.neighbours, made.device = np.arange(len(made.scores)), None, None
+        made._origin = Origin.of(made.came)
+        return made
+
     def like_predictions(self, numbers: FloatArray) -> Any:
         """Return ``numbers`` like `scores`, one per kept row, in library, dtype and scale of what came."""
         return self.like_container(self.in_scale(numbers))

@@ -21,6 +21,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
 from manifuse.tables.units import Units
+from manifuse.tables.validity import all_alike
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
@@ -147,9 +148,8 @@ class Problem:
             rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"
             raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
         if is_constant(main.scores).all():
-            raise InputError(
-                f"All scores of {main.name} are equal, so there is no ranking to refine; give scores that differ."
-            )
+            nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
+            raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
         units = Units.of(main.scores)
         if not 0 < units.scale < np.inf:
@@ -234,7 +234,7 @@ def _why_idle(
     # A coupled reference may vary only on rows that the main table does not have.
     used = table.scores[reference_rows] if is_coupled else table.scores
     if is_constant(used).all():
-        return f"All scores of {table.name} are equal; it gets weight 0."
+        return f"{all_alike(table)}; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
     if (
         is_coupled

@@ -29,8 +29,15 @@ def demand_scores(table: Observations, what: str) -> None:
     if table.classes is not None:
         raise InputError(
             f"{table.name} has probabilities of classes, but {what} one score a row; for classes there are `refine`, "
-            "and `summary`, `to_frame` and `write_report` of its result."
+            "and `summary`, `to_frame`, `write_report` and `explain` of its result."
         )
+
+
+def all_alike(table: Observations, where: str = "") -> str:
+    """Say that a predictor says the same of all rows, or of those that ``where`` names."""
+    if table.classes is None:
+        return f"All scores of {table.name}{where} are equal"
+    return f"The probabilities of {table.name}{where} do not differ from row to row"
 
 
 def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:

@@ -29,6 +29,8 @@ async function load() {
   const known = problem.labelled === 0 ? "no labels" : `${count(problem.labelled)} labelled`;
   const others = problem.references.length === 1 ? "1 reference" : `${count(problem.references.length)} references`;
   $("subtitle").textContent = `${count(problem.ids.length)} rows, ${known}; ${others}`;
+  for (const card of document.querySelectorAll(problem.classes ? ".of-scores" : ".of-classes")) card.hidden = true;
+  for (const card of document.querySelectorAll(problem.classes ? ".of-classes" : ".of-scores")) card.hidden = false;
   makeReferences();
   setControls(problem);
   await showJob(fetchFacts("api/jobs/latest"));
@@ -100,10 +102,20 @@ function show(answer) {
   fillItems($("findings"), shown.findings);
   showReferences();
   showMatrix();
+  if (problem.classes) showClasses();
+  else showRanks();
+  showRow();
+}
+
+function showRanks() {
   drawRanking($("ranking"), shown.before, shown.after);
   fillList($("top"), shown.top);
   fillList($("moved"), shown.moved);
-  showRow();
+}
+
+function showClasses() {
+  fillTable($("counts"), shown.counts);
+  fillTable($("changed"), shown.changed);
 }
 
 function fillItems(list, texts) {
@@ -164,6 +176,18 @@ function aligned(value) {
   const cell = element("td", value.toFixed(2).replace(/^-(0\.0+)$/, "$1")), share = Math.min(40, 40 * Math.abs(value));
   cell.style.background = `color-mix(in srgb, var(--${value < 0 ? "orange" : "blue"}) ${share}%, var(--panel))`;
   return cell;
+}
+
+/** Fill a table of texts, in which the first of a line names it. */
+function fillTable(table, { head, body }) {
+  if (body.length === 0) return table.replaceChildren(element("caption", "No row changed class."));
+  const names = element("tr");
+  names.append(...head.map((name) => header(name, "col")));
+  table.replaceChildren(names, ...body.map(([name, ...texts]) => {
+    const line = element("tr");
+    line.append(header(name, "row"), ...texts.map((text) => element("td", text)));
+    return line;
+  }));
 }
 
 function fillList(table, rows) {
@@ -232,7 +256,7 @@ function wire() {
   });
   $("find").addEventListener("input", () => { if (shown !== null) showRow(); });
   $("controls").addEventListener("submit", (event) => event.preventDefault());
-  const redraw = () => { if (shown !== null) drawRanking($("ranking"), shown.before, shown.after); };
+  const redraw = () => { if (shown !== null && !problem.classes) drawRanking($("ranking"), shown.before, shown.after); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   new ResizeObserver(redraw).observe($("ranking"));
 }

@@ -1,0 +1,65 @@
+"""Heard: what a reference says of main rows, or would say of those that it does not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.grid import ABSENT
+from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.report.told import Told, told_of
+from manifuse.run.refinement import Refinement
+from manifuse.tables.observations import Observations
+from manifuse.tables.units import Units
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What a reference that took part says of main rows.
+
+    Attributes
+    ----------
+    result : Refinement
+    table : Observations
+        The reference as it came.
+    told : Told
+        What it says of its rows.
+    rows : (n,) array of int
+        Its row of every main row that it knows.
+    known : (n,) array of bool
+        Whether it knows a main row itself.
+    """
+
+    result: Refinement
+    table: Observations
+    told: Told
+    rows: IndexArray
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, result: Refinement, table: Observations) -> Self:
+        """Find the rows that a reference knows."""
+        return cls(result, table, told_of(table), *locate(result.main.keys, table.keys))
+
+    def expected(self, row: int) -> str | None:
+        """What it would say of a main row; None of rows that were not fitted, of scores and of other classes."""
+        ours, theirs, refiner = self.result.main.classes, self.table.classes, self.result.refiner
+        (place,), (fitted,) = refiner.locate(self.result.main.keys[[row]])
+        number = [entry.name for entry in self.result.relevance].index(self.table.name)
+        numbers = refiner.columns.references.numbers
+        if ours is None or theirs is None or {*ours.names} != {*theirs.names} or not fitted or number not in numbers:
+            return None
+        values = refiner.said_by_references(np.array([place]))[:, numbers.index(number)]
+        log_ratios = Units.of(self.table.scores).from_standardised(values)
+        return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)
+
+    def cell(self, row: int) -> str:
+        """What it says of a main row, for a table; in brackets what it would say."""
+        if self.known[row]:
+            return self.told.at(int(self.rows[row]))
+        expected = self.expected(row)
+        return ABSENT if expected is None else f"[{expected}]"

@@ -1,0 +1,122 @@
+"""Told: what predictors say of rows, in words. Scores are told as places, probabilities as the likeliest class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.columns.scored import found_of
+from manifuse.evidence.neighbourhood import percentiles_of
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.run.refiner import Refiner
+from manifuse.tables.observations import Observations
+from manifuse.words.findings import listed
+
+#: The most classes of one row that are told.
+CLASSES = 3
+
+
+class Told(ABC):
+    """What a predictor says of its rows, in words."""
+
+    @abstractmethod
+    def at(self, row: int) -> str:
+        """What it says of a row, for a table."""
+
+    @abstractmethod
+    def own(self, name: str, row: int) -> str:
+        """What the main predictor of this name says of a row, in a clause."""
+
+    @abstractmethod
+    def among(self, rows: IndexArray) -> str:
+        """What rows are, after "are"."""
+
+    @abstractmethod
+    def puts(self, what: str, rows: IndexArray) -> str:
+        """What it says of rows, which ``what`` names, after the subject."""
+
+    @abstractmethod
+    def yours(self, what: str, rows: IndexArray) -> str:
+        """What the main predictor says of rows, which ``what`` names, in a clause."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places(Told):
+    """Scores, told as places (n,): 0 for the lowest, 100 for the highest."""
+
+    places: FloatArray
+
+    def at(self, row: int) -> str:
+        """The place; see `Told.at`."""
+        return f"{self.places[row]:.0f}"
+
+    def own(self, name: str, row: int) -> str:
+        """The place; see `Told.own`."""
+        del name
+        return f"Its own score is at {self.at(row)} of 100 (0 is the lowest)"
+
+    def among(self, rows: IndexArray) -> str:
+        """The mean place; see `Told.among`."""
+        average = " of 100 on average" if len(rows) > 1 else ""
+        return f"at {self.places[rows].mean():.0f}{average}"
+
+    def puts(self, what: str, rows: IndexArray) -> str:
+        """The mean place; see `Told.puts`."""
+        return f"puts {what} at {self.places[rows].mean():.0f}"
+
+    def yours(self, what: str, rows: IndexArray) -> str:
+        """The mean place; see `Told.yours`."""
+        return f"your scores put {what} at {self.places[rows].mean():.0f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Called(Told):
+    """Probabilities (n, k) of classes with these names, told as the most probable class."""
+
+    names: tuple[str, ...]
+    probabilities: FloatArray
+
+    def at(self, row: int) -> str:
+        """The class and its probability; see `Told.at`."""
+        return self._each(row, 1)[0]
+
+    def own(self, name: str, row: int) -> str:
+        """The likeliest classes; see `Told.own`."""
+        *first, last = self._each(row, CLASSES)
+        return f"“{name}” calls it {', '.join(first)} or {last}"
+
+    def among(self, rows: IndexArray) -> str:
+        """The classes; see `Told.among`."""
+        best = self.probabilities[rows].argmax(axis=1)
+        return self.at(int(rows[0])) if len(rows) == 1 else listed([self.names[place] for place in best])
+
+    def puts(self, what: str, rows: IndexArray) -> str:
+        """The classes; see `Told.puts`."""
+        return f"calls {what} {self.among(rows)}"
+
+    def yours(self, what: str, rows: IndexArray) -> str:
+        """The classes; see `Told.yours`."""
+        return f"yours calls {what} {self.among(rows)}"
+
+    def _each(self, row: int, most: int) -> list[str]:
+        """The most probable classes of a row, with their probabilities."""
+        order = np.argsort(-self.probabilities[row], kind="stable")[:most]
+        return [f"{self.names[place]} ({self.probabilities[row, place]:.0%})" for place in order]
+
+
+def told_of(table: Observations, scores: FloatArray | None = None) -> Told:
+    """What a table says of its rows, or would say by other scores in its scale (n,) or (n, k)."""
+    given = table.in_scale(table.scores) if scores is None else scores
+    return Places(percentiles_of(given)) if table.classes is None else Called(table.classes.names, given)
+
+
+def told_before(refiner: Refiner) -> Told:
+    """What was known of the fitted rows before the last step of a refinement."""
+    main, calibrated = refiner.main, refiner.columns.calibrated
+    if main.classes is None:
+        return told_of(main, refiner.before)
+    if calibrated is None:
+        return told_of(main, main.in_scale(found_of(refiner.scored.units, refiner.before)))
+    return told_of(main, main.classes.probabilities(calibrated.calibrate(refiner.before)))

@@ -1,0 +1,150 @@
+"""What held-out labels say of each class, against what scikit-learn and SciPy say of the same probabilities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import sem
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, confusion_matrix, recall_score
+from tests.test_classes import draw
+
+import manifuse as mf
+from manifuse.evidence.by_class import BINNED, MOST_BINS, ByClass
+from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.gain import Gain
+from manifuse.grid import ABSENT
+from manifuse.report.class_quality import by_class_grid, draw_confusion, most_confused
+from manifuse.tables.classes import Classes
+
+NAMES = ("ash", "beech", "oak", "yew")
+ROWS, TRIALS = 100, 3
+
+
+@pytest.fixture
+def case(rng):
+    classes, truth = Classes(NAMES), np.repeat([0, 1, 2, 3], [4, 30, 36, 30])
+    score = LogLoss(np.arange(ROWS), truth, classes)
+    sides = [
+        classes.log_ratios(np.log(rng.dirichlet(np.ones(4), (trials, ROWS)))) + sharp * classes.contrasts[truth]
+        for trials, sharp in ((1, 0.3), (TRIALS, 0.8))
+    ]
+    likely = [np.exp(classes.logarithms(each)) for each in sides]
+    return ByClass.of(score, sides[0][0], sides[1]), truth, likely
+
+
+def test_counts_and_shares_are_those_of_scikit_learn(case):
+    found, truth, likely = case
+    for side, probabilities in enumerate(likely):
+        guesses = [each.argmax(axis=1) for each in probabilities]
+        expected = np.mean([confusion_matrix(truth, each) for each in guesses], axis=0)
+        np.testing.assert_allclose(found.counts[side], expected, rtol=1e-12)
+        shares = np.mean([recall_score(truth, each, average=None) for each in guesses], axis=0)
+        np.testing.assert_allclose(found.right[side], shares, rtol=1e-12)
+    np.testing.assert_array_equal(found.labels, np.bincount(truth))
+
+
+def test_the_error_of_a_change_is_paired_over_the_rows_of_a_class(case):
+    found, truth, (before, after) = case
+    changes = (after.argmax(axis=2) == truth).mean(axis=0) - (before[0].argmax(axis=1) == truth)
+    expected = [sem(changes[truth == place]) for place in range(4)]
+    np.testing.assert_allclose(found.errors, expected, rtol=1e-12)
+    grid = by_class_grid(found, Gain(0.1, 0.02, ROWS, "class_accuracy"))
+    change = 100 * (found.right[1, 1] - found.right[0, 1])
+    assert grid.body[1] == ("beech", "30", *grid.body[1][2:4], f"{change:+.1f} ± {100 * expected[1]:.1f}")
+    # Four labels are too few for an error.
+    assert grid.body[0][-1] == ABSENT
+    assert grid.foot[0][-1] == "+10.0 ± 2.0"
+
+
+def test_bins_of_probabilities_are_those_of_scikit_learn(case):
+    found, truth, likely = case
+    for side, probabilities in enumerate(likely):
+        said, right = probabilities.max(axis=2).ravel(), (probabilities.argmax(axis=2) == truth).ravel()
+        expected = calibration_curve(right, said, n_bins=ROWS // BINNED, strategy="quantile")
+        np.testing.assert_allclose(found.reliability[side].T[:2], expected[::-1], rtol=1e-12)
+        np.testing.assert_allclose(found.reliability[side][:, 2], BINNED)
+
+
+def test_the_brier_score_is_the_sum_of_those_of_the_classes(case):
+    found, truth, likely = case
+    for score, probabilities in zip(found.brier, likely, strict=True):
+        each = [
+            brier_score_loss(truth == place, trial[:, place]) for trial in probabilities for place in range(len(NAMES))
+        ]
+        assert score == pytest.approx(np.sum(each) / len(probabilities), rel=1e-12)
+
+
+def test_few_labels_are_one_bin_and_many_are_few_bins(rng):
+    for rows, bins in ((5, 1), (39, 1), (40, 2), (5000, MOST_BINS)):
+        score = LogLoss(np.arange(rows), rng.integers(4, size=rows), Classes(NAMES))
+        found = ByClass.of(score, rng.standard_normal((rows, 3)), rng.standard_normal((2, rows, 3)))
+        assert found.reliability.shape == (2, bins, 3)
+        assert found.reliability[:, :, 2].sum() == pytest.approx(2 * rows)
+
+
+def test_a_figure_has_the_classes_that_are_confused_most():
+    classes = Classes(tuple(f"c{place:02}" for place in range(30)))
+    counts = np.tile(np.diag(np.full(30, 9.0)), (2, 1, 1))
+    confused = np.arange(3, 27, 2)
+    counts[0, confused[:6], confused[6:]] = 2.0
+    found = ByClass(classes, counts, np.zeros(30), np.zeros((2, 1, 3)), (0.0, 0.0))
+    np.testing.assert_array_equal(most_confused(found), confused)
+
+
+@pytest.mark.parametrize(
+    "names, below", [(("a", "b"), ["a", "b"]), (("a", "a very long name"), ["1", "2"])], ids=["short", "long"]
+)
+def test_long_names_stand_beside_a_figure_and_their_numbers_below_it(names, below):
+    found = ByClass(Classes(names), np.ones((2, 2, 2)), np.zeros(2), np.zeros((2, 1, 3)), (0.0, 0.0))
+    axes = draw_confusion(found, 0).axes[0]
+    assert [each.get_text() for each in axes.get_xticklabels()] == below
+    beside = [each.get_text() for each in axes.get_yticklabels()]
+    expected = [f"{name} {number}" for name, number in zip(names, below, strict=True)]
+    assert beside == (list(names) if below == list(names) else expected)
+
+
+def test_what_is_measured_of_a_run_agrees_with_its_accuracy_and_is_kept_in_a_file(tmp_path):
+    main, others, known, _, _ = draw(1, labels=60)
+    result = mf.refine(main, others, known, rng=0)
+    found = result.evidence.by_class
+    right = np.trace(found.counts, axis1=1, axis2=2) / 60
+    np.testing.assert_allclose(right, [result.accuracy.before, result.accuracy.after], rtol=1e-12)
+    mf.save(result, tmp_path / "m.npz")
+    again = mf.load(tmp_path / "m.npz").evidence.by_class
+    np.testing.assert_array_equal(again.counts, found.counts)
+    np.testing.assert_array_equal(again.reliability, found.reliability)
+    np.testing.assert_array_equal(again.errors, found.errors)
+    assert again.brier == found.brier
+    # Nothing in it has a line for each label, so that the file does not have the labels.
+    assert not any(60 in np.shape(value) for value in vars(again).values())
+    assert mf.refine(main, others, rng=0).evidence.by_class is None
+
+
+def test_labels_of_rows_that_were_taught_do_not_flatter_what_is_measured():
+    measured, taught = [], []
+    for seed in range(4):
+        main, others, known, _, _ = draw(seed, labels=60)
+        result = mf.refine(main, others, known, rng=0)
+        counts = result.evidence.by_class.counts[1]
+        measured.append(np.trace(counts) / 60)
+        rows = [main.keys.tolist().index(key) for key in known.keys]
+        taught.append(np.mean(result.predicted[rows] == known.names))
+    # A row knows its own label, once that has taught.
+    assert np.mean(taught) > np.mean(measured)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"counts": np.ones((2, 3, 3))},
+        {"counts": -np.ones((2, 4, 4))},
+        {"errors": np.zeros(3)},
+        {"reliability": np.zeros((2, 5))},
+        {"reliability": np.full((2, 5, 3), np.nan)},
+        {"brier": (0.1, float("nan"))},
+    ],
+)
+def test_values_that_do_not_fit_are_refused(case, changes):
+    with pytest.raises(ValueError, match=r"(classes|bins)"):
+        replace(case[0], **changes).check()

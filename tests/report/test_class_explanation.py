@@ -1,0 +1,182 @@
+"""Why a row changed class: what is said of it agrees with the tables, the columns of the run, and neighbours."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from tests.test_classes import NAMES, draw, renamed
+
+import manifuse as mf
+from manifuse.columns.run_order import refine_columns
+from manifuse.report.class_shift import ClassShift
+from manifuse.report.heard import Heard
+from manifuse.report.refinement_page import page_of
+from manifuse.report.told import told_before
+from manifuse.run.preparation import prepare
+from manifuse.tables.problem import Problem
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Problems and their results, with labels and without."""
+    cases = {labels: draw(1, labels=labels) for labels in (0, 60)}
+    return {labels: (*case[:3], mf.refine(*case[:3], rng=0)) for labels, case in cases.items()}
+
+
+def columns(main, others):
+    """The columns of the fitted rows, without labels."""
+    prepared = prepare(Problem.of(main, others), mf.JointDiffusion(), None, 0, mf.Host())
+    return refine_columns(prepared.given).known.fitted
+
+
+def called(table, probabilities, row):
+    best = probabilities[row].argmax()
+    return f"{table.classes.names[best]} ({probabilities[row, best]:.0%})"
+
+
+@pytest.mark.parametrize("labels", [0, 60])
+def test_it_says_which_class_the_row_had_and_has(runs, labels):
+    main, others, known, result = runs[labels]
+    before, after = main.came, np.asarray(result.predictions)
+    changed = np.flatnonzero(before.argmax(axis=1) != after.argmax(axis=1))
+    stayed = np.flatnonzero(before.argmax(axis=1) == after.argmax(axis=1))
+    why = mf.explain(result, main.keys[changed[0]], others, labels=known)
+    first, then = (called(main, each, changed[0]) for each in (before, after))
+    assert why.sentences[0] == f"“{main.keys[changed[0]]}” changes from {first} to {then}."
+    assert why.rows.body[0][3:5] == (first, then)
+    assert f"it is {then}." in why.sentences[1]
+    why = mf.explain(result, main.keys[stayed[0]], others)
+    assert why.sentences[0].startswith(f"“{main.keys[stayed[0]]}” stays {result.predicted[stayed[0]]} (was ")
+    order = np.argsort(-before[stayed[0]])[:3]
+    one, two, three = (f"{NAMES[place]} ({before[stayed[0], place]:.0%})" for place in order)
+    assert why.sentences[1].startswith(f"“ours” calls it {one}, {two} or {three}; what the references say")
+
+
+def test_neighbours_and_references_are_told_by_their_classes(runs):
+    main, others, known, result = runs[60]
+    table = main.table
+    if result.course.standardised[0] is not False:
+        table = StandardScaler().fit_transform(table)
+    row = 120
+    why = mf.explain(result, main.keys[row], others, labels=known)
+    rest = np.flatnonzero(np.arange(240) != row)
+    near = rest[NearestNeighbors(n_neighbors=5).fit(table[rest]).kneighbors(table[[row]])[1][0]]
+    *first, last = main.classes.most_probable(main.came[near])
+    assert f"The 5 rows most like it are {', '.join(first)} and {last} before" in str(why)
+    for reference in others:
+        common = np.flatnonzero(np.isin(main.keys, reference.keys))
+        near = common[NearestNeighbors(n_neighbors=3).fit(table[common]).kneighbors(table[[row]])[1][0]]
+        there = [reference.keys.tolist().index(key) for key in main.keys[near]]
+        lines = [line[-1] for line in why.rows.body if line[0] == f"pair, {reference.name}"]
+        assert lines == [called(reference, reference.came, each) for each in there]
+        one, two, three = reference.classes.most_probable(reference.came[there])
+        assert f"“{reference.name}” calls the nearest 3 rows that both know {one}, {two} and {three}, where" in str(
+            why
+        )
+    labelled = [line for line in why.rows.body if line[0] == "labelled"]
+    assert [line[-1] for line in labelled] == [known.names[known.keys.tolist().index(line[1])] for line in labelled]
+
+
+def test_a_reference_says_of_rows_that_it_knows_what_its_table_says(runs):
+    main, others, _, result = runs[0]
+    row = int(np.flatnonzero(np.isin(main.keys, others[0].keys))[5])
+    there = others[0].keys.tolist().index(main.keys[row])
+    said = called(others[0], others[0].came, there)
+    why = mf.explain(result, main.keys[row], others)
+    assert f"“theirs 0” knows this row itself, and calls it {said}." in why.sentences
+    assert Heard.of(result, others[0]).cell(row) == said
+
+
+def test_what_a_reference_would_say_is_the_column_of_the_run(runs):
+    main, others, _, result = runs[0]
+    found = columns(main, others)["references"]
+    row = int(np.flatnonzero(~np.isin(main.keys, others[0].keys))[5])
+    for number, reference in enumerate(others):
+        heard = Heard.of(result, renamed(reference, [2, 0, 3, 1]))
+        level = result.refiner.columns.references.levels[number]
+        standardised = level.mean + level.deviation * found[row, number]
+        scores = reference.scores
+        deviation = np.sqrt(np.mean((scores - scores.mean(axis=0)) ** 2))
+        expected = softmax(main.classes.contrasts @ (scores.mean(axis=0) + deviation * standardised) / 2)
+        assert heard.expected(row) == f"{NAMES[expected.argmax()]} ({expected.max():.0%})"
+        assert heard.cell(row) == f"[{heard.expected(row)}]"
+
+
+def test_what_is_known_of_a_row_without_features_of_references_is_what_they_say():
+    main, others, _, _, _ = draw(2)
+    rng = np.random.default_rng(0)
+    coupled = mf.Observations(rng.dirichlet(np.ones(4), 240), ids=main.keys, classes=NAMES, name="coupled")
+    result = mf.refine(main, [others[0], coupled], rng=0)
+    said = result.refiner.said_by_references(np.arange(240))[:, 1]
+    scores = coupled.scores - coupled.scores.mean(axis=0)
+    np.testing.assert_allclose(said, scores / np.sqrt(np.mean(scores**2)), atol=1e-12)
+
+
+def test_what_was_known_before_the_last_step_is_the_column_before_it(runs):
+    main, others, known, result = runs[0]
+    assert result.course.share > 0
+    found = columns(main, others)
+    log_ratios = result.refiner.scored.units.from_standardised(found["expected"])
+    expected = np.exp(main.classes.logarithms(log_ratios))
+    np.testing.assert_allclose(told_before(result.refiner).probabilities, expected, rtol=1e-9)
+    main, others, known, result = runs[60]
+    calibrated = result.refiner.columns.calibrated
+    assert result.refiner.columns.before_last_step == calibrated.source
+    log_ratios = calibrated.temperature * calibrated.units.from_standardised(result.refiner.before)
+    expected = softmax(log_ratios @ main.classes.contrasts.T / 2, axis=1)
+    np.testing.assert_allclose(told_before(result.refiner).probabilities, expected, atol=0.01 / 4)
+    # They stand between the predictor's own and the refined ones.
+    before, after = main.came, np.asarray(result.predictions)
+    assert np.abs(expected - after).mean() < np.abs(before - after).mean()
+    assert "with what the labels taught it is" in mf.explain(result, main.keys[100], others, labels=known).sentences[1]
+
+
+def test_a_later_row_and_a_loaded_refinement_are_explained_alike(runs, tmp_path):
+    main, others, known, result = runs[60]
+    mf.save(result, tmp_path / "m.npz")
+    again = mf.load(tmp_path / "m.npz")
+    here, there = (mf.explain(each, main.keys[7], others, labels=known) for each in (result, again))
+    # A file has no probabilities as they came, but their log-ratios: these are drawn to equal ones a little.
+    assert [line[:3] for line in here.rows.body] == [line[:3] for line in there.rows.body]
+    assert here.sentences[0].split(" is ")[-1] == there.sentences[0].split(" is ")[-1]
+    later = mf.Observations(main.came[:3], main.table[:3] + 0.01, ids=["a", "b", "c"], classes=NAMES, name="later")
+    turned = renamed(later, [3, 0, 2, 1])
+    why, other = (mf.explain(result, "b", others, labels=known, later=each) for each in (later, turned))
+    assert str(why) == str(other)
+    applied = result.apply_in_full(later)
+    assert why.rows.body[0][3:5] == (called(main, main.came, 1), called(main, applied.scores, 1))
+    assert "would call it" not in str(why)
+
+
+def test_scores_among_classes_and_classes_among_scores_are_told_as_what_they_are():
+    main, others, _, _, _ = draw(4)
+    score = mf.Observations(others[0].scores[:, 0], others[0].table, ids=others[0].keys, name="score")
+    result = mf.refine(main, [score, others[1]], method=mf.JointDiffusion(same_target=True), rng=0)
+    why = str(mf.explain(result, main.keys[150], [score, others[1]]))
+    assert "“score” puts the nearest 3 rows that both know at" in why
+    assert "“score” does not know this row" not in why
+    assert "“theirs 1” calls the nearest 3 rows that both know" in why
+    ours = mf.Observations(main.scores[:, 0] + 0.0, main.table, ids=main.keys, name="ours")
+    result = mf.refine(ours, others, rng=0)
+    why = str(mf.explain(result, main.keys[150], others))
+    assert "“theirs 0” calls the nearest 3 rows that both know" in why
+    assert "where your scores put them at" in why
+
+
+def test_labels_must_be_of_the_kind_of_the_predictor(runs):
+    main, others, known, result = runs[60]
+    with pytest.raises(mf.InputError, match="RankLabels came where ClassLabels was expected"):
+        mf.explain(result, main.keys[0], others, labels=mf.RankLabels(known.keys, np.arange(60.0)))
+
+
+def test_the_page_says_what_references_say_of_rows_that_changed_class(runs):
+    _, others, _, result = runs[0]
+    shift, heard = ClassShift.of(result), [Heard.of(result, each) for each in others]
+    grid = shift.changes_grid(5, heard)
+    assert grid.head[3:5] == ("“theirs 0”", "“theirs 1”")
+    for line, row in zip(grid.body, shift.changed, strict=False):
+        assert line[3:5] == tuple(each.cell(int(row)) for each in heard)
+    page = page_of(result, references=others)
+    assert all(f"<td>{cell}</td>" in page for line in grid.body for cell in line[3:5])
+    assert "“theirs 0”</th>" not in page_of(result)
