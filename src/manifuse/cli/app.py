@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 import warnings
@@ -15,9 +17,9 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli import INTERRUPTED, STOPPED
-from manifuse.cli.console import people, say, show_warning
+from manifuse.cli.console import answer, in_flags, people, say, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
+from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
 
 #: The options that say which problem ``explore`` shows.
@@ -43,7 +45,8 @@ GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
 class Commands(TyperGroup):
     """Our commands, and those that other packages add, which are imported when they are asked for.
 
-    An interrupt can stop each of them; files are written whole, so no unfinished file is left.
+    A signal, such as an interrupt (ctrl-C), can stop each of them; files are written whole, so that no unfinished file
+    is left.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -73,12 +76,15 @@ class Commands(TyperGroup):
         return None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; if an interrupt stops it, say so in one sentence."""
+        """Run the command; if a signal stops it, say so in one sentence."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OSError) as error:
+            # A terminal that was closed refuses the end of a display of progress, too.
+            if isinstance(error, OSError) and interrupt.number is None:
+                raise
             say(STOPPED, style="red")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(status_of(interrupt.number or signal.SIGINT)) from None
 
 
 app = typer.Typer(
@@ -98,7 +104,7 @@ def version_option(
     if version:
         from manifuse.machine import versions
 
-        typer.echo("\n".join(f"{name} {found}" for name, found in versions().items()))
+        answer("\n".join(f"{name} {found}" for name, found in versions().items()))
         raise typer.Exit
 
 
@@ -123,11 +129,12 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
-        typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"\n{result.summary()}\n\n{rows:,} rows written to {options.out}.")
+        answer(json.dumps(facts, allow_nan=False))
+        return
+    answer(f"{in_flags(result.summary())}\n\n{rows:,} rows written to {options.out}.")
     for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
         if path is not None:
-            say(f"{what} {path}.")
+            answer(f"{what} {path}.")
 
 
 @app.command("apply")
@@ -163,11 +170,12 @@ def apply_command(
             tell=lambda done: status.update(f"Refining ... {done}"),
         )
     if as_json:
-        typer.echo(json.dumps(summary, allow_nan=False))
+        answer(json.dumps(summary, allow_nan=False))
+        return
     said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
-    say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['why']}"))
+    answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
 
 
 @app.command("demo")
@@ -211,6 +219,7 @@ def main() -> None:
     """Run the command line; refused input ends in one sentence and exit status 2."""
     warnings.showwarning = show_warning
     try:
+        _demand_folder()
         app()
     except ManifuseError as error:
         say(f"manifuse: {error}", style="red")
@@ -225,3 +234,11 @@ def main() -> None:
             style="red",
         )
         sys.exit(1)
+
+
+def _demand_folder() -> None:
+    """Refuse to run in a folder that is gone, relative to which no name says anything."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise InputError(f"The working directory cannot be found ({error.strerror}); change to another.") from None
