@@ -10,17 +10,20 @@ import time
 import warnings
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli.console import answer, in_flags, people, say, show_warning
-from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
+from manifuse.cli.console import answer, in_flags, once, people, say, show_warning
+from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
 from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
+
+if TYPE_CHECKING:
+    from manifuse.run.refinement import Refinement
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
@@ -37,6 +40,9 @@ EXPLORED = (
     "drop_invalid",
     "config",
 )
+
+#: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
+UNSURE = 3
 
 #: The group of entry points by which other packages add commands, each a Typer app; those of the study.
 GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
@@ -110,7 +116,7 @@ def version_option(
 
 @app.command("refine")
 @takes(RefineOptions)
-def refine_command(given: Given, as_json: AsJson = False) -> None:
+def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False) -> None:
     """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
     If labels teach, it also writes error, the standard error of each score.
@@ -124,13 +130,19 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
-    with people.status("Refining ...") as status:
+    with once() as warned, people.status("Refining ...") as status:
         result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"), announce=say)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
-        facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
+        facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
         answer(json.dumps(facts, allow_nan=False))
-        return
+    else:
+        _tell(result, rows, options)
+    _end(strict and (bool(warned) or not result.accepted))
+
+
+def _tell(result: Refinement, rows: int, options: RefineOptions) -> None:
+    """Say what a run found and what it wrote."""
     answer(f"{in_flags(result.summary())}\n\n{rows:,} rows written to {options.out}.")
     for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
         if path is not None:
@@ -152,6 +164,7 @@ def apply_command(
         bool, Option("--escape-formulas", help="In CSV, put ' before ids that a spreadsheet would run.")
     ] = False,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Refine rows that came later, and write id, score, original and support, and error if labels taught.
 
@@ -159,7 +172,7 @@ def apply_command(
     """
     from manifuse.cli.apply_command import run_apply
 
-    with people.status("Refining ...") as status:
+    with once() as warned, people.status("Refining ...") as status:
         summary = run_apply(
             model,
             new,
@@ -170,9 +183,17 @@ def apply_command(
             tell=lambda done: status.update(f"Refining ... {done}"),
         )
     if as_json:
-        answer(json.dumps(summary, allow_nan=False))
-        return
+        answer(json.dumps({**summary, "warnings": warned}, allow_nan=False))
+    else:
+        _tell_applied(summary, out)
+    _end(strict and (bool(warned) or not summary["accepted"]))
+
+
+def _tell_applied(summary: dict[str, Any], out: Path) -> None:
+    """Say what became of rows that came later."""
     said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
+    if summary["changed"]:
+        said += f" ({summary['changed']} of these came with other scores or features)"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
@@ -213,6 +234,12 @@ def explore_command(
         with people.status("Preparing the page ..."):
             page = open_page(given, dataset, view, data)
         serve(page, listening, host=host)
+
+
+def _end(unsure: bool) -> None:
+    """End a command that was asked to be strict, with what it wrote in place."""
+    if unsure:
+        raise typer.Exit(UNSURE)
 
 
 def main() -> None:

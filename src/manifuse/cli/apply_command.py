@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from manifuse import __version__
-from manifuse.cli.console import once
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -54,17 +53,18 @@ def run_apply(
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
-    rows, fitted, little = 0, 0, 0
-    with once():
-        for part in parts:
-            rows, fitted, little = rows + len(part.keys), fitted + part.fitted, little + part.little
-            tell(f"{rows:,} rows")
+    rows, fitted, changed, little = 0, 0, 0, 0
+    for part in parts:
+        rows, fitted = rows + len(part.keys), fitted + part.fitted
+        changed, little = changed + part.changed, little + part.little
+        tell(f"{rows:,} rows")
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,
         "why": result.why,
         "rows": rows,
         "already_fitted": fitted,
+        "changed": changed,
         # Without references there is no support to be little.
         "little_support": little if result.weights.any() else None,
         "version": __version__,

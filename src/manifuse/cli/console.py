@@ -76,17 +76,26 @@ def show_warning(message: Warning | str, category: type[Warning], *others: objec
 
 
 @contextmanager
-def once() -> Iterator[None]:
-    """Show a warning once, though many parts of a table raise it, each with other numbers."""
+def once() -> Iterator[list[dict[str, str]]]:
+    """Show a warning once, though many parts of a table raise it, each with other numbers.
+
+    Yields
+    ------
+    list of dict
+        The warnings that were shown so far: ``code`` and ``sentence`` of each.
+    """
     shown: set[str] = set()
+    told: list[dict[str, str]] = []
     show = warnings.showwarning
 
     def show_first(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
         words = re.sub(r"(?<![\w'])\d[\d,.]*", "#", str(message))
         if words not in shown:
             shown.add(words)
+            if isinstance(message, ManifuseWarning):
+                told.append({"code": message.code, "sentence": in_flags(str(message))})
             show(message, category, *others, **named)
 
     with warnings.catch_warnings():
         warnings.showwarning = show_first
-        yield
+        yield told

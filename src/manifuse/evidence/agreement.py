@@ -91,9 +91,15 @@ class Agreement(Saved):
         """Refuse values that do not fit together."""
         count = len(self.pulls)
         arrays = (self.differing, self.worths, self.worth_errors)
-        if self.loadings.shape != (count + 1,) or any(array.shape != (count,) for array in arrays):
+        if (
+            self.pulls.ndim != 1
+            or self.loadings.shape != (count + 1,)
+            or any(array.shape != (count,) for array in arrays)
+        ):
             raise ValueError("what the references answered does not fit together")
-        if not np.isfinite(self.pulls).all():
+        numbers = (self.residual, self.gain, self.standard_error, self.loadings, *arrays)
+        # What could not be measured is NaN.
+        if not np.isfinite(self.pulls).all() or any(np.isinf(each).any() for each in numbers):
             raise ValueError("what the references answered is not finite")
 
 

@@ -73,8 +73,8 @@ def apply_on_engine(
             if isinstance(done, ManifuseError):
                 raise done
             part, said = done
-            for message in said:
-                warnings.warn(message, ManifuseWarning, stacklevel=2)
+            for warning in said:
+                warnings.warn(warning, stacklevel=2)
             seen.add(part.keys)
             yield part
         seen.check()
@@ -86,7 +86,7 @@ def apply_on_engine(
 
 def write_part(
     job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
-) -> tuple[Part, list[str]] | ManifuseError:
+) -> tuple[Part, list[ManifuseWarning]] | ManifuseError:
     """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
 
     ``job`` is the first row of the part, and how many rows it has.
@@ -105,4 +105,4 @@ def write_part(
         return error
     except OSError as error:
         return InputError(f"{folder.parent} cannot be written ({shorten(error)}); write elsewhere.")
-    return part, [str(each.message) for each in caught if issubclass(each.category, ManifuseWarning)]
+    return part, [each.message for each in caught if isinstance(each.message, ManifuseWarning)]

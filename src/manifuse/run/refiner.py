@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.columns.all_columns import MEASURING_ROWS, Columns, Found
+from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
 from manifuse.columns.scored import Scored
-from manifuse.columns.view import View, features_of
+from manifuse.columns.view import Level, View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.evidence.neighbourhood import percentiles_of
@@ -255,13 +256,15 @@ class Refiner(Saved):
         """Refuse parts that do not fit together."""
         columns, rows = self.columns, len(self.main)
         if (
-            self.before.shape != self.main.scores.shape
+            not self.before.shape == self.fitted.scores.shape == self.main.scores.shape
             or not np.isfinite(self.before).all()
-            or len(self.fitted.scores) != rows
+            or (self.fitted.errors is None) != (self.scored.error_scale is None)
         ):
             raise ValueError("the refined rows are not those of the fit")
-        if columns.expected.pulls.shape != (len(columns.references.numbers),):
-            raise ValueError("what is expected does not fit the references")
+        places = () if columns.diffused is None else columns.diffused.columns.values()
+        count = len(columns.references.numbers)
+        if columns.expected.pulls.shape != (count,) or any(place >= count for place in places):
+            raise ValueError("what is expected or diffused does not fit the references")
         needed = columns.smoothed is not None or (columns.diffused and columns.diffused.graph.neighbours > 0)
         if needed and (self.joining is None or len(self.joining.scales) != rows):
             raise ValueError("a column needs a graph that there is not")
@@ -280,10 +283,15 @@ class Refiner(Saved):
             shape = (1, self.joining.neighbours)
             edges = Edges(len(self.main), np.zeros(shape, dtype=np.intp), np.ones(shape), np.zeros(1))
             view = replace(view, edges=edges)
-        columns = replace(self.columns, diffused=None, refined=None)
-        # In place of what would be diffused, which labels of classes may start from.
-        rows = columns.at(view.with_column("refined", view["own"]))
+        columns = self.columns
+        if columns.diffused is not None:
+            # In place of what would be diffused, what that starts from.
+            same = Mixed(columns.diffused.source, columns.diffused.source, 0.0, Level(np.zeros(1), 1.0))
+            columns = replace(columns, diffused=same)  # type: ignore[arg-type]
+        rows = columns.at(view)
         values = self.scored.scores(first.scores, rows[columns.last])
+        if self.fitted.errors is not None and rows["variance"].shape != (1,):
+            raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
 

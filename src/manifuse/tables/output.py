@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import re
-import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib import import_module
@@ -16,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.files import Writer, shorten, unfinished, write_together
 from manifuse.tables.formats import FORMATS, separator_of
 
@@ -94,10 +93,10 @@ def write_table(
                 raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
             columns = {**columns, "id": np.array(escaped)}
         elif risky is not None:
-            warnings.warn(
+            warn(
+                "formula_ids",
                 f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
                 "write Parquet, or set `escape_formulas`.",
-                ManifuseWarning,
                 stacklevel=2,
             )
     others = dict(beside or {})
