@@ -13,7 +13,17 @@ from manifuse.cli.app import UNSURE
 # Warnings are errors in tests; here they are shown, as users see them.
 pytestmark = pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
 
-REFINE = ("refine", "main.csv", "--reference", "theirs.csv", "--same-target", "--out", "out.csv", "--save", "model.npz")
+REFINE = (
+    "refine",
+    "main.csv",
+    "--reference",
+    "theirs.csv",
+    "--same-target",
+    "--out",
+    "out.csv",
+    "--save",
+    "model.npz",
+)
 APPLY = ("apply", "model.npz", "new.csv", "--out", "new-out.csv")
 
 

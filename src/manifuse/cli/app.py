@@ -169,6 +169,7 @@ def apply_command(
     """Refine rows that came later, and write id, score, original and support, and error if labels taught.
 
     Rows that were in the fit get their fitted scores.
+    Columns are called as in the main table, unless options say otherwise.
     """
     from manifuse.cli.apply_command import run_apply
 
@@ -197,6 +198,18 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
+
+
+@app.command("show")
+def show_command(
+    model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a saved refinement is, what it was made of, and what it expects of later rows."""
+    from manifuse.cli.show_command import lines_of_model, run_show
+
+    facts = run_show(model)
+    answer(json.dumps(facts, allow_nan=False) if as_json else in_flags("\n".join(lines_of_model(model, facts))))
 
 
 @app.command("demo")

@@ -10,7 +10,6 @@ from manifuse import __version__
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
-from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.later_table import LaterTable
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
@@ -47,7 +46,7 @@ def run_apply(
         check_paths(read=(model, table), written=())
         check_folder(out)
     result = load(model)
-    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), classes=classes, all_there=True)
+    columns = result.provenance.columns_of_later(id, score, drop, classes)
     later = LaterTable(table, features, result.main.feature_names, columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)

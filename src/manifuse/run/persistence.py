@@ -15,7 +15,7 @@ from manifuse.records import flatten, unflatten
 from manifuse.run.refinement import Refinement
 
 #: The number of the layout; raised when older versions could no longer read what is written.
-FORMAT = 8
+FORMAT = 9
 
 
 def save(result: Refinement, path: Path | str) -> None:

@@ -89,7 +89,7 @@ class Refiner(Saved):
             If they lack features of the fitted rows, or there is not enough memory.
         """
         rows, known = self.locate(new.keys)
-        if self._reads_features:
+        if self.reads_features:
             new = with_features_of(new, self.main)
         known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
@@ -135,7 +135,7 @@ class Refiner(Saved):
 
     def _view(self, table: Observations) -> View:
         """What is known of a table's rows by themselves; without features if none are read."""
-        features = features_of(table) if self._reads_features else np.empty((len(table), 0))
+        features = features_of(table) if self.reads_features else np.empty((len(table), 0))
         own = self.columns.own.apply(table.scores.reshape(len(table), -1))
         return View(features, {"own": own}, np.zeros((len(table), len(self.columns.references.numbers))))
 
@@ -231,7 +231,7 @@ class Refiner(Saved):
     @cached_property
     def _familiarity(self) -> Familiarity | None:
         """Where the fitted rows are, if their features are read."""
-        return Familiarity.of(self.main, self._index) if self._reads_features else None
+        return Familiarity.of(self.main, self._index) if self.reads_features else None
 
     def _familiar(self, rows: View, edges: Edges) -> FloatArray:
         """How near later rows are to the fitted ones; without features, whether a reference knows them."""
@@ -247,7 +247,7 @@ class Refiner(Saved):
         return known.mean(axis=1) if known.shape[1] else np.ones(len(rows))
 
     @property
-    def _reads_features(self) -> bool:
+    def reads_features(self) -> bool:
         """Whether the features of later rows are read: by the graph or by a lesson."""
         columns = self.columns
         return self.joining is not None or columns.learned is not None or bool(columns.references.lessons)
