@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.evidence.one_factor import OneFactor, correlation, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saved
+from manifuse.records import Saved, is_amount
 
 #: Root mean square of the correlations that one factor may leave: so much, and so much divided by the root of the
 #: pairs, because correlations have an error.
@@ -99,8 +99,8 @@ class Agreement(Saved):
             raise ValueError("what the references answered does not fit together")
         numbers = (self.residual, self.gain, self.standard_error, self.loadings, *arrays)
         # What could not be measured is NaN.
-        if not np.isfinite(self.pulls).all() or any(np.isinf(each).any() for each in numbers):
-            raise ValueError("what the references answered is not finite")
+        if not is_amount(self.pulls) or any(np.isinf(each).any() for each in numbers):
+            raise ValueError("what the references answered is out of range")
 
 
 def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool | None) -> Agreement:

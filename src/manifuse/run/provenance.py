@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
+from manifuse.files import reading
 from manifuse.records import Saved, demand_counts
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.observations import Observations
@@ -37,8 +38,14 @@ class InputFile(Saved):
 
     @classmethod
     def of(cls, path: Path) -> Self:
-        """Read a file once more, for its checksum."""
-        with path.open("rb") as file:
+        """Read a file once more, for its checksum.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read any more.
+        """
+        with reading(path), path.open("rb") as file:
             return cls(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
     def check(self) -> None:
