@@ -143,10 +143,10 @@ class Provenance(Saved):
 
 
 def _files_of(given: str) -> tuple[InputFile, ...]:
-    """Every file of a table, those of a folder by their names."""
-    paths = [path for part in files_in(given) for path in _in_folder(Path(part))]
+    """Every file of a table, those of a folder by their names; what follows ``::`` may name a part of the first."""
+    paths = [path for part in files_in(given) for path in _in_folder(Path(part)) if path.is_file()]
     return tuple(map(InputFile.of, paths))
 
 
 def _in_folder(path: Path) -> list[Path]:
-    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+    return sorted(path.iterdir()) if path.is_dir() else [path]
