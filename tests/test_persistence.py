@@ -104,6 +104,13 @@ def rewritten(path, change):
     return path
 
 
+def change_array(path, change):
+    """A change of one array of the refiner."""
+    return lambda plain, arrays: arrays.update(
+        {f"refinement/refiner/{path}": change(arrays[f"refinement/refiner/{path}"])}
+    )
+
+
 def test_another_format_is_refused(saved):
     with np.load(saved) as archive:
         arrays = {name: archive[name] for name in archive.files}
@@ -152,7 +159,7 @@ def test_another_format_is_refused(saved):
         ),
         (
             lambda plain, arrays: arrays.update({"refinement/refiner/fitted/support": np.full(160, np.nan)}),
-            "or are not finite",
+            "errors are out of range",
         ),
         (
             lambda plain, arrays: arrays.update({"refinement/refiner/columns/diffused/coefficients": np.ones((2, 3))}),
@@ -162,6 +169,26 @@ def test_another_format_is_refused(saved):
             lambda plain, arrays: arrays.update({f"{BRIDGES}/graph/scales": -arrays[f"{BRIDGES}/graph/scales"]}),
             "local scales of a graph do not fit",
         ),
+        (lambda plain, arrays: plain["evidence"]["measured"]["gain"].update(rows=10**30), "a count is out of range"),
+        (lambda plain, arrays: plain["evidence"]["relevance"][0].update(pairs=-1), "a count is out of range"),
+        (lambda plain, arrays: plain["course"]["history"][0].update(step=10**30), "a count is out of range"),
+        (lambda plain, arrays: plain["evidence"]["agreement"].update(gain="inf"), "answered is out of range"),
+        (lambda plain, arrays: plain["refiner"]["columns"]["refined"].update(other="nowhere"), "nowhere"),
+        (lambda plain, arrays: plain["refiner"]["columns"]["diffused"].update(source="nowhere"), "nowhere"),
+        (lambda plain, arrays: plain["refiner"]["scored"].update(error_scale=None), "not those of the fit"),
+        (
+            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"]["bridge"].update(
+                step=1e4, tolerance=1e-300
+            ),
+            "at most 2048 polynomials",
+        ),
+        (change_array("fitted/scores", lambda scores: scores[:, None]), "not those of the fit"),
+        (change_array("fitted/errors", lambda errors: errors[:, None]), "do not fit together"),
+        (change_array("fitted/support", lambda support: support + 2.0), "out of range"),
+        (change_array("columns/expected/pulls", lambda pulls: -pulls), "expected is out of range"),
+        (change_array("joining/scales", lambda scales: scales[:, None]), "cannot be joined"),
+        (change_array("main/scores", lambda scores: scores.astype(np.longdouble)), "holds numbers as"),
+        (change_array("columns/refined/level/mean", lambda mean: mean[:0]), "is damaged"),
     ],
 )
 def test_what_does_not_fit_together_is_refused_in_one_sentence(saved, change, says):

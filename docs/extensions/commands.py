@@ -18,8 +18,9 @@ INTRODUCTION = """\
 # Commands
 
 This is what each command prints with `--help`. The exit status is 0 if the command succeeded, 1 if it failed, 130
-after an interrupt, and 2 if input or arguments were refused; one sentence then says what came, what was expected and
-what to do.
+after an interrupt (after another signal, 128 and its number), and 2 if input or arguments were refused; one sentence
+then says what came, what was expected and what to do. With `--strict` it is 3 if there was a warning or the scores are
+unchanged.
 """
 
 

@@ -7,6 +7,7 @@
 - ManifuseWarning: the run goes on, but the user should know something
 """
 
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -71,6 +72,12 @@ class OutputError(ManifuseError):
 class ManifuseWarning(UserWarning):
     """Something about the input that the user should know.
 
+    Parameters
+    ----------
+    sentence : str
+    code : str
+        What it is about, in one word, for programs.
+
     Examples
     --------
     To refuse such input, turn the warning into an error:
@@ -86,6 +93,15 @@ class ManifuseWarning(UserWarning):
         ...
     manifuse.errors.ManifuseWarning: theirs shares only 3 ids with ours; fewer than 10 seldom carry a bridge.
     """
+
+    def __init__(self, sentence: str, code: str = "note") -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def warn(code: str, sentence: str, *, stacklevel: int) -> None:
+    """Give a `ManifuseWarning`; ``stacklevel`` counts from the caller, as of ``warnings.warn``."""
+    warnings.warn(ManifuseWarning(sentence, code), stacklevel=stacklevel + 1)
 
 
 def require(module: str, *, extra: str, purpose: str, of: str = "manifuse") -> ModuleType:

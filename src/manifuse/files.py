@@ -7,17 +7,25 @@ import shutil
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any
+from tempfile import mkdtemp
+from types import ModuleType
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
+
+locks: ModuleType | None = None
+with suppress(ImportError):  # Windows has no such locks.
+    import fcntl as locks
+
+#: How the names of folders of unfinished files begin, before they are locked and then; and the file that is locked.
+YOUNG, UNFINISHED, LOCK = ".manifuse-young-", ".manifuse-unfinished-", "lock"
 
 #: Fills the file that it is given.
 Writer = Callable[[Path], object]
@@ -28,8 +36,46 @@ def bytes_writer(content: bytes) -> Writer:
     return lambda path: path.write_bytes(content)
 
 
+@contextmanager
+def unfinished(folder: Path) -> Iterator[Path]:
+    """Make a hidden folder for unfinished files in ``folder``, and remove it at the end.
+
+    It first removes those that killed runs left. A run locks its own, and the system lifts the lock when the run ends
+    in whatever way; so those of runs that go on are left alone.
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    OSError
+        If the system refuses.
+    """
+    for left in folder.glob(f"{UNFINISHED}*"):
+        with suppress(OSError), (left / LOCK).open("ab") as file:
+            _lock(file)
+            shutil.rmtree(left)
+    made = Path(mkdtemp(dir=folder, prefix=YOUNG))
+    try:
+        with (made / LOCK).open("ab") as file:
+            with suppress(OSError):  # Where there are no locks, nothing is removed later.
+                _lock(file)
+            made = made.rename(folder / made.name.replace(YOUNG, UNFINISHED))
+            yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed; an ``OSError`` if another process has done so, or there are no locks."""
+    if locks is None:
+        raise OSError("no locks")
+    locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
+
+
 def write_whole(path: Path, write: Writer) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it to ``path``.
+    """Let ``write`` fill an unfinished file, then rename it to ``path``.
 
     Raises
     ------
@@ -40,7 +86,7 @@ def write_whole(path: Path, write: Writer) -> None:
 
 
 def write_together(writes: Mapping[Path, Writer]) -> None:
-    """Let functions fill temporary files beside their paths; when all are complete, rename them to the paths.
+    """Let functions fill unfinished files; when all are complete, rename them to their paths.
 
     Either all files are written, or none: if the last cannot be renamed, the others get their old content back. A link
     stays a link, and the file that it names is replaced. A new file takes over the permissions of the old one.
@@ -55,34 +101,28 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
     InputError
         If the system refuses.
     """
-    filled: list[tuple[Path, Path, Path]] = []
-    replaced: list[tuple[Path, Path, Path | None]] = []
     path = None
     try:
-        for path, write in writes.items():
-            target = Path(os.path.realpath(path))
-            prefix = f".{path.stem}-"
-            with NamedTemporaryFile(dir=target.parent, prefix=prefix, suffix=path.suffix, delete=False) as file:
-                temporary = Path(file.name)
-                filled.append((path, temporary, target))
+        with ExitStack() as opened:
+            targets = {path: Path(os.path.realpath(path)) for path in writes}
+            folders: dict[Path, Path] = {}
+            filled: list[tuple[Path, Path]] = []
+            for path, write in writes.items():
+                target = targets[path]
+                if target.parent not in folders:
+                    folders[target.parent] = opened.enter_context(unfinished(target.parent))
+                temporary = folders[target.parent] / f"{len(filled)}{path.suffix}"
                 write(temporary)
                 temporary.chmod(_permissions(target))
                 # Without this, a loss of power may leave an empty file under a known name.
-                os.fsync(file.fileno())
-        for path, temporary, target in filled:
-            # The last file needs no way back.
-            if path is not filled[-1][0]:
-                replaced.append((temporary, target, _second_name(target, temporary)))
-            temporary.replace(target)
+                with temporary.open("r+b") as file:
+                    os.fsync(file.fileno())
+                filled.append((temporary, target))
+            opened.enter_context(_all_or_none(filled))
+            for path, (temporary, target) in zip(writes, filled, strict=True):  # noqa: B007
+                temporary.replace(target)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
-    finally:
-        if filled and filled[-1][1].exists():
-            _put_back(replaced)
-        for _, temporary, _ in filled:
-            for left in (temporary, _old_name(temporary)):
-                with suppress(OSError):
-                    left.unlink(missing_ok=True)
 
 
 def check_writable(path: Path) -> None:
@@ -100,7 +140,7 @@ def check_writable(path: Path) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(f"{path} is a pipe or a device, not a file; write elsewhere.")
     try:
-        with NamedTemporaryFile(dir=Path(os.path.realpath(path)).parent, prefix=f".{path.stem}-"):
+        with unfinished(Path(os.path.realpath(path)).parent):
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
@@ -225,32 +265,30 @@ def shorten(said: object, *, most: int = 160) -> str:
     return line if len(line) <= most else f"{line[:most]}..."
 
 
-def _old_name(temporary: Path) -> Path:
-    return temporary.with_name(f"{temporary.name}.old")
+@contextmanager
+def _all_or_none(filled: Sequence[tuple[Path, Path]]) -> Iterator[None]:
+    """Let temporary files replace their targets; unless the last does, give the others their old content again."""
+    before = [(temporary, target, _second_name(temporary, target)) for temporary, target in filled[:-1]]
+    try:
+        yield
+    finally:
+        if filled and filled[-1][0].exists():
+            for temporary, target, old in before:
+                if not temporary.exists():
+                    with suppress(OSError):
+                        target.unlink() if old is None else old.replace(target)
 
 
-def _second_name(target: Path, temporary: Path) -> Path | None:
+def _second_name(temporary: Path, target: Path) -> Path | None:
     """Give a file a second name, under which its content stays when it is replaced; None if it is not there."""
     if not target.exists():
         return None
-    second = _old_name(temporary)
+    second = temporary.with_name(f"{temporary.name}.old")
     try:
         second.hardlink_to(target)
     except OSError:  # Some file systems have no hard links.
         shutil.copy2(target, second)
     return second
-
-
-def _put_back(replaced: list[tuple[Path, Path, Path | None]]) -> None:
-    """Give files that were replaced their old content, as far as the system lets us."""
-    for temporary, target, old in replaced:
-        if temporary.exists():
-            continue  # It was not replaced yet.
-        with suppress(OSError):
-            if old is None:
-                target.unlink(missing_ok=True)
-            else:
-                old.replace(target)
 
 
 def _permissions(path: Path) -> int:

@@ -108,7 +108,7 @@ def read(hint: Any, value: Any, name: str) -> Any:
         return kind(**read_fields(kind, value))
     if not _is_plain(hint, value):
         raise TypeError(f"{name} is not a {hint}")
-    return value
+    return float(value) if hint is float else value
 
 
 def flatten(tree: Any, arrays: dict[str, NDArray[Any]], path: str) -> Any:
@@ -150,8 +150,8 @@ def _read_array(arguments: tuple[Any, ...], value: Any, name: str) -> NDArray[An
     (numbers,) = typing.get_args(arguments[1])
     if not isinstance(value, np.ndarray) or not np.issubdtype(value.dtype, typing.get_origin(numbers) or numbers):
         raise TypeError(f"{name} is not an array of {numbers}")
-    if value.dtype.kind in "iu" and value.dtype not in (np.int32, np.int64):
-        raise TypeError(f"{name} holds row numbers as {value.dtype}")
+    if value.dtype.kind in "iuf" and value.dtype not in (np.int32, np.int64, np.float32, np.float64):
+        raise TypeError(f"{name} holds numbers as {value.dtype}")
     return value
 
 
@@ -175,6 +175,12 @@ def _is_plain(hint: Any, value: Any) -> bool:
         return False
     kind = typing.get_origin(hint) or hint
     return kind is not Any and isinstance(value, float | int if kind is float else kind)
+
+
+def demand_counts(*values: int) -> None:
+    """Refuse numbers of rows or steps that are below 0 or beyond 64 bits with a ``ValueError``."""
+    if not all(0 <= value < 2**63 for value in values):
+        raise ValueError("a count is out of range")
 
 
 def is_amount(values: NDArray[Any]) -> bool:

@@ -1,46 +1,91 @@
-"""An interrupt (ctrl-C) before the command runs, and after it has ended."""
+"""Signals that stop a run: before the command runs, twice in a row, and after it has ended."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from manifuse.cli.stopping import Interrupt
+
 BEFORE = """
 class Finder:
     def find_spec(self, name, *_):
         if name == "manifuse.cli.app":
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
 sys.meta_path.insert(0, Finder())
 """
-AFTER = "atexit.register(signal.raise_signal, signal.SIGINT)\n"
+AFTER = "atexit.register(signal.raise_signal, number)\n"
 
 
 @pytest.mark.parametrize(
     "when, status, says",
-    [(BEFORE, 130, "manifuse: Stopped; no unfinished file was written.\n"), (AFTER, 0, "")],
+    [(BEFORE, None, "manifuse: Stopped; no unfinished file was written.\n"), (AFTER, 0, "")],
     ids=["while it starts", "after it has ended"],
 )
-def test_it_ends_in_a_sentence_or_changes_nothing(when, status, says):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_in_a_sentence_or_changes_nothing(number, when, status, says):
     code = (
         "import atexit, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"number = {int(number)}\n"
+        f"signal.signal(number, signal.{'default_int_handler' if number == signal.SIGINT else 'SIG_DFL'})\n"
         f"{when}"
         "sys.argv = ['manifuse', '--help']\n"
         "from manifuse.cli.__main__ import start\n"
         "start()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (status, says)
+    assert (done.returncode, done.stderr) == (128 + number if status is None else status, says)
 
 
-def test_a_background_job_goes_on_ignoring_it():
+@pytest.mark.parametrize("number", ["SIGINT", "SIGHUP"])
+def test_a_background_job_and_one_under_nohup_go_on_ignoring_it(number):
     code = (
         "import signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        f"signal.signal(signal.{number}, signal.SIG_IGN)\n"
         "from manifuse.cli import app\n"
-        "app.main = lambda: signal.raise_signal(signal.SIGINT)\n"
+        f"app.main = lambda: signal.raise_signal(signal.{number})\n"
         "from manifuse.cli.__main__ import start\n"
         "start()\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_second_signal_does_not_interrupt_what_the_first_began():
+    answers = Interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        answers(signal.SIGHUP, None)
+    answers(signal.SIGTERM, None)
+    assert answers.number == signal.SIGHUP
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["refine", "main.csv", "--labels", "labels.csv", "--json"]])
+def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.csv").write_text("id,score,x\n" + "".join(f"m{k},{k % 7},{k}\n" for k in range(60)))
+    (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"m{k},{k}\n" for k in range(0, 60, 3)))
+    out = ["--out", "out.csv"] if "refine" in arguments else []
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "manifuse.cli", *arguments, *out]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "manifuse: The result cannot be printed (No space left on device), but files are written; send standard "
+        "output elsewhere.\n"
+    )
+    assert "Traceback" not in done.stderr
+    assert os.path.exists("out.csv") == bool(out)
+
+
+def test_a_working_directory_that_is_gone_is_named(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = "import os, sys; os.rmdir(os.getcwd()); sys.argv = ['manifuse', 'demo']; "
+    code += "from manifuse.cli.__main__ import start; start()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "manifuse: The working directory cannot be found (No such file or directory); change to another.\n"
+    )

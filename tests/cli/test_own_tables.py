@@ -198,13 +198,13 @@ def test_a_comma_in_a_name_between_quotes_is_no_separator(folder, monkeypatch):
 
 def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
     assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
-    said = capsys.readouterr().err.splitlines()
-    assert said[:3] == [
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
         "main: 160 rows, 6 features (x0, x1, x2, x3, x4, x5)",
         "theirs: 160 rows, 6 features (x0, x1, x2, x3, x4, x5)",
         "labels: 60 labelled rows",
     ]
-    assert said[4].startswith("The scores of “main” were refined")
+    assert said.out.startswith("The scores of “main” were refined")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse import files
 from manifuse.cli import app
+from manifuse.cli.stopping import Interrupt
 from manifuse.run import file_runs as refine_module
 from manifuse.run.persistence import FORMAT
 from manifuse.tables import output as output_module
@@ -34,6 +37,10 @@ TROUBLE = {
     "an output folder that may not be written": (2, "cannot be written (Permission denied)"),
     "a full disk": (2, "cannot be written ("),
     "an interrupt (ctrl-C) while writing": (130, "Stopped; no unfinished file was written."),
+    "a time limit or `kill` (SIGTERM) while writing": (143, "Stopped; no unfinished file was written."),
+    "a terminal that is closed (SIGHUP) while writing": (129, "Stopped; no unfinished file was written."),
+    "a result that cannot be printed": (2, "The result cannot be printed (No space left on device)"),
+    "a working directory that is gone": (2, "The working directory cannot be found"),
     "a saved refinement of a later version": (2, f"has the format 99, but this version reads {FORMAT};"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
@@ -203,20 +210,72 @@ def test_what_is_no_regular_file_is_not_replaced_by_one(folder, monkeypatch, cap
     assert (folder / "pipe.csv").is_fifo()
 
 
-def test_an_interrupt_leaves_no_part_of_a_table(folder, monkeypatch, capsys):
+STOPS = {
+    signal.SIGINT: "an interrupt (ctrl-C) while writing",
+    signal.SIGTERM: "a time limit or `kill` (SIGTERM) while writing",
+    signal.SIGHUP: "a terminal that is closed (SIGHUP) while writing",
+}
+
+
+@pytest.fixture(params=STOPS, ids=lambda number: number.name)
+def number(request, monkeypatch):
+    """A signal that stops a run, answered as by the command line; the run under test knows of no signal before."""
+    monkeypatch.setattr(app, "interrupt", Interrupt())
+    # A shell lets its background jobs ignore interrupts, and tests may be such a job.
+    handler = signal.signal(request.param, app.interrupt)
+    yield request.param
+    signal.signal(request.param, handler)
+
+
+def test_a_signal_leaves_no_part_of_a_table(number, folder, monkeypatch, capsys):
     def write(path, data):
         path.write_text("half")
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
 
     monkeypatch.setattr(Path, "write_bytes", write)
     before = names(folder)
-    # A shell lets its background jobs ignore interrupts, and tests may be such a job.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        expect("an interrupt (ctrl-C) while writing", refine(monkeypatch, capsys))
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    expect(STOPS[number], refine(monkeypatch, capsys))
     assert names(folder) == before
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_signal_between_the_names_of_outputs_leaves_what_was_there(nth, number, folder, monkeypatch, capsys):
+    """Files that already have their new content get their old one back."""
+    for name in ("out.csv", "model.npz"):
+        (folder / name).write_text("as before")
+    moved, replace = [], Path.replace
+
+    def stopped(path, to):
+        moved.append(to)
+        if len(moved) == nth:
+            signal.raise_signal(number)
+        return replace(path, to)
+
+    monkeypatch.setattr(Path, "replace", stopped)
+    before = names(folder)
+    expect(STOPS[number], refine(monkeypatch, capsys, "--save", "model.npz"))
+    assert names(folder) == before
+    assert {(folder / name).read_text() for name in ("out.csv", "model.npz")} == {"as before"}
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_one_but_not_what_a_running_one_has(tmp_path):
+    """A run locks its unfinished files, and the system lifts the lock of a process that is killed."""
+    code = (
+        "import sys; from pathlib import Path; from manifuse.files import unfinished\n"
+        "with unfinished(Path(sys.argv[1])) as made:\n"
+        "    (made / 'half.csv').write_text('half'); print(made, flush=True); sys.stdin.read()\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running, killed = (subprocess.Popen([sys.executable, "-c", code, tmp_path], **pipes) for _ in range(2))
+    with running, killed:
+        kept, left = (Path(each.stdout.readline().strip()) for each in (running, killed))
+        killed.kill()
+        killed.wait()
+        assert {path.parent for path in tmp_path.glob(".*/half.csv")} == {kept, left}
+        files.write_whole(tmp_path / "out.csv", lambda path: path.write_text("whole"))
+        assert [path.parent for path in tmp_path.glob(".*/half.csv")] == [kept]
+        running.communicate("")
+    assert names(tmp_path) == ["out.csv"]
 
 
 def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, capsys):

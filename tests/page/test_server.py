@@ -84,7 +84,10 @@ def test_what_is_asked_for_is_refined_explained_and_exported(client):
 
 def test_rows_that_are_not_there_are_not_explained(client):
     assert client.get("/api/jobs/1/rows/160").status == 404
-    assert client.get("/api/jobs/1/rows/x").status == 404
+    assert client.get("/api/jobs/1/rows/-1").status == 404
+    for row in ("x", "1.5", "9" * 5000):
+        answer = client.get(f"/api/jobs/1/rows/{row}")
+        assert (answer.status, answer.json()["error"].endswith("but a whole number was expected.")) == (400, True)
     assert client.get("/api/jobs/77/rows/1").status == 404
 
 
@@ -157,6 +160,10 @@ def test_other_methods_and_jobs_are_refused(client):
         ({"host": "192.168.0.7"}, 421),
         ({"host": LOOPBACK.upper(), "origin": f"http://{LOOPBACK}"}, 200),
         ({"host": "[::1]:8765", "origin": "http://[::1]:8765"}, 200),
+        ({"sec-fetch-site": "cross-site", "origin": None}, 403),
+        ({"sec-fetch-site": "same-site", "origin": None}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"origin": "http://127.0.0.1:1"}, 403),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations, rescale
 from manifuse.kernels.laplacian import squared_distances
@@ -129,9 +128,9 @@ class Neighbours:
 def warn_of_recall(recall: float, name: str) -> None:
     """Warn of a search that missed too many neighbours."""
     if recall < LEAST_RECALL:
-        warnings.warn(
+        warn(
+            "missed_neighbours",
             f"The neighbour search over {name} found {recall:.0%} of the true neighbours; project the features "
             "to fewer dimensions, or ask for exact search.",
-            ManifuseWarning,
             stacklevel=4,
         )

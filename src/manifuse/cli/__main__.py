@@ -1,37 +1,27 @@
-"""The entry of the command line. It answers an interrupt (ctrl-C) before and after the command runs, too."""
+"""The entry of the command line. It answers signals before and after the command runs, too."""
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
-from types import FrameType
 
-from manifuse.cli import INTERRUPTED, STOPPED
-
-
-def stop(number: int, frame: FrameType | None) -> None:
-    """Answer an interrupt while Python imports the commands, when nothing has been written yet."""
-    del number, frame
-    sys.stderr.write(f"{STOPPED}\n")
-    sys.stderr.flush()
-    os._exit(INTERRUPTED)
+from manifuse.cli.stopping import STOPPING, interrupt, stop
 
 
 def start() -> None:
-    """Run the command line; an interrupt after it has ended changes nothing."""
-    # A shell's background job ignores interrupts, and goes on doing so.
-    hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if hears:
-        signal.signal(signal.SIGINT, stop)
+    """Run the command line; a signal after it has ended changes nothing."""
+    # What a shell's background job ignores, or a run under nohup, it goes on to ignore.
+    heard = [each for each in STOPPING if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler)]
+    for each in heard:
+        signal.signal(each, stop)
     from manifuse.cli.app import main
 
     try:
-        if hears:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for each in heard:
+            signal.signal(each, interrupt)
         main()
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for each in STOPPING:
+            signal.signal(each, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 import warnings
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli import INTERRUPTED, STOPPED
-from manifuse.cli.console import people, say, show_warning
-from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
+from manifuse.cli.console import answer, in_flags, once, people, say, show_warning
+from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
+from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
+
+if TYPE_CHECKING:
+    from manifuse.run.refinement import Refinement
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
@@ -36,6 +41,9 @@ EXPLORED = (
     "config",
 )
 
+#: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
+UNSURE = 3
+
 #: The group of entry points by which other packages add commands, each a Typer app; those of the study.
 GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
 
@@ -43,7 +51,8 @@ GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
 class Commands(TyperGroup):
     """Our commands, and those that other packages add, which are imported when they are asked for.
 
-    An interrupt can stop each of them; files are written whole, so no unfinished file is left.
+    A signal, such as an interrupt (ctrl-C), can stop each of them; files are written whole, so that no unfinished file
+    is left.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -73,12 +82,15 @@ class Commands(TyperGroup):
         return None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; if an interrupt stops it, say so in one sentence."""
+        """Run the command; if a signal stops it, say so in one sentence."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OSError) as error:
+            # A terminal that was closed refuses the end of a display of progress, too.
+            if isinstance(error, OSError) and interrupt.number is None:
+                raise
             say(STOPPED, style="red")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(status_of(interrupt.number or signal.SIGINT)) from None
 
 
 app = typer.Typer(
@@ -98,13 +110,13 @@ def version_option(
     if version:
         from manifuse.machine import versions
 
-        typer.echo("\n".join(f"{name} {found}" for name, found in versions().items()))
+        answer("\n".join(f"{name} {found}" for name, found in versions().items()))
         raise typer.Exit
 
 
 @app.command("refine")
 @takes(RefineOptions)
-def refine_command(given: Given, as_json: AsJson = False) -> None:
+def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False) -> None:
     """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
     If labels teach, it also writes error, the standard error of each score.
@@ -118,16 +130,23 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
-    with people.status("Refining ...") as status:
+    with once() as warned, people.status("Refining ...") as status:
         result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"), announce=say)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
-        facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
-        typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"\n{result.summary()}\n\n{rows:,} rows written to {options.out}.")
+        facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
+        answer(json.dumps(facts, allow_nan=False))
+    else:
+        _tell(result, rows, options)
+    _end(strict and (bool(warned) or not result.accepted))
+
+
+def _tell(result: Refinement, rows: int, options: RefineOptions) -> None:
+    """Say what a run found and what it wrote."""
+    answer(f"{in_flags(result.summary())}\n\n{rows:,} rows written to {options.out}.")
     for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
         if path is not None:
-            say(f"{what} {path}.")
+            answer(f"{what} {path}.")
 
 
 @app.command("apply")
@@ -145,14 +164,16 @@ def apply_command(
         bool, Option("--escape-formulas", help="In CSV, put ' before ids that a spreadsheet would run.")
     ] = False,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Refine rows that came later, and write id, score, original and support, and error if labels taught.
 
     Rows that were in the fit get their fitted scores.
+    Columns are called as in the main table, unless options say otherwise.
     """
     from manifuse.cli.apply_command import run_apply
 
-    with people.status("Refining ...") as status:
+    with once() as warned, people.status("Refining ...") as status:
         summary = run_apply(
             model,
             new,
@@ -163,11 +184,32 @@ def apply_command(
             tell=lambda done: status.update(f"Refining ... {done}"),
         )
     if as_json:
-        typer.echo(json.dumps(summary, allow_nan=False))
+        answer(json.dumps({**summary, "warnings": warned}, allow_nan=False))
+    else:
+        _tell_applied(summary, out)
+    _end(strict and (bool(warned) or not summary["accepted"]))
+
+
+def _tell_applied(summary: dict[str, Any], out: Path) -> None:
+    """Say what became of rows that came later."""
     said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
+    if summary["changed"]:
+        said += f" ({summary['changed']} of these came with other scores or features)"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
-    say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['why']}"))
+    answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
+
+
+@app.command("show")
+def show_command(
+    model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a saved refinement is, what it was made of, and what it expects of later rows."""
+    from manifuse.cli.show_command import lines_of_model, run_show
+
+    facts = run_show(model)
+    answer(json.dumps(facts, allow_nan=False) if as_json else in_flags("\n".join(lines_of_model(model, facts))))
 
 
 @app.command("demo")
@@ -207,10 +249,17 @@ def explore_command(
         serve(page, listening, host=host)
 
 
+def _end(unsure: bool) -> None:
+    """End a command that was asked to be strict, with what it wrote in place."""
+    if unsure:
+        raise typer.Exit(UNSURE)
+
+
 def main() -> None:
     """Run the command line; refused input ends in one sentence and exit status 2."""
     warnings.showwarning = show_warning
     try:
+        _demand_folder()
         app()
     except ManifuseError as error:
         say(f"manifuse: {error}", style="red")
@@ -225,3 +274,11 @@ def main() -> None:
             style="red",
         )
         sys.exit(1)
+
+
+def _demand_folder() -> None:
+    """Refuse to run in a folder that is gone, relative to which no name says anything."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise InputError(f"The working directory cannot be found ({error.strerror}); change to another.") from None

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from manifuse import __version__
-from manifuse.cli.console import once
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
-from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.later_table import LaterTable
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
@@ -48,23 +46,24 @@ def run_apply(
         check_paths(read=(model, table), written=())
         check_folder(out)
     result = load(model)
-    columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), classes=classes, all_there=True)
+    columns = result.provenance.columns_of_later(id, score, drop, classes)
     later = LaterTable(table, features, result.main.feature_names, columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
-    rows, fitted, little = 0, 0, 0
-    with once():
-        for part in parts:
-            rows, fitted, little = rows + len(part.keys), fitted + part.fitted, little + part.little
-            tell(f"{rows:,} rows")
+    rows, fitted, changed, little = 0, 0, 0, 0
+    for part in parts:
+        rows, fitted = rows + len(part.keys), fitted + part.fitted
+        changed, little = changed + part.changed, little + part.little
+        tell(f"{rows:,} rows")
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,
         "why": result.why,
         "rows": rows,
         "already_fitted": fitted,
+        "changed": changed,
         # Without references there is no support to be little.
         "little_support": little if result.weights.any() else None,
         "version": __version__,

@@ -16,7 +16,7 @@ from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
-from manifuse.files import check_size, demand_regular
+from manifuse.files import check_size, demand_regular, shorten
 from manifuse.run.method import JointDiffusion, with_parameters
 
 Options = TypeVar("Options", bound=RefineOptions)
@@ -96,6 +96,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
+    _demand_64_bits(content, path)
     keys = config_keys(kind)
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
@@ -108,6 +109,15 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     if "method" in given:
         given["method"] = _method_in(given["method"], path)
     return given
+
+
+def _demand_64_bits(value: Any, path: Path) -> None:
+    """Refuse whole numbers that TOML does not have."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            _demand_64_bits(each, path)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError(f"{shorten(value, most=20)} came in {path}, but whole numbers of 64 bits were expected.")
 
 
 def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -1,18 +1,21 @@
-"""Messages to people, on standard error."""
+"""Results on standard output, and messages to people on standard error."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from rich.console import Console
+import typer
+from rich.console import Console, RenderableType
 
-from manifuse.errors import ManifuseWarning
+from manifuse.errors import InputError, ManifuseWarning
 
-people = Console(stderr=True)
+people = Console(stderr=True, emoji=False)
 
 #: Characters that a terminal obeys, which names of files and ids may have.
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -37,7 +40,32 @@ def in_flags(sentence: str) -> str:
 
 def say(sentence: str, *, style: str | None = None) -> None:
     """Print a sentence: without markup, coloured numbers or line breaks, and without what a terminal obeys."""
-    people.print(OBEYED.sub("\ufffd", in_flags(sentence)), style=style, markup=False, highlight=False, soft_wrap=True)
+    shown = OBEYED.sub("\ufffd", in_flags(sentence))
+    with suppress(OSError):  # A terminal that was closed cannot be told.
+        people.print(shown, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def answer(result: RenderableType, *, width: int | None = None) -> None:
+    """Print a result, text as it is, but without what a terminal obeys.
+
+    Raises
+    ------
+    InputError
+        If standard output refuses, as on a full disk. A reader who leaves early is no failure of ours.
+    """
+    try:
+        if isinstance(result, str):
+            typer.echo(OBEYED.sub("\ufffd", result))
+        else:
+            Console(width=width, emoji=False).print(result)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Python would try, and fail, again at its end.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        raise InputError(
+            f"The result cannot be printed ({error.strerror}), but files are written; send standard output elsewhere."
+        ) from None
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:
@@ -48,17 +76,26 @@ def show_warning(message: Warning | str, category: type[Warning], *others: objec
 
 
 @contextmanager
-def once() -> Iterator[None]:
-    """Show a warning once, though many parts of a table raise it, each with other numbers."""
+def once() -> Iterator[list[dict[str, str]]]:
+    """Show a warning once, though many parts of a table raise it, each with other numbers.
+
+    Yields
+    ------
+    list of dict
+        The warnings that were shown so far: ``code`` and ``sentence`` of each.
+    """
     shown: set[str] = set()
+    told: list[dict[str, str]] = []
     show = warnings.showwarning
 
     def show_first(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
         words = re.sub(r"(?<![\w'])\d[\d,.]*", "#", str(message))
         if words not in shown:
             shown.add(words)
+            if isinstance(message, ManifuseWarning):
+                told.append({"code": message.code, "sentence": in_flags(str(message))})
             show(message, category, *others, **named)
 
     with warnings.catch_warnings():
         warnings.showwarning = show_first
-        yield
+        yield told

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from manifuse.cli.console import people
+from manifuse.cli.console import answer, people
 from manifuse.datasets.digit_views import VIEWS
 from manifuse.files import check_writable
 from manifuse.grid import as_table
 from manifuse.report.demonstration import accuracy_grid, demonstrate, demonstration_page, lessons, relevance_grid
 from manifuse.report.markup import write_page
 from manifuse.words.wording import COLUMNS
+
+#: Characters of a line of the tables.
+WIDTH = 100
 
 
 def run_demo(out: Path, *, splits: int, seed: int) -> None:
@@ -30,13 +32,10 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
         work = progress.add_task("refining", total=splits * len(VIEWS))
         found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: progress.advance(work))
     write_page(out, demonstration_page(found))
-    console = Console(width=100)
-    console.print(as_table(accuracy_grid(found), title="Handwritten digits: accuracy on test rows"))
-    console.print(f"best single predictor: {found.best_single:.1%}", highlight=False)
-    for sentence in lessons(found):
-        console.print(sentence, highlight=False)
+    answer(as_table(accuracy_grid(found), title="Handwritten digits: accuracy on test rows"), width=WIDTH)
+    answer("\n".join([f"best single predictor: {found.best_single:.1%}", *lessons(found)]))
     title = "What each reference is worth to the others, in points of accuracy, mean over main predictors"
-    console.print(as_table(relevance_grid(found), title=title))
-    for explanation in ("worth: what is lost without it, ± one standard error;", *COLUMNS):
-        console.print(explanation, highlight=False)
-    console.print(f"The page with the pictures is {out}.", highlight=False, markup=False)
+    answer(as_table(relevance_grid(found), title=title), width=WIDTH)
+    for sentence in ("worth: what is lost without it, ± one standard error;", *COLUMNS):
+        answer(sentence)
+    answer(f"The page with the pictures is {out}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
 from manifuse.cli.config import config_text, method_of
-from manifuse.cli.console import once
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.files import Writer, bytes_writer
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
@@ -70,7 +68,7 @@ def run_refine(
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    with TableWriter(options.out, escape=options.escape_formulas, classes=found.table.classes) as writer, once():
+    with TableWriter(options.out, escape=options.escape_formulas, classes=found.table.classes) as writer:
         _write(found, writer, tell)
         writer.finish(beside)
     return found.result, writer.rows
@@ -89,10 +87,10 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]
         writer.add(columns)
         tell(f"{writer.rows:,} rows")
     if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
-        warnings.warn(
+        warn(
+            "left_unit_range",
             f"The scores of {found.result.main.name} are in [0, 1], and the refined ones are not; if they are "
             'probabilities, say so with scale = "probability" in a config.',
-            ManifuseWarning,
             stacklevel=2,
         )
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 #: An option of every command that prints a result.
 AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
+#: An option of every command that refines rows.
+Strict = Annotated[
+    bool, Option("--strict", help="End with status 3 if there was a warning, or if the scores are unchanged.")
+]
 #: What a command was given, by the names of `RefineOptions`.
 Given = Mapping[str, Any]
 

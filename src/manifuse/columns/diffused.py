@@ -60,7 +60,7 @@ class Diffused(Column):
             raise ValueError("the parts of the diffusion are about tables of different sizes")
         if self.coefficients.shape != (len(self.coefficients), columns):
             raise ValueError("the rounds mix other columns than there are")
-        if set(self.columns) != set(bridges.lookups):
+        if set(self.columns) != set(bridges.lookups) or not all(place >= -1 for place in self.columns.values()):
             raise ValueError("the coupled references are not those of the bridges")
         if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
             raise ValueError("the rounds are not finite")

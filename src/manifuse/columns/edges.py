@@ -12,7 +12,7 @@ from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
-from manifuse.records import Saved
+from manifuse.records import Saved, is_amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Joining(Saved):
 
     def check(self) -> None:
         """Refuse values out of range."""
-        if not 1 <= self.neighbours < max(len(self.scales), 2) or not (self.scales >= 0).all():
+        if self.scales.ndim != 1 or not is_amount(self.scales) or not 1 <= self.neighbours < max(len(self.scales), 2):
             raise ValueError("later rows cannot be joined to the graph")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from manifuse.columns.column import Column, Known
 from manifuse.columns.view import Level, View
 from manifuse.kernels.arrays import FloatArray
+from manifuse.records import is_amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,5 +47,5 @@ class Expected(Column):
         """Refuse arrays that do not fit together."""
         if self.means.ndim != 2 or self.pulls.shape != self.means.shape[:1]:
             raise ValueError("the references of what is expected do not fit together")
-        if not (np.isfinite(self.pulls).all() and np.isfinite(self.means).all()):
-            raise ValueError("what is expected is not finite")
+        if not (is_amount(self.pulls) and np.isfinite(self.means).all()):
+            raise ValueError("what is expected is out of range")

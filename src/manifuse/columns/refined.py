@@ -9,11 +9,14 @@ import numpy as np
 from scipy.special import expit
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved
+from manifuse.records import Saved, is_amount
 from manifuse.tables.observations import Observations
 
 #: A row with less support than this has hardly any evidence behind it.
 LITTLE = 0.05
+
+#: How far rounding may take support out of [0, 1].
+ROUNDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,5 +69,8 @@ class Refined(Saved):
         """Refuse arrays that do not fit together or are not finite."""
         arrays = [each for each in self.arrays if each is not None]
         rows = len(self.scores)
-        if any(array.shape[:1] != (rows,) or not np.isfinite(array).all() for array in arrays):
-            raise ValueError("scores, support and errors do not fit together, or are not finite")
+        if self.scores.ndim > 2 or any(array.shape != (rows,) for array in arrays[1:]):
+            raise ValueError("scores, support and errors do not fit together")
+        in_range = (np.abs(self.support - 0.5) <= 0.5 + ROUNDED).all()
+        if not in_range or not np.isfinite(self.scores).all() or not (self.errors is None or is_amount(self.errors)):
+            raise ValueError("scores, support or errors are out of range")

@@ -41,6 +41,10 @@ class ImplicitAnchor(Anchor):
             raise ValueError("the moments of a bridge do not fit its pairs")
 
 
+#: The largest number of steps, and of Chebyshev polynomials that they take; more would take minutes.
+MOST_STEPS, MOST_DEGREES = 100, 2048
+
+
 @dataclass(frozen=True)
 class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     """The implicit Euler step of eq. 15 and 16, with the identity that the printed equation lost, matrix-free.
@@ -50,7 +54,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     step : float
         The step size ``delta_B``, in [1e-6, 1e4]. Values from 1 to 30 work well; the default was the best on HW.
     steps : int
-        Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
+        Upper bound on steps per round (T2 of Algorithm 1), at most 100; more are taken while the alignment rises.
     tolerance : float
         Relative error of the bridge, in the Frobenius norm. From 100,000 rows on, edges are kept in single precision,
         so that the error is at least about 1e-7 (1e-6 for step sizes of 100 and more).
@@ -70,10 +74,16 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if not (1e-6 <= self.step <= 1e4 and is_count(self.steps) and 0 < self.tolerance < 1):
+        if not (
+            1e-6 <= self.step <= 1e4
+            and is_count(self.steps)
+            and self.steps <= MOST_STEPS
+            and 0 < self.tolerance < 1
+            and chebyshev.degrees_enough(self.step, self.steps, self.tolerance) <= MOST_DEGREES
+        ):
             raise InputError(
-                f"{self} came, but a step in [1e-6, 1e4], whole steps of at least 1 and a tolerance in (0, 1) "
-                "are expected."
+                f"{self} came, but a step in [1e-6, 1e4], 1 to {MOST_STEPS} whole steps and a tolerance in (0, 1) are "
+                f"expected, together of at most {MOST_DEGREES} polynomials."
             )
 
     @property

@@ -15,7 +15,7 @@ from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saved
+from manifuse.records import Saved, demand_counts
 from manifuse.tables.problem import Problem
 from manifuse.tables.units import Units
 
@@ -68,6 +68,10 @@ class Step(Saved):
     weights: tuple[float, ...]
     step_size: float
     weight_scale: float
+
+    def check(self) -> None:
+        """Refuse counts out of range."""
+        demand_counts(self.round, self.step)
 
 
 @dataclass(frozen=True, eq=False)

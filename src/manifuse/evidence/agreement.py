@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.evidence.one_factor import OneFactor, correlation, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saved
+from manifuse.records import Saved, is_amount
 
 #: Root mean square of the correlations that one factor may leave: so much, and so much divided by the root of the
 #: pairs, because correlations have an error.
@@ -91,10 +91,16 @@ class Agreement(Saved):
         """Refuse values that do not fit together."""
         count = len(self.pulls)
         arrays = (self.differing, self.worths, self.worth_errors)
-        if self.loadings.shape != (count + 1,) or any(array.shape != (count,) for array in arrays):
+        if (
+            self.pulls.ndim != 1
+            or self.loadings.shape != (count + 1,)
+            or any(array.shape != (count,) for array in arrays)
+        ):
             raise ValueError("what the references answered does not fit together")
-        if not np.isfinite(self.pulls).all():
-            raise ValueError("what the references answered is not finite")
+        numbers = (self.residual, self.gain, self.standard_error, self.loadings, *arrays)
+        # What could not be measured is NaN.
+        if not is_amount(self.pulls) or any(np.isinf(each).any() for each in numbers):
+            raise ValueError("what the references answered is out of range")
 
 
 def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool | None) -> Agreement:

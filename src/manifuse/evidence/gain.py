@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from manifuse.records import Saved
+from manifuse.records import Saved, demand_counts
 
 #: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
 Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy"]
@@ -70,6 +70,10 @@ class Gain(Saved):
     standard_error: float
     rows: int
     measure: Gained
+
+    def check(self) -> None:
+        """Refuse a count out of range."""
+        demand_counts(self.rows)
 
     @property
     def unit(self) -> Unit:

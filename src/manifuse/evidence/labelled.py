@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError, ManifuseWarning, demand
+from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.kernels.arrays import BoolArray
@@ -75,7 +73,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         said = f"{strange.sum()} labels are of classes that {main.name} does not have ({', '.join(names[:3])})"
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
-        warnings.warn(f"{said}; they are left out, and in such rows it is never right.", ManifuseWarning, stacklevel=4)
+        warn("unusable_labels", f"{said}; they are left out, and in such rows it is never right.", stacklevel=4)
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     return LogLoss(rows[usable], places[usable], main.classes)
@@ -109,8 +107,8 @@ def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, u
     if not kept:
         what = "No label is of an id" if what == "labels" else "No ordered pair is of two ids"
         raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
-    warnings.warn(
+    warn(
+        "unknown_labels",
         f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
-        ManifuseWarning,
         stacklevel=5,
     )

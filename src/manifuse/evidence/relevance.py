@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved, read, write
+from manifuse.records import Saved, demand_counts, read, write
 from manifuse.tables.containers import frame_of
 
 
@@ -74,6 +74,10 @@ class Relevance(Saved):
     pairs: int
     standing: Standing
     worth: Gain | None
+
+    def check(self) -> None:
+        """Refuse a count out of range."""
+        demand_counts(self.pairs)
 
     @property
     def speaks_in_reverse(self) -> bool:

@@ -18,6 +18,15 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
 @lru_cache(maxsize=32)
+def degrees_enough(step: float, power: int, tolerance: float) -> float:
+    """Polynomials that are always enough for `resolvent_coefficients`."""
+    # The nearest pole is at x = -1/step; its Bernstein ellipse gives the degree.
+    pole = 1.0 + 1.0 / step
+    decay = np.log(pole + np.sqrt(pole**2 - 1.0))
+    budget = np.log(tolerance) - power * np.log(1.0 + 4.0 * step)
+    return float(np.ceil((8.0 * power - budget) / decay)) + 8.0
+
+
 def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
     """Chebyshev coefficients of ``(1 + step (x + y))^-power`` on [0, 2]², shape (degree + 1, degree + 1).
 
@@ -25,12 +34,8 @@ def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> 
     smallest value of the function. Chebyshev polynomials of an affinity have norm at most 1. So the relative error of
     the bridge, in the Frobenius norm, is at most ``tolerance``.
     """
-    # The nearest pole is at x = -1/step. Its Bernstein ellipse gives a degree that is always enough.
-    pole = 1.0 + 1.0 / step
-    decay = np.log(pole + np.sqrt(pole**2 - 1.0))
-    smallest = (1.0 + 4.0 * step) ** -power
-    budget = tolerance * smallest
-    enough = int(np.ceil((np.log(1.0 / budget) + 8.0 * power) / decay)) + 8
+    budget = tolerance * (1.0 + 4.0 * step) ** -power
+    enough = int(degrees_enough(step, power, tolerance))
     angles = np.pi * (np.arange(enough) + 0.5) / enough
     nodes = np.cos(angles)
     values = (1.0 + step * (nodes[:, None] + nodes[None, :] + 2.0)) ** -power

@@ -26,6 +26,9 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
+#: What browsers say of requests that the server's own page sends, or the user by an address.
+OWN_SITES = frozenset({"same-origin", "none"})
+
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
@@ -33,7 +36,8 @@ class Guard:
     """Wraps an application, and refuses requests to other hosts and from other origins.
 
     A page of another site can make a browser send requests here. If it reaches this server under a name of
-    its own (DNS rebinding), the Host header shows it. If it uses this server's name, the Origin header shows it.
+    its own (DNS rebinding), the Host header shows it. If it uses this server's name, the Origin header shows it; of
+    requests that have none, as for images, Sec-Fetch-Site shows it.
 
     Parameters
     ----------
@@ -73,7 +77,12 @@ class Guard:
             return _refuse(421, "The request is for another host; open the page at the address that manifuse printed.")
         own = f"http://{hosts[0].lower()}"
         changes = method not in ("GET", "HEAD")
-        if (changes and not origins) or any(origin.lower() != own for origin in origins):
+        sites = headers.getlist("sec-fetch-site")
+        if (
+            (changes and not origins)
+            or any(origin.lower() != own for origin in origins)
+            or not OWN_SITES.issuperset(sites)
+        ):
             return _refuse(403, "The request comes from another page; only this server's own page may send it.")
         return None
 

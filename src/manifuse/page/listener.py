@@ -5,40 +5,61 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Seconds that a client may take to send the headers of a request, and that open requests have when the server ends.
+#: Seconds for which a client may send no whole request or read no part of an answer, and that open requests have when
+#: the server ends.
 PATIENCE, FAREWELL = 10.0, 1
 
 
 class Impatient(H11Protocol):
-    """HTTP as uvicorn speaks it, except that a request whose headers are not whole in time ends the connection."""
+    """HTTP as uvicorn speaks it, except that a client that is waited for too long loses the connection.
+
+    The server waits for the headers of a request, and for a client to read. It does not wait while it answers, and a
+    part of a request buys no time.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Start to wait for the headers of the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._look()
 
     def data_received(self, data: bytes) -> None:
         """Wait for the rest of the headers, or no longer, if they are there."""
         super().data_received(data)
-        if self.conn.their_state is h11.IDLE:
-            self._wait()
-        else:
-            self._wait_no_longer()
+        self._look()
+
+    def on_response_complete(self) -> None:
+        """Wait for the answer to be read, and for the next request."""
+        super().on_response_complete()
+        self._look()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._look()
+
+    def resume_writing(self) -> None:
+        """Wait for the client to read no longer."""
+        super().resume_writing()
+        self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._wait_no_longer()
         super().connection_lost(exc)
+        self._wait_no_longer()
 
-    def _wait(self) -> None:
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(PATIENCE, self.transport.close)
+    def _look(self) -> None:
+        """Wait, or wait no longer, by what is open."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering and not self.flow.write_paused:
+            self._wait_no_longer()
+        elif self._deadline is None:
+            # What a client does not read would keep a connection that is only closed.
+            self._deadline = self.loop.call_later(PATIENCE, self.transport.abort)
 
     def _wait_no_longer(self) -> None:
         if self._deadline is not None:
@@ -50,6 +71,11 @@ def server_of(application: Any) -> uvicorn.Server:
     """Return a server of a page; ``run`` of it serves until an interrupt."""
     return uvicorn.Server(
         uvicorn.Config(
-            application, http=Impatient, log_level="warning", server_header=False, timeout_graceful_shutdown=FAREWELL
+            application,
+            http=Impatient,
+            ws="none",
+            log_level="warning",
+            server_header=False,
+            timeout_graceful_shutdown=FAREWELL,
         )
     )

@@ -55,6 +55,20 @@ async def read_request(request: Request, names: Collection[str]) -> dict[str, An
     return body
 
 
+def read_row(text: str) -> int:
+    """Read the number of a row in an address.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number, or has thousands of digits.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"The row {shorten(text)} came, but a whole number was expected.") from None
+
+
 def _refusal(name: str, value: Any, expected: str) -> InputError:
     return InputError(f"{name} = {shorten(repr(value))} came, but {expected} was expected.")
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from manifuse.errors import InputError
 from manifuse.page.exploration import Exploration, completed, describe, run
 from manifuse.page.guard import Guard
-from manifuse.page.requests import read_request
+from manifuse.page.requests import read_request, read_row
 from manifuse.page.shown import explain_row, show
 from manifuse.page.worker import Job, Worker
 from manifuse.run.method import JointDiffusion
@@ -82,7 +82,7 @@ class Page:
             Route("/api/jobs/{name}", self._answer_job),
             Route("/api/jobs/{name}", self._cancel_job, methods=["DELETE"]),
             Route("/api/jobs/{name}/result", self._answer_result),
-            Route("/api/jobs/{name}/rows/{row:int}", self._answer_row),
+            Route("/api/jobs/{name}/rows/{row}", self._answer_row),
             Route("/api/jobs/{name}/export", self._answer_export),
         ]
         return Starlette(
@@ -126,8 +126,8 @@ class Page:
 
     async def _answer_row(self, request: Request) -> Response:
         """Explain what became of a row."""
-        result, row = self._refinement(self._find(request)), request.path_params["row"]
-        if row >= len(self._exploration.main):
+        result, row = self._refinement(self._find(request)), read_row(request.path_params["row"])
+        if not 0 <= row < len(self._exploration.main):
             raise HTTPException(404, "There is no such row.")
         return _json({"sentences": await run_in_threadpool(explain_row, self._exploration, result, row)})
 

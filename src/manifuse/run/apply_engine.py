@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
-from manifuse.files import check_folder_of, check_name, shorten
+from manifuse.files import check_folder_of, check_name, shorten, unfinished
 from manifuse.run.apply_part import Part, refine_part
 from manifuse.run.engine import workers
 from manifuse.run.refinement import Refinement
@@ -38,7 +37,8 @@ def check_folder(out: Path) -> None:
     if os.path.lexists(out) and (os.path.islink(out) or not os.path.isdir(out) or os.listdir(out)):
         raise InputError(f"{out} is there and is not an empty folder; give another name.")
     try:
-        TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-").cleanup()
+        with unfinished(out.parent):
+            pass
     except OSError as error:
         raise InputError(f"{out} cannot be written ({shorten(error)}); write elsewhere.") from None
 
@@ -66,16 +66,15 @@ def apply_on_engine(
     table = replace(table, given=os.path.abspath(table.given))
     total, _ = table.open()
     seen, jobs = SeenIds(Path(table.given).stem), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
-    beside = TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}-", ignore_cleanup_errors=True)
-    with beside as folder, workers(engine, -1) as each:
-        parts = Path(folder) / "parts"
+    with unfinished(out.absolute().parent) as folder, workers(engine, -1) as each:
+        parts = folder / "parts"
         parts.mkdir()
         for done in each(write_part, jobs, result, table, drop_invalid, parts):
             if isinstance(done, ManifuseError):
                 raise done
             part, said = done
-            for message in said:
-                warnings.warn(message, ManifuseWarning, stacklevel=2)
+            for warning in said:
+                warnings.warn(warning, stacklevel=2)
             seen.add(part.keys)
             yield part
         seen.check()
@@ -87,7 +86,7 @@ def apply_on_engine(
 
 def write_part(
     job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
-) -> tuple[Part, list[str]] | ManifuseError:
+) -> tuple[Part, list[ManifuseWarning]] | ManifuseError:
     """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
 
     ``job`` is the first row of the part, and how many rows it has.
@@ -106,4 +105,4 @@ def write_part(
         return error
     except OSError as error:
         return InputError(f"{folder.parent} cannot be written ({shorten(error)}); write elsewhere.")
-    return part, [str(each.message) for each in caught if issubclass(each.category, ManifuseWarning)]
+    return part, [each.message for each in caught if isinstance(each.message, ManifuseWarning)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.columns.refined import LITTLE
+from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.feature_source import Loaded
 from manifuse.tables.later_table import WINDOW, LaterTable
@@ -29,12 +30,13 @@ class Part:
     ----------
     keys : (q,) array of str
         Ids of the rows that were refined.
-    fitted, little : int
-        How many of them were in the fit, and how many have little evidence.
+    fitted, changed, little : int
+        How many of them were in the fit, how many of these changed since, and how many have little evidence.
     """
 
     keys: NDArray[np.str_]
     fitted: int
+    changed: int
     little: int
 
 
@@ -47,7 +49,7 @@ def refine_part(
         errors = None if result.errors is None else none
         scores = np.empty((0, len(table.classes))) if table.classes else none
         columns = refined_columns(table.ids, scores, scores, none, errors, table.classes)
-        return columns, Part(np.empty(0, dtype=np.str_), 0, 0)
+        return columns, Part(np.empty(0, dtype=np.str_), 0, 0, 0)
     if not drop_invalid:
         table = replace(table, source=None if table.source is None else Loaded(table.source.take()))
         parts = {"score": table.scores} | ({} if table.source is None else {"features": table.source.take()})
@@ -55,8 +57,10 @@ def refine_part(
         demand_finite(table.name, numbers, np.arange(first, first + len(table)))
     new = observe(table, drop=drop_invalid, scale=result.main.scale)
     columns = refined_rows(result, new, table.ids[new.rows], table.classes)
-    fitted = int(np.count_nonzero(result.refiner.locate(new.keys)[1]))
-    return columns, Part(new.keys, fitted, int(np.sum(columns["support"] < LITTLE)))
+    rows, known = result.refiner.locate(new.keys)
+    changed = changed_rows(new, result.refiner.main, rows, known)
+    counts = (int(np.count_nonzero(each)) for each in (known, changed, columns["support"] < LITTLE))
+    return columns, Part(new.keys, *counts)
 
 
 def refined_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.errors import InputError, ManifuseWarning, demand
+from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
@@ -298,5 +297,5 @@ def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     known = np.flatnonzero(~np.isnan(grades))
     if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
         unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
-        warnings.warn(unsure, ManifuseWarning, stacklevel=4)
+        warn("minus_one_in_labels", unsure, stacklevel=4)
     return known, grades[known]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
-from manifuse.errors import ManifuseWarning
+from manifuse.errors import warn
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.tables.observations import Observations
@@ -94,7 +93,7 @@ class Familiarity:
         deviations = np.median(np.abs(rows), axis=0)
         strange = np.flatnonzero(deviations > _limits(len(rows), self.widest))
         if len(strange):
-            warnings.warn(_of_strange(new, strange, deviations[strange]), ManifuseWarning, stacklevel=5)
+            warn("strange_columns", _of_strange(new, strange, deviations[strange]), stacklevel=5)
 
     def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.
@@ -130,6 +129,19 @@ def _limits(rows: int, widest: FloatArray) -> FloatArray:
     return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * widest)
 
 
+def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
+    """Find rows that changed since the fit (q,); parameters as of `find_changed`, which also warns."""
+    units = Units.of(main.scores)
+    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
+    differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
+    alike = new.feature_names == main.feature_names
+    if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
+        differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
+    found = known.copy()
+    found[known] = differ
+    return found
+
+
 def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
     """Find rows that changed since the fit, and warn of them and of later scores that are far from the fitted ones.
 
@@ -151,29 +163,23 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     -----
     ManifuseWarning
     """
-    units = Units.of(main.scores)
-    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
-    differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
-    alike = new.feature_names == main.feature_names
-    if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
-        differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
-    if changed := np.count_nonzero(differ):
-        warnings.warn(
+    found, units = changed_rows(new, main, rows, known), Units.of(main.scores)
+    if changed := np.count_nonzero(found):
+        warn(
+            "changed_rows",
             f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
             "anew from what they bring, as later rows are.",
-            ManifuseWarning,
             stacklevel=5,
         )
+    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
     later, largest = np.abs(scores[~known]), np.abs(fitted).max().reshape(1)
     if len(later) and (median := float(np.median(later))) > _limits(len(later), largest)[0]:
-        warnings.warn(
+        warn(
+            "strange_scores",
             f"The scores of {new.name} differ from the fitted ones by {median:,.1f} standard deviations in the "
             "median; check the units.",
-            ManifuseWarning,
             stacklevel=5,
         )
-    found = known.copy()
-    found[known] = differ
     return found
 
 

@@ -15,6 +15,7 @@ from manifuse.backends.backend import Backend
 from manifuse.errors import InputError, demand
 from manifuse.run.apply_part import apply_here, refined_rows
 from manifuse.run.method import JointDiffusion
+from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, rows_to_fit, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_checks import ColumnNames
@@ -88,6 +89,7 @@ def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backen
     # Of a sample that was read, all rows are fitted.
     method = method if fitted is None else replace(method, fitted_rows=None)
     result = refine(main, references, tables.labels, method, seed, backend=backend)
+    result = replace(result, provenance=Provenance.of_files(tables))
     return RefinedFiles(result, tables.main, references, fitted is not None)
 
 
@@ -209,7 +211,7 @@ def apply_files(
     new : path-like
         The later rows.
     out, id, score, drop, features, classes, drop_invalid
-        As of `refine_files`.
+        As of `refine_files`. Names of columns that are not given are those of the main table, if it was in a file.
 
     Returns
     -------
@@ -243,7 +245,7 @@ def apply_files(
     check_output(out)
     check_paths(read=(new,), written=(out,))
     ids, scores, dropped = (_one_or_more(each) for each in (id, score, drop))
-    columns = ColumnNames(ids, scores, drop=dropped, classes=classes, all_there=True)
+    columns = result.provenance.columns_of_later(ids, scores, dropped, classes)
     table = LaterTable(new, features, result.main.feature_names, columns)
     return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
 

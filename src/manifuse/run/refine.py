@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -21,6 +22,7 @@ from manifuse.kernels.sphere import is_constant
 from manifuse.run.conclusion import conclude
 from manifuse.run.method import JointDiffusion
 from manifuse.run.preparation import prepare
+from manifuse.run.provenance import Provenance
 from manifuse.run.refinement import Refinement
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -110,7 +112,8 @@ def refine(
     fitted, score = fitted_part(problem, score, method, seed)
     groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
     prepared = prepare(fitted, method, score, seed, backend, groups=groups)
-    return Refinement.of(method, seed, conclude(prepared), main)
+    result = Refinement.of(method, seed, conclude(prepared), main)
+    return replace(result, provenance=Provenance.of(main, references))
 
 
 def fitted_part(

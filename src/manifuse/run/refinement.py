@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import Any
 
@@ -25,6 +25,7 @@ from manifuse.run.conclusion import Conclusion, Course
 from manifuse.run.facts import facts_of, probability_of_order
 from manifuse.run.frames import LaterFrame, apply_to_frame, frame_of_refined
 from manifuse.run.method import JointDiffusion
+from manifuse.run.provenance import Provenance
 from manifuse.run.refiner import Refiner
 from manifuse.tables.arranging import demand_alike
 from manifuse.tables.observations import Observations
@@ -54,6 +55,7 @@ class Refinement(Saved):
         Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
     refiner : Refiner
         What later rows need, and the fitted rows.
+    provenance : Provenance
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Refinement(Saved):
     main: Observations
     refined: Refined
     refiner: Refiner
+    provenance: Provenance = field(default_factory=Provenance)
 
     @classmethod
     def of(cls, method: JointDiffusion, seed: int, found: Conclusion, main: Observations) -> Refinement:
@@ -186,7 +189,7 @@ class Refinement(Saved):
 
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds: all but the rows that were not fitted."""
-        return {field.name: write(getattr(self, field.name)) for field in fields(self) if field.name not in NOT_SAVED}
+        return {each.name: write(getattr(self, each.name)) for each in fields(self) if each.name not in NOT_SAVED}
 
     @classmethod
     def from_record(cls, record: Any) -> Refinement:

@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.columns.all_columns import MEASURING_ROWS, Columns, Found
+from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
 from manifuse.columns.scored import Scored
-from manifuse.columns.view import View, features_of
+from manifuse.columns.view import Level, View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
@@ -87,7 +88,7 @@ class Refiner(Saved):
             If they lack features of the fitted rows, or there is not enough memory.
         """
         rows, known = self.locate(new.keys)
-        if self._reads_features:
+        if self.reads_features:
             new = with_features_of(new, self.main)
         known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
@@ -133,7 +134,7 @@ class Refiner(Saved):
 
     def _view(self, table: Observations) -> View:
         """What is known of a table's rows by themselves; without features if none are read."""
-        features = features_of(table) if self._reads_features else np.empty((len(table), 0))
+        features = features_of(table) if self.reads_features else np.empty((len(table), 0))
         own = self.columns.own.apply(table.scores.reshape(len(table), -1))
         return View(features, {"own": own}, np.zeros((len(table), len(self.columns.references.numbers))))
 
@@ -236,7 +237,7 @@ class Refiner(Saved):
     @cached_property
     def _familiarity(self) -> Familiarity | None:
         """Where the fitted rows are, if their features are read."""
-        return Familiarity.of(self.main, self._index) if self._reads_features else None
+        return Familiarity.of(self.main, self._index) if self.reads_features else None
 
     def _familiar(self, rows: View, edges: Edges) -> FloatArray:
         """How near later rows are to the fitted ones; without features, whether a reference knows them."""
@@ -252,7 +253,7 @@ class Refiner(Saved):
         return known.mean(axis=1) if known.shape[1] else np.ones(len(rows))
 
     @property
-    def _reads_features(self) -> bool:
+    def reads_features(self) -> bool:
         """Whether the features of later rows are read: by the graph or by a lesson."""
         columns = self.columns
         return self.joining is not None or columns.learned is not None or bool(columns.references.lessons)
@@ -261,13 +262,15 @@ class Refiner(Saved):
         """Refuse parts that do not fit together."""
         columns, rows = self.columns, len(self.main)
         if (
-            self.before.shape != self.main.scores.shape
+            not self.before.shape == self.fitted.scores.shape == self.main.scores.shape
             or not np.isfinite(self.before).all()
-            or len(self.fitted.scores) != rows
+            or (self.fitted.errors is None) != (self.scored.error_scale is None)
         ):
             raise ValueError("the refined rows are not those of the fit")
-        if columns.expected.pulls.shape != (len(columns.references.numbers),):
-            raise ValueError("what is expected does not fit the references")
+        places = () if columns.diffused is None else columns.diffused.columns.values()
+        count = len(columns.references.numbers)
+        if columns.expected.pulls.shape != (count,) or any(place >= count for place in places):
+            raise ValueError("what is expected or diffused does not fit the references")
         needed = columns.smoothed is not None or (columns.diffused and columns.diffused.graph.neighbours > 0)
         if needed and (self.joining is None or len(self.joining.scales) != rows):
             raise ValueError("a column needs a graph that there is not")
@@ -286,10 +289,15 @@ class Refiner(Saved):
             shape = (1, self.joining.neighbours)
             edges = Edges(len(self.main), np.zeros(shape, dtype=np.intp), np.ones(shape), np.zeros(1))
             view = replace(view, edges=edges)
-        columns = replace(self.columns, diffused=None, refined=None)
-        # In place of what would be diffused, which labels of classes may start from.
-        rows = columns.at(view.with_column("refined", view["own"]))
+        columns = self.columns
+        if columns.diffused is not None:
+            # In place of what would be diffused, what that starts from.
+            same = Mixed(columns.diffused.source, columns.diffused.source, 0.0, Level(np.zeros(1), 1.0))
+            columns = replace(columns, diffused=same)  # type: ignore[arg-type]
+        rows = columns.at(view)
         values = self.scored.scores(first.scores, *columns.of_scores(rows))
+        if self.fitted.errors is not None and rows["variance"].shape != (1,):
+            raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
 

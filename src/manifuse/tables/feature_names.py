@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.tables.containers import columns_of, to_text
 
 #: The most names in a sentence.
@@ -31,9 +30,9 @@ def index_columns(table: object, names: Sequence[str]) -> list[str]:
     """Names of columns that the index of a data frame has left, which are no features; warn if there are any."""
     found = [name for name in names if INDEX.fullmatch(name)]
     if found:
-        warnings.warn(
+        warn(
+            "index_columns",
             f"{table} has columns that the index of a data frame left ({', '.join(found[:MOST])}); they are left out.",
-            ManifuseWarning,
             stacklevel=4,
         )
     return found
@@ -43,10 +42,10 @@ def warn_of_names(table: object, names: Sequence[str]) -> None:
     """Warn of features that are named like labels, folds or ids."""
     strange = [name for name in names if NO_FEATURES.fullmatch(name)]
     if strange:
-        warnings.warn(
+        warn(
+            "suspicious_names",
             f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
             f"are used as features; leave them out with `drop` if they are not.",
-            ManifuseWarning,
             stacklevel=4,
         )
 
@@ -92,9 +91,9 @@ def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[in
 def warn_of_further(further: list[str], *, fitted: str, came: str) -> None:
     """Warn of features of the table ``came`` that the table ``fitted`` does not have, if there are any."""
     if further:
-        warnings.warn(
+        warn(
+            "further_columns",
             f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.",
-            ManifuseWarning,
             stacklevel=5,
         )
 

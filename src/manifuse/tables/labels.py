@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.containers import name_rows, to_floats, to_keys, to_text
 
@@ -93,10 +92,10 @@ class RankLabels:
         labels.grades = labels.groups = None
         labels.better, labels.worse = positions[: len(above)], positions[len(above) :]
         if not _is_an_order(labels.better, labels.worse, len(labels.keys)):
-            warnings.warn(
+            warn(
+                "circular_labels",
                 "The labels go in a circle, such as a above b above c above a, so they cannot all be right; leave out "
                 "those you trust least.",
-                ManifuseWarning,
                 stacklevel=2,
             )
         return labels

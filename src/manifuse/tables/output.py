@@ -5,19 +5,18 @@ from __future__ import annotations
 import errno
 import io
 import re
-import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from importlib import import_module
 from os.path import realpath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError, ManifuseWarning
-from manifuse.files import Writer, shorten, write_together
+from manifuse.errors import InputError, warn
+from manifuse.files import Writer, shorten, unfinished, write_together
 from manifuse.tables.formats import FORMATS, separator_of
 
 #: Endings under which tables are written; tables with each of them can be read as well.
@@ -94,10 +93,10 @@ def write_table(
                 raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
             columns = {**columns, "id": np.array(escaped)}
         elif risky is not None:
-            warnings.warn(
+            warn(
+                "formula_ids",
                 f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
                 "write Parquet, or set `escape_formulas`.",
-                ManifuseWarning,
                 stacklevel=2,
             )
     others = dict(beside or {})
@@ -120,7 +119,8 @@ class TableWriter:
         self._path = path
         self._escape, self._classes = escape, classes
         self._columns: list[Mapping[str, NDArray[Any]]] = []
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
+        self._opened = ExitStack()
         self._rows: list[int] = []
 
     @property
@@ -132,8 +132,7 @@ class TableWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._opened.close()
 
     def add(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Add rows.
@@ -149,10 +148,7 @@ class TableWriter:
             return
         try:
             if self._folder is None:
-                folder = Path(realpath(self._path)).parent
-                self._folder = TemporaryDirectory(
-                    dir=folder, prefix=f".{self._path.stem}-", ignore_cleanup_errors=True
-                )
+                self._folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
             self._part(len(self._rows)).write_bytes(table_bytes(".parquet", columns))
         except OSError as error:
             raise InputError(f"{self._path} cannot be written ({shorten(error)}); write elsewhere.") from None
@@ -170,7 +166,7 @@ class TableWriter:
 
     def _part(self, number: int) -> Path:
         assert self._folder is not None, "nothing was added"
-        return Path(self._folder.name) / f"{number}.parquet"
+        return self._folder / f"{number}.parquet"
 
     def _join(self, file: Path) -> None:
         polars = import_module("polars")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import reprlib
 import unicodedata
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere, standardise_prediction
@@ -73,7 +72,7 @@ class Reference:
         turning = Turning.of(main, table, main_rows, reference_rows)
         idle = _why_idle(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
-            warnings.warn(idle, ManifuseWarning, stacklevel=4)
+            warn("idle_reference", idle, stacklevel=4)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
 
     @property
@@ -260,10 +259,10 @@ def _warn_of_spelling(main: Observations, table: Observations, pairs: int) -> No
         return
     alike = len(set(map(_plain, sides[0].tolist())) & set(map(_plain, sides[1].tolist())))
     if alike > pairs:
-        warnings.warn(
+        warn(
+            "spelling_of_ids",
             f"{alike - pairs} more ids of {table.name} would pair with {main.name} if both wrote characters in one "
             "way (Unicode NFC, without characters of no width); spell them alike.",
-            ManifuseWarning,
             stacklevel=5,
         )
 
@@ -286,9 +285,9 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
             f"{_first_of(table)}; {main.name}: {_first_of(main)})."
         )
     if pairs < FEW_PAIRS:
-        warnings.warn(
+        warn(
+            "few_pairs",
             f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
-            ManifuseWarning,
             stacklevel=5,
         )
     if pairs < len(main) and not main.has_graph:

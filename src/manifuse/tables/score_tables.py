@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from manifuse.errors import InputError, ManifuseWarning, require
+from manifuse.errors import InputError, require, warn
 from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
 from manifuse.tables.column_checks import (
     AS_USUAL,
@@ -166,10 +165,10 @@ def feature_names_of(
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]
         names = list(fitted)
-        warnings.warn(
+        warn(
+            "further_columns",
             f"{path} has columns that the refinement was fitted without ({shorten(', '.join(further))}); "
             "they are ignored.",
-            ManifuseWarning,
             stacklevel=2,
         )
     return tuple(names)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
@@ -53,9 +52,7 @@ def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop:
         raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
     if len(kept) < len(scores):
         left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
-        warnings.warn(
-            f"{name} has values that are not finite in {left_out}, which are left out.", ManifuseWarning, stacklevel=3
-        )
+        warn("invalid_rows", f"{name} has values that are not finite in {left_out}, which are left out.", stacklevel=3)
     return kept
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from manifuse.cli.console import people
+from manifuse.cli.console import answer, people
 from manifuse.errors import InputError, look_up
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def list_command() -> None:
     table = Table("name", "title", "what it is")
     for source in CATALOGUE.values():
         table.add_row(source.name, escape(source.title), escape(source.summary))
-    Console().print(table)
+    answer(table)
 
 
 @app.command("check")
@@ -57,7 +56,7 @@ def check_command(
         raise InputError(f"{folder} is not a folder; name the data folder with --data or MANIFUSE_DATA.")
     reports = [report(source, folder) for source in CATALOGUE.values()]
     if as_json:
-        typer.echo(json.dumps({"folder": str(folder), "datasets": reports}))
+        answer(json.dumps({"folder": str(folder), "datasets": reports}))
     else:
         _print(reports)
 
@@ -75,10 +74,9 @@ def fetch_command(
     folder = data_folder(data)
     with people.status(f"Fetching {escape(name)} ..."):
         dataset = fetch(look_up(name, CATALOGUE, kind="data set"), folder)
-    console = Console()
-    console.print(f"{dataset.title}: {len(dataset):,} rows in {folder}.", markup=False, soft_wrap=True)
+    answer(f"{dataset.title}: {len(dataset):,} rows in {folder}.")
     for path, checksum in dataset.checksums.items():
-        console.print(f"{checksum}  {path}", markup=False, highlight=False, soft_wrap=True)
+        answer(f"{checksum}  {path}")
 
 
 def report(source: Source, folder: Path) -> dict[str, Any]:
@@ -109,7 +107,6 @@ def report(source: Source, folder: Path) -> dict[str, Any]:
 
 
 def _print(reports: list[dict[str, Any]]) -> None:
-    console = Console()
     numbers = (Column(heading, justify="right") for heading in ("rows", "tasks", "classes"))
     table = Table("name", "state", *numbers, "sha256")
     colours = {"present": "green", "missing": "yellow", "damaged": "red"}
@@ -119,7 +116,7 @@ def _print(reports: list[dict[str, Any]]) -> None:
             sums = "\n".join(f"{checksum[:SHOWN]} {escape(path)}" for path, checksum in each["checksums"].items())
             cells += [f"{each['rows']:,}", str(len(each["tasks"])), str(each["classes"]), sums]
         table.add_row(*cells)
-    console.print(table)
+    answer(table)
     for each in reports:
         for sentence in each.get("deviations", [each.get("message")]):
-            console.print(f"{each['name']}: {sentence}", markup=False, highlight=False, soft_wrap=True)
+            answer(f"{each['name']}: {sentence}")

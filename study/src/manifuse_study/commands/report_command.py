@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from manifuse.cli.console import people, say
+from manifuse.cli.console import answer, people
 from manifuse.errors import InputError
 from manifuse.files import bytes_writer, check_folder_of, check_writable, write_together
 from manifuse.report.markup import page_writer
@@ -82,4 +82,4 @@ def write_report(
             raise InputError(f"{files} cannot be made a folder ({error.strerror}); give another.") from None
         writes |= {files / name: bytes_writer(each) for name, each in results_files(summaries, figures).items()}
     write_together(writes)
-    say(f"The report is {out}.")
+    answer(f"The report is {out}.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from manifuse import __version__
-from manifuse.cli.console import people, say
+from manifuse.cli.console import answer, people, say
 from manifuse.errors import InputError, require
 from manifuse.run.engine import workers
 from manifuse_study.datasets.catalogue import CATALOGUE
@@ -65,7 +65,7 @@ def run_reproduce(
             bar.update(work, advance=1, description=step)
             written += rows
     failed = sum(row.status == "failed" for row in written)
-    say(
+    answer(
         f"{len(written)} rows written to {out} beside {before} from before, {failed} of them failed; "
         f"{time.perf_counter() - start:.0f} s."
     )

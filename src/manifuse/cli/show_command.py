@@ -1,0 +1,78 @@
+"""``manifuse show``: what a saved refinement is, what it was made of, and what it expects of later rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from manifuse.run.persistence import FORMAT, load
+from manifuse.words.wording import verdict_of
+
+
+def run_show(model: Path) -> dict[str, Any]:
+    """Read a saved refinement; return what ``--json`` prints.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    result = load(model)
+    made, main = result.provenance, result.refiner.main
+    reads = result.refiner.reads_features
+    classes = None if main.classes is None else list(main.classes.names)
+    return {
+        "format": FORMAT,
+        "version": made.version,
+        "date": made.date,
+        "tables": [asdict(table) for table in made.tables],
+        "fitted": len(main),
+        "accepted": result.accepted,
+        "verdict": verdict_of(result.evidence),
+        "reason": result.reason.name,
+        "why": result.why,
+        "expects": {
+            "id": list(made.id) or ["id"],
+            "score": None if classes else list(made.score) or ["score"],
+            "classes": classes,
+            "class_columns": made.classes,
+            "scale": main.scale,
+            "features": None if main.feature_names is None or not reads else list(main.feature_names),
+            "width": main.table.shape[1] if reads and main.table is not None else 0,
+        },
+    }
+
+
+def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Say what `run_show` returns."""
+    yield f"{model}: format {facts['format']}, written by manifuse {facts['version']} on {facts['date']}."
+    yield f"{facts['verdict']} {facts['why']}"
+    yield ""
+    for table in facts["tables"]:
+        rows = "" if table["rows"] is None else f", {table['rows']:,} rows"
+        yield f"{table['role']}: {table['name']}{rows}"
+        for file in table["files"]:
+            yield f"  {file['name']}, {file['size']:,} bytes, sha256 {file['sha256']}"
+    yield f"Of the main table, {facts['fitted']:,} rows were fitted."
+    yield ""
+    yield f"Later rows need {_listed(_needed(facts['expects']))}."
+
+
+def _needed(expects: Mapping[str, Any]) -> Iterator[str]:
+    """Each thing that later rows need."""
+    yield f"an id ({' or '.join(expects['id'])})"
+    if expects["classes"]:
+        named = f", columns {expects['class_columns']}" if expects["class_columns"] else ""
+        yield f"the {expects['scale']} of {', '.join(expects['classes'])}{named}"
+    else:
+        yield f"a {expects['scale']} ({' or '.join(expects['score'])})"
+    if expects["width"]:
+        names = "in the order of the fit" if expects["features"] is None else ", ".join(expects["features"])
+        yield f"{expects['width']:,} features ({names})"
+
+
+def _listed(parts: Iterator[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}"

@@ -1,0 +1,58 @@
+"""Stopping: how a run answers signals. It is here because it is needed before anything else can be imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+
+#: What a program says that a signal has ended.
+STOPPED = "manifuse: Stopped; no unfinished file was written."
+
+#: The signals that stop a run: ctrl-C; ``kill`` or a time limit; a terminal that is closed, which Windows lacks.
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+#: Seconds in which further signals are taken as the same one: a terminal that is closed may send several.
+GRACE = 1.0
+
+
+def status_of(number: int) -> int:
+    """Return the exit status of a program that the signal of this number ended, by the custom of shells."""
+    return 128 + number
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """Answer a signal while Python imports the commands, when nothing has been written yet."""
+    del frame
+    with suppress(OSError):  # A terminal that was closed cannot be told.
+        sys.stderr.write(f"{STOPPED}\n")
+        sys.stderr.flush()
+    os._exit(status_of(number))
+
+
+class Interrupt:
+    """Answers a signal while a command runs: it raises a KeyboardInterrupt.
+
+    Attributes
+    ----------
+    number : int or None
+        Of the last signal; None before there was one.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._since = -GRACE
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the run, unless that has just been done."""
+        del frame
+        now = time.monotonic()
+        if now - self._since >= GRACE:
+            self.number, self._since = number, now
+            raise KeyboardInterrupt
+
+
+interrupt = Interrupt()

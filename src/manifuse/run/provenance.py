@@ -1,0 +1,152 @@
+"""Provenance: what a refinement was made of and when, and what the columns of its main table were called."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+from manifuse.files import reading
+from manifuse.records import Saved, demand_counts
+from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.observations import Observations
+from manifuse.tables.paths import files_in
+from manifuse.tables.problem_files import Tables
+
+
+@dataclass(frozen=True)
+class InputFile(Saved):
+    """A file that was read.
+
+    Attributes
+    ----------
+    name : str
+        Without its folder.
+    size : int
+        In bytes.
+    sha256 : str
+        Its checksum, in hexadecimal digits.
+    """
+
+    name: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Read a file once more, for its checksum.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read any more.
+        """
+        with reading(path), path.open("rb") as file:
+            return cls(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+    def check(self) -> None:
+        """Refuse a size out of range."""
+        demand_counts(self.size)
+
+
+@dataclass(frozen=True)
+class InputTable(Saved):
+    """A table that was given.
+
+    Attributes
+    ----------
+    role : str
+        main, reference, labels or pairs.
+    name : str
+    rows : int or None
+        None of labels and pairs.
+    files : tuple of InputFile
+        Empty if it was in no file.
+    """
+
+    role: str
+    name: str
+    rows: int | None
+    files: tuple[InputFile, ...] = ()
+
+    def check(self) -> None:
+        """Refuse a number of rows out of range."""
+        demand_counts(self.rows or 0)
+
+
+@dataclass(frozen=True)
+class Provenance(Saved):
+    """What a refinement was made of. It has no ids and no rows.
+
+    Attributes
+    ----------
+    tables : tuple of InputTable
+    id, score, drop : tuple of str
+        Names of columns that were given beside manifuse's own, and of those that were left out.
+    classes : str or None
+        The expression for the columns of classes that was given.
+    version : str
+        Of manifuse.
+    date : str
+        The day in UTC, as ``2026-11-24``.
+    """
+
+    tables: tuple[InputTable, ...] = ()
+    id: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    classes: str | None = None
+    version: str = field(default_factory=lambda: version("manifuse"))
+    date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+
+    @classmethod
+    def of(cls, main: Observations, references: Sequence[Observations]) -> Self:
+        """Return the provenance of tables that were in no files."""
+        others = (InputTable("reference", each.name, len(each)) for each in references)
+        return cls((InputTable("main", main.name, len(main)), *others))
+
+    @classmethod
+    def of_files(cls, tables: Tables) -> Self:
+        """Return the provenance of tables in files."""
+        files, names = tables.files, tables.files.columns
+        read = [("main", tables.main.name, len(tables.main), files.main)]
+        read += [
+            ("reference", table.name, len(table), given)
+            for table, given in zip(tables.references, files.references, strict=True)
+        ]
+        made = [InputTable(role, name, rows, _files_of(given)) for role, name, rows, given in read]
+        for role, path in (("labels", files.labels), ("pairs", files.pairs)):
+            if path is not None:
+                made.append(InputTable(role, path.stem, None, _files_of(str(path))))
+        return cls(tuple(made), names.id, names.score, names.drop, names.classes)
+
+    def columns_of_later(
+        self,
+        id: Sequence[str],  # noqa: A002
+        score: Sequence[str],
+        drop: Sequence[str],
+        classes: str | None,
+    ) -> ColumnNames:
+        """Return what columns of a table of later rows are called: as they are given, or else as in the main table."""
+        return ColumnNames(
+            tuple(id) or self.id,
+            tuple(score) or self.score,
+            drop=tuple(drop) or self.drop,
+            classes=self.classes if classes is None else classes,
+            # A table may also have manifuse's own names, if no others were asked for.
+            all_there=bool(id or score or classes),
+        )
+
+
+def _files_of(given: str) -> tuple[InputFile, ...]:
+    """Every file of a table, those of a folder by their names; what follows ``::`` may name a part of the first."""
+    paths = [path for part in files_in(given) for path in _in_folder(Path(part)) if path.is_file()]
+    return tuple(map(InputFile.of, paths))
+
+
+def _in_folder(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]

@@ -1,0 +1,102 @@
+"""Warnings for programs: their codes in the JSON, and the exit status of ``--strict``."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.problems import draw
+
+from manifuse.cli import app
+from manifuse.cli.app import UNSURE
+
+# Warnings are errors in tests; here they are shown, as users see them.
+pytestmark = pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+
+REFINE = (
+    "refine",
+    "main.csv",
+    "--reference",
+    "theirs.csv",
+    "--same-target",
+    "--out",
+    "out.csv",
+    "--save",
+    "model.npz",
+)
+APPLY = ("apply", "model.npz", "new.csv", "--out", "new-out.csv")
+
+
+def write(name, table, scores=None, rows=slice(None)):
+    features = {f"x{k}": column[rows] for k, column in enumerate(table.table.T)}
+    scores = table.scores if scores is None else scores
+    pl.DataFrame({"id": table.keys[rows], "score": scores[rows], **features}).write_csv(name)
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, references=1)
+    write("main.csv", case.main)
+    write("theirs.csv", case.references[0])
+    return case
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["manifuse", *arguments])
+        try:
+            app.main()
+        except SystemExit as leave:
+            return int(leave.code or 0), capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    return run
+
+
+def test_what_nothing_speaks_against_ends_as_usual(case, run):
+    status, printed = run(*REFINE, "--json", "--strict")
+    assert (status, json.loads(printed)["warnings"], json.loads(printed)["reason"]) == (0, [], "TOLD")
+    write("new.csv", case.main)
+    status, printed = run(*APPLY, "--json", "--strict")
+    found = json.loads(printed)
+    assert (status, found["warnings"], found["reason"], found["changed"]) == (0, [], "TOLD", 0)
+
+
+def test_a_warning_has_a_code_and_the_outputs_are_there(case, run, tmp_path):
+    common = np.isin(case.references[0].keys, case.main.keys)
+    few = np.flatnonzero(~common | (np.cumsum(common) <= 5))
+    write("theirs.csv", case.references[0], rows=few)
+    status, printed = run(*REFINE, "--json", "--strict")
+    assert status == UNSURE
+    assert json.loads(printed)["warnings"] == [
+        {
+            "code": "few_pairs",
+            "sentence": "theirs shares only 5 ids with main; fewer than 10 seldom carry a bridge.",
+        }
+    ]
+    assert (tmp_path / "out.csv").exists()
+    assert run(*REFINE)[0] == 0
+
+
+def test_unchanged_scores_are_no_result_for_who_is_strict(case, run, tmp_path):
+    write("theirs.csv", case.references[0], scores=-case.references[0].scores)
+    arguments = [each for each in REFINE if each != "--same-target"]
+    status, printed = run(*arguments, "--json")
+    assert (status, json.loads(printed)["accepted"]) == (0, False)
+    assert run(*arguments, "--strict")[0] == UNSURE
+    assert (tmp_path / "out.csv").exists()
+    write("new.csv", case.main)
+    assert (run(*APPLY)[0], run(*APPLY, "--strict")[0]) == (0, UNSURE)
+
+
+def test_rows_that_come_again_changed_are_counted(case, run):
+    assert run(*REFINE)[0] == 0
+    write("new.csv", case.main, scores=case.main.scores + np.where(np.arange(len(case.main)) < 3, 1.0, 0.0))
+    status, printed = run(*APPLY, "--json", "--strict")
+    found = json.loads(printed)
+    assert (status, found["changed"], found["already_fitted"]) == (UNSURE, 3, len(case.main))
+    assert [each["code"] for each in found["warnings"]] == ["changed_rows"]
+    said = run(*APPLY)[1]
+    assert f"{len(case.main)} of them were in the fit (3 of these came with other scores or features)" in said
