@@ -1,4 +1,4 @@
-"""Files: written completely or not at all, and archives read without executing anything in them."""
+"""Files: written completely or not at all, and refused before they are read if they do not fit into memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import os
 import shutil
 import stat
 import unicodedata
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
@@ -147,22 +142,6 @@ def reading(path: Path, kind: str | None = None) -> Iterator[None]:
     except Exception as error:
         remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
         raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
-
-
-def read_archive(path: Path) -> dict[str, NDArray[Any]]:
-    """Read every array of an ``.npz`` file.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, is not an archive, contains Python objects, or does not fit into memory.
-    """
-    demand_regular(path)
-    with reading(path, "a NumPy archive"):
-        with zipfile.ZipFile(path) as archive:
-            demand_memory(path, sum(member.file_size for member in archive.infolist()))
-        with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
 
 
 def demand_regular(path: Path) -> None:

@@ -224,6 +224,31 @@ CASES = {
     ),
     "two id columns": ({"main.csv": text(PLAIN.replace("x1", "id", 1))}, [], "two columns named 'id'"),
     "two score columns": ({"main.csv": text(PLAIN.replace("x1", "score", 1))}, [], "two columns named 'score'"),
+    "an id of more than 1,000 characters": (
+        {"main.csv": text(PLAIN.replace("\nm5,", f"\n{'m' * 1001},"))},
+        [],
+        "Column 'id' of main.csv has an id of 1,001 characters, but at most 1,000 were expected; shorten it.",
+    ),
+    "ids that are large floats": (
+        {"main.parquet": stored(MAIN.with_columns(id=np.arange(60.0) + 2.0**53), "parquet")},
+        [],
+        "holds 9007199254740992 as a float, but from 9007199254740992 on floats may be other ids, rounded",
+    ),
+    "ids that were written as large floats": (
+        {"main.csv": frame(MAIN.with_columns(id=pl.Series(map(str, np.arange(60.0) + 2.0**53))))},
+        [],
+        "holds 9007199254740992 as a float, but from 9007199254740992 on floats may be other ids, rounded",
+    ),
+    "a header of more than 16 MiB": (
+        {"main.csv": text(PLAIN.replace("x1", "x" * (16 << 20), 1))},
+        [],
+        "The first line of main.csv has more than 16 MiB, which is too long for a header",
+    ),
+    "a name of more than 131,072 characters": (
+        {"main.csv": text(PLAIN.replace("x1", "x" * 131_073, 1))},
+        [],
+        "The first line of main.csv is not a header (field larger than field limit (131072)); save the table as CSV.",
+    ),
     "a row index without a name": (
         {"main.csv": text(PLAIN.replace("x1", "", 1))},
         [],
@@ -482,6 +507,7 @@ def test_dates_and_truth_values_are_numbers(tmp_path):
 
 def test_the_page_for_readers_has_every_case_and_no_other():
     from tests.cli.test_config import REFUSED
+    from tests.cli.test_hostile_files import HOSTILE
     from tests.cli.test_trouble import TROUBLE
 
     page = (Path(__file__).parents[2] / "docs" / "bad-input.md").read_text()
@@ -491,6 +517,7 @@ def test_the_page_for_readers_has_every_case_and_no_other():
         **{name: (2, says) for name, (_, _, says) in CASES.items()},
         **{name: (0, says) for name, (_, _, says) in ACCEPTED.items()},
         **TROUBLE,
+        **{name: (2, says) for name, (_, _, says) in HOSTILE.items()},
         **{f"`{text}`".replace("\n", " ").replace("|", "\\|"): (2, says) for text, says in REFUSED},
     }
     assert said.keys() == expected.keys()

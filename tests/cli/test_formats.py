@@ -166,3 +166,9 @@ def test_an_index_that_a_data_frame_left_is_no_feature(tmp_path, name, ending):
         assert mf.Observations.from_frame(frame).feature_names == ("x",)
     # Whoever names it means it.
     assert mf.Observations.from_frame(frame.drop("id"), id=name).feature_names == ("x",)
+
+
+def test_a_header_of_more_than_a_megabyte_is_read_whole(tmp_path):
+    names = [f"{'x' * 50_000}{number}" for number in range(30)]
+    (tmp_path / "a.csv").write_text(",".join(["id", *names]) + "\n" + ",".join(["a", *["1"] * 30]) + "\n")
+    assert list(open_columns(tmp_path / "a.csv").types) == ["id", *names]

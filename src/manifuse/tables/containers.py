@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
+from manifuse.tables.id_checks import demand_exact, demand_narrow
 
 
 def is_torch(values: Any) -> bool:
@@ -171,24 +172,25 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one id per row, was expected.")
     if array.dtype.kind in "iuU" and not missing:
-        return _whole_characters(array.astype(np.str_), what=what)
+        return _as_wide_as_needed(array.astype(np.str_, copy=False), what=what)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
         # Python's dates know no nanoseconds, and NumPy would make whole numbers of them.
         rounded = array.astype(f"{array.dtype.kind}8[us]")
         array = rounded if (np.isnat(array) | (array == rounded)).all() else array.astype(np.str_)
     values = array.tolist()
     if set(map(type, values)) == {str} and not missing:
-        return _whole_characters(np.array(values, dtype=np.str_), what=what)
+        return _as_wide_as_needed(values, what=what)
     missing = missing or [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
+    demand_exact(what, values, array.dtype)
     try:
-        texts = np.array([_text_of(value) for value in values], dtype=np.str_)
+        texts = [_text_of(value) for value in values]
     except (ValueError, OverflowError):
         raise InputError(
             f"{what} holds fractions, infinities or broken text, but ids must be whole or text; convert them."
         ) from None
-    return _whole_characters(texts, what=what)
+    return _as_wide_as_needed(texts, what=what)
 
 
 def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
@@ -231,14 +233,22 @@ def name_rows(rows: list[int], *, most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
-def _whole_characters(texts: NDArray[np.str_], *, what: str) -> NDArray[np.str_]:
-    """Refuse texts with half a character in them (a surrogate), because they cannot be written to a file."""
-    codes = np.ascontiguousarray(texts).view(np.uint32)
+def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str) -> NDArray[np.str_]:
+    """Make a new array of texts, as wide as the longest.
+
+    Texts with half a character in them (a surrogate) are refused, because they cannot be written to a file.
+    """
+    # The lengths of an array are counted without making objects of its texts.
+    lengths = np.strings.str_len(texts) if isinstance(texts, np.ndarray) else np.array([len(each) for each in texts])
+    longest = int(lengths.max(initial=0))
+    demand_narrow(what, len(texts), longest, lambda: sum(len(each) for each in {*texts}))
+    array = np.array(texts, dtype=f"U{max(1, longest)}")
+    codes = array.view(np.uint32)
     broken = np.flatnonzero((codes >= 0xD800) & (codes <= 0xDFFF))
     if len(broken):
-        text = str(texts[broken[0] // (texts.dtype.itemsize // 4)])
+        text = str(array[broken[0] // (array.dtype.itemsize // 4)])
         raise InputError(f"{what} holds {text!r}, which has half a character in it; write it as UTF-8.")
-    return texts
+    return array
 
 
 def _text_of(value: Any) -> str:

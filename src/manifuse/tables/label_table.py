@@ -14,6 +14,9 @@ from manifuse.tables.formats import open_columns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.validity import valid_rows
 
+#: Columns that a file of labels may have.
+READ = ("id", "label", "group", "better", "worse")
+
 
 def read_labels(
     path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False, of_classes: bool = False
@@ -24,7 +27,7 @@ def read_labels(
     ``drop`` is true.
     """
     file = open_columns(path, called.of_labels)
-    columns = file.take(list(file.types))
+    columns = file.take([name for name in READ if name in file.types])
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
         if not of_classes:

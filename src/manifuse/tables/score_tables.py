@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from manifuse.errors import InputError, ManifuseWarning, require
-from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
+from manifuse.files import demand_memory, reading, shorten
+from manifuse.tables.archives import bytes_in_use, read_archive, read_array
 from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
     choose_columns,
     demand_columns,
     demand_numbers,
-    demand_visible,
 )
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
 from manifuse.tables.feature_names import index_columns, warn_of_names
 from manifuse.tables.feature_source import InFile, Loaded, Source
 from manifuse.tables.formats import open_columns
+from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import demand_file
 from manifuse.tables.validity import demand_finite
@@ -249,7 +250,7 @@ def _size_of(file: Any, h5py: Any) -> float:
         if name.partition("/")[0] in ("X", "raw"):
             return
         if isinstance(entry, h5py.Dataset):
-            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+            sizes.append(bytes_in_use(entry.size or 0, entry.dtype))
         elif name.startswith("obsm/") and "shape" in entry.attrs:
             sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
 
@@ -262,9 +263,7 @@ def read_features(path: Path) -> NDArray[Any]:
     if path.suffix.lower() != ".npy":
         raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
-    check_size(path)
-    with reading(path, "a NumPy array"), path.open("rb") as file:
-        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    return read_array(path)
 
 
 def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
