@@ -101,6 +101,20 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
+def identity(path: Path | str) -> tuple[object, ...]:
+    """Return what a file has in common with itself under other names: links, other mounts, other cases of letters.
+
+    It is the device and the number of the file or, if it is not there, those of its folder with its name in small
+    letters, because two such names may become one file.
+    """
+    target = os.path.realpath(path)
+    for known, name in ((target, ()), (os.path.dirname(target), (os.path.basename(target).casefold(),))):
+        with suppress(OSError):
+            found = os.stat(known)
+            return (found.st_dev, found.st_ino, *name)
+    return (target,)
+
+
 def check_folder_of(path: Path) -> None:
     """Refuse a path in a folder that does not exist.
 

@@ -371,6 +371,16 @@ CASES = {
     "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "is a folder without files"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
     "the output over the main table": ({}, ["--out", "main.csv"], "would overwrite an input"),
+    "the output over a hard link of the reference": (
+        {"o.csv": lambda path: path.hardlink_to("reference.csv")},
+        ["--out", "o.csv"],
+        "o.csv would overwrite an input",
+    ),
+    "two outputs whose names differ in case": (
+        {},
+        ["--out", "o.npz", "--save", "O.npz"],
+        "would overwrite an input, or be written twice",
+    ),
     "the output over its features": (
         {
             "f.csv": lambda path: (np.save("f.npy", np.ones((60, 2))), path.symlink_to("f.npy")),

@@ -131,11 +131,19 @@ def test_what_the_library_refuses_of_whole_tables_is_refused_of_files(folder, ca
     assert "The reference theirs is the main table itself" in said.err
 
 
-@pytest.mark.parametrize("out", ["parts/3.parquet", "parts/0.parquet"])
+@pytest.mark.parametrize("out", ["parts/3.parquet", "parts/0.parquet", "other/3.parquet"])
 def test_an_output_in_an_input_folder_is_refused(folder, capsys, monkeypatch, out):
+    Path("other").symlink_to("parts")
     done, said = run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", out)
     assert done == 2
     assert f"{out} would be a part of the input folder" in said.err
+
+
+def test_a_folder_that_an_engine_would_write_into_an_input_folder_is_refused(folder, capsys, monkeypatch):
+    Path("model.npz").touch()
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "parts/out", "--engine", "dask")
+    assert (done, "parts/out would be a part of the input folder parts" in said.err) == (2, True)
+    assert not Path("parts/out").exists()
 
 
 def test_a_folder_in_a_folder_and_parts_without_rows_are_refused(folder, capsys, monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any
 
 from manifuse import __version__
 from manifuse.cli.console import once
+from manifuse.files import check_writable
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -43,10 +44,7 @@ def run_apply(
     """
     if engine is None:
         check_output(out)
-        check_paths(read=(model, table), written=(out,))
-    else:
-        check_paths(read=(model, table), written=())
-        check_folder(out)
+    check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
     columns = ColumnNames(tuple(id), tuple(score), drop=tuple(drop), classes=classes, all_there=True)
     later = LaterTable(table, features, result.main.feature_names, columns)
