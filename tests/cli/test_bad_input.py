@@ -249,10 +249,16 @@ CASES = {
         [],
         "The first line of main.csv is not a header (field larger than field limit (131072)); save the table as CSV.",
     ),
-    "a row index without a name": (
-        {"main.csv": text(PLAIN.replace("x1", "", 1))},
+    "columns without a name": (
+        {"main.csv": text(PLAIN.replace("x1,x2", ",", 1))},
         [],
-        "Column 4 of main.csv has no name",
+        "main.csv has 2 columns without a name; name them, or leave them out.",
+    ),
+    "the probability of one class as the score": (
+        {"main.csv": frame(MAIN.select("id", p0=pl.col("x0").rank() / 99, p1=1 - pl.col("x0").rank() / 99))},
+        ["--score", "p1", "--score", "score"],
+        "In main.csv, 'p1' sums to 1 with 'p0' in every row, as probabilities of classes do; name all of them with "
+        "--classes 'p(.*)', leave them out with --drop, or choose features with --features if these are meant.",
     ),
     "one row": ({"main.csv": frame(MAIN.head(1))}, [], "main has 1 row, but at least 3"),
     "two rows": ({"main.csv": frame(MAIN.head(2))}, [], "main has 2 rows, but at least 3"),
@@ -423,6 +429,11 @@ CASES = {
 ACCEPTED = {
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
+    "row numbers without a name": (
+        {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
+        [],
+        "main.csv has columns that number its rows, as the index of a data frame does (one without a name); they are",
+    ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], ""),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], ""),
     "line ends of Windows": ({"main.csv": binary(PLAIN.replace("\n", "\r\n").encode())}, [], ""),

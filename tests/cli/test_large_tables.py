@@ -100,7 +100,33 @@ def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window
     monkeypatch.setattr(column_file.ColumnFile, "take_matrix", counting)
     done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
     assert done == 0, said.err
-    assert reads == [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+    # The first rows of both tables are looked at twice: for row numbers, and with the scores.
+    assert reads == [(500, None)] * 4 + [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("command", ["apply", "engine"])
+def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, command):
+    table = pl.read_parquet("main.parquet")
+    numbered = table.with_row_index("n")
+    numbered.write_parquet("numbered.parquet")
+    assert run(capsys, monkeypatch, *REFINE, "--out", "plain.parquet", "--save", "plain.npz")[0] == 0
+    done, said = run(
+        capsys, monkeypatch, "refine", "numbered.parquet", *REFINE[2:], "--out", "fit.parquet", "--save", "model.npz"
+    )
+    assert (done, "numbered.parquet has columns that number its rows" in " ".join(said.err.split())) == (0, True)
+    assert pl.read_parquet("fit.parquet").equals(pl.read_parquet("plain.parquet"))
+    # Rows of the middle do not number the table any more.
+    numbered.slice(100, 400).write_parquet("middle.parquet")
+    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    engine = ["--engine", "dask"] if command == "engine" else []
+    written = []
+    for model, name in (("plain", "main.parquet"), ("model", "numbered.parquet"), ("model", "middle.parquet")):
+        out = f"{name.partition('.')[0]}-later" + ("" if engine else ".parquet")
+        assert run(capsys, monkeypatch, "apply", f"{model}.npz", name, "--out", out, *engine)[0] == 0
+        written.append(pl.read_parquet(f"{out}/*.parquet" if engine else out))
+    assert written[1].equals(written[0])
+    assert written[2].equals(written[0].slice(100, 400))
 
 
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])

@@ -99,7 +99,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             If features of the fit are missing.
         """
         check_is_fitted(self, "refinement_")
-        refined = self.refinement_.apply_in_full(self._observe(X)).scores
+        refined = self.refinement_.apply_in_full(self._observe(X, self.refinement_.main.feature_names)).scores
         return np.asarray(refined[:, self._classes.places_of(self.classes_)])
 
     def predict(self, X: Any) -> NDArray[np.str_]:
@@ -144,10 +144,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def _named(self, names: NDArray[np.str_]) -> NDArray[np.str_]:
         return _named_of(names, self._classes)
 
-    def _read(self, X: Any) -> Observations:
-        return Observations.from_frame(
-            X, id=self.id_column, classes=self.class_columns, drop=self.drop, name="X", scale=self.scale
-        )
+    def _read(self) -> dict[str, Any]:
+        return {"score": self.score_column, "classes": self.class_columns, "scale": self.scale}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -39,6 +39,10 @@ IDS = 3
 OF_PARTS = ".parquet"
 
 
+def _nothing(names: Sequence[str]) -> None:
+    """Keep all columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnFile:
     """A file of named columns, or a window of its rows.
@@ -62,6 +66,8 @@ class ColumnFile:
         Columns that are there and were left out.
     first : int
         First row of the window.
+    forget : callable
+        Takes names of columns of text that were taken.
     """
 
     path: Path
@@ -72,6 +78,12 @@ class ColumnFile:
     theirs: Mapping[str, str]
     dropped: frozenset[str] = frozenset()
     first: int = 0
+    forget: Callable[[Sequence[str]], None] = _nothing
+
+    def look(self, names: Sequence[str], rows: int | None) -> NDArray[Any]:
+        """Read columns of numbers as `take_matrix` does, in the first ``rows`` or in all; they can be taken later."""
+        shown = self.rows if rows is None else min(rows, self.rows)
+        return replace(self, rows=shown, forget=_nothing).take_matrix(names)
 
     def window(self, first: int, count: int) -> ColumnFile:
         """Return ``count`` rows from ``first`` on as a file."""
@@ -120,6 +132,7 @@ class ColumnFile:
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         columns = self.read(names, self.first, self.rows)[::-1]
+        self.forget(names)
         if columns and len(columns[0]) != self.rows:
             raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
         # A column that was taken leaves the list, and memory.

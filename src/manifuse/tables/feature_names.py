@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Sequence
@@ -23,22 +24,6 @@ NO_FEATURES = re.compile(
 )
 
 
-#: Names that data frames give to their index when they are written. Rows are counted there, so they are no features.
-INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
-
-
-def index_columns(table: object, names: Sequence[str]) -> list[str]:
-    """Names of columns that the index of a data frame has left, which are no features; warn if there are any."""
-    found = [name for name in names if INDEX.fullmatch(name)]
-    if found:
-        warnings.warn(
-            f"{table} has columns that the index of a data frame left ({', '.join(found[:MOST])}); they are left out.",
-            ManifuseWarning,
-            stacklevel=4,
-        )
-    return found
-
-
 def warn_of_names(table: object, names: Sequence[str]) -> None:
     """Warn of features that are named like labels, folds or ids."""
     strange = [name for name in names if NO_FEATURES.fullmatch(name)]
@@ -56,7 +41,7 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
     if given is None:
         names = None if features is None else columns_of(features)
     else:
-        names = tuple(to_text(given, what=f"The feature names of {name}").tolist())
+        names = tuple(to_text(given, what=f"The feature names of {name}", most=math.inf).tolist())
     if names is None:
         return None
     if len(names) != width or len(set(names)) < width:

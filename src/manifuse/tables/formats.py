@@ -84,17 +84,20 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     frame = _opened(path, read)
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
-    types = {name: each.dtype for name, each in found.items()}
+    types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
     if form == "csv":
         ids = [name for name in TEXT_COLUMNS if name in found]
-        theirs = {ours[name]: name for name in ours}
         found |= {name: _without_fraction(path, theirs[name], found[name]) for name in ids}
     dropped = frozenset(frame.columns) - ours.keys()
 
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
-        return [found.pop(name).slice(first, count) for name in names]
+        return [found[name].slice(first, count) for name in names]
 
-    return ColumnFile(path, types, frame.height, take, True, {ours[name]: name for name in ours}, dropped)
+    def forget(names: Sequence[str]) -> None:
+        for name in names:
+            del found[name]
+
+    return ColumnFile(path, types, frame.height, take, True, theirs, dropped, forget=forget)
 
 
 def _demand_cells(path: Path, columns: int, sign: str) -> None:
@@ -186,10 +189,8 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     separator, known = usual, {*columns.id, *columns.score, *columns.label, "label", "score", *TEXT_COLUMNS}
     if not known & set(names):
         separator, names = _another_separator(path, header, usual, known)
-    if len(names) > 1 and "" in names:
-        raise InputError(
-            f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
-        )
+    if names.count("") > 1:
+        raise InputError(f"{path} has {names.count('')} columns without a name; name them, or leave them out.")
     counts = Counter(names)
     repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:

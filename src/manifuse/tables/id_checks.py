@@ -27,7 +27,7 @@ ROOM, WASTE = 256 << 20, 8
 CHARACTER = 4
 
 
-def demand_narrow(what: str, rows: int, longest: int, different: Callable[[], int]) -> None:
+def demand_narrow(what: str, rows: int, longest: int, different: Callable[[], int], *, most: float = LONGEST) -> None:
     """Refuse ids that would take much more memory than their text, because all are kept as wide as the longest.
 
     Parameters
@@ -39,15 +39,17 @@ def demand_narrow(what: str, rows: int, longest: int, different: Callable[[], in
         Characters of the longest id.
     different : callable
         Counts the characters of all different ids together.
+    most : float
+        Characters that an id may have.
 
     Raises
     ------
     InputError
-        If an id has more than `LONGEST` characters, or ids take more than `ROOM` and `WASTE` times their text.
+        If an id has more than ``most`` characters, or ids take more than `ROOM` and `WASTE` times their text.
     """
-    if longest > LONGEST:
+    if longest > most:
         raise InputError(
-            f"{what} has an id of {longest:,} characters, but at most {LONGEST:,} were expected; shorten it."
+            f"{what} has an id of {longest:,} characters, but at most {most:,} were expected; shorten it."
         )
     taken = float(rows) * longest * CHARACTER
     if taken > ROOM and taken > WASTE * CHARACTER * different():

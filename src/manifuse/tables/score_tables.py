@@ -25,7 +25,8 @@ from manifuse.tables.column_checks import (
 )
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
-from manifuse.tables.feature_names import index_columns, warn_of_names
+from manifuse.tables.default_features import OF_FILE, Shown, demand_no_classes, without_row_numbers
+from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.feature_source import InFile, Loaded, Source
 from manifuse.tables.formats import open_columns
 from manifuse.tables.id_checks import demand_visible
@@ -159,8 +160,10 @@ def feature_names_of(
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     else:
-        left = index_columns(path, names)
-        names = [name for name in names if name not in left]
+        table = Shown(path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look)
+        names = without_row_numbers(table, names, fitted or ())
+        if fitted is None and not classes:
+            demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)
         if fitted is None:
             warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
