@@ -81,11 +81,11 @@ CASES = {
         [],
         "shares 2 of its 60 ids",
     ),
-    "ids repeat": ({"main.csv": frame(cell(MAIN, "id", 1, "m0"))}, [], "1 repeated values (first: 'm0')"),
-    "ids missing": ({"main.csv": frame(cell(MAIN, "id", 1, None))}, [], "no value in row 1"),
-    "NaN score": ({"main.csv": frame(cell(MAIN, "score", 2, float("nan")))}, [], "score in row 2"),
-    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features in row 4"),
-    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features in row 4"),
+    "ids repeat": ({"main.csv": frame(cell(MAIN, "id", 1, "m0"))}, [], "1 repeated value (first: 'm0')"),
+    "ids missing": ({"main.csv": frame(cell(MAIN, "id", 1, None))}, [], "no value in line 3"),
+    "NaN score": ({"main.csv": frame(cell(MAIN, "score", 2, float("nan")))}, [], "score in line 4"),
+    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features in line 6"),
+    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features in line 6"),
     "constant main": ({"main.csv": frame(MAIN.with_columns(pl.lit(1.0).alias("score")))}, [], "All scores of main"),
     "labels for unknown ids": (
         {"labels.csv": frame(LABELS.with_columns(("q" + pl.col("id")).alias("id")))},
@@ -150,7 +150,7 @@ CASES = {
     "probabilities that do not sum to 1": (
         {"main.csv": frame(MAIN.with_columns(p_a=pl.lit(0.2), p_b=pl.lit(0.3)))},
         ["--classes", "p_(.*)"],
-        "do not sum to 1 in rows 0, 1",
+        "do not sum to 1 in lines 2, 3",
     ),
     "labels of other classes": (
         {
@@ -210,7 +210,7 @@ CASES = {
     "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "carriage return alone"),
     "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),
     "blank lines alone": ({"main.csv": text("\n\n\n")}, [], "cannot be read as csv"),
-    "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in row 5;"),
+    "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in line 7;"),
     "no header": ({"main.csv": text(PLAIN.partition("\n")[2])}, [], "has no 'id' (it has: m0"),
     "a header in capitals": (
         {"main.csv": text(PLAIN.replace("score", "Score"))},
@@ -356,7 +356,7 @@ CASES = {
     "scores missing in JSON lines": (
         {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b"}\n')},
         [],
-        "NaN or infinite score in row 1",
+        "NaN or infinite score in line 2",
     ),
     "scores in two columns of an archive": (
         {"main.npz": archive(ids=np.arange(9), scores=np.ones((9, 2)))},
@@ -406,7 +406,7 @@ CASES = {
     "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "be written twice"),
     "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
     "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv has no rows, but pairs"),
-    "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in row 0"),
+    "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in line 2"),
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
         ["--reference", "b.csv", "--pairs", "p.csv"],
@@ -414,9 +414,9 @@ CASES = {
     ),
     "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
-    "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in row 0"),
-    "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated values"),
-    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in row 1"),
+    "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in line 2"),
+    "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated value"),
+    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in line 3"),
     "ordered pairs for a regression": (
         {"l.csv": text("better,worse\nm1,m2\n")},
         ["--labels", "l.csv", "--task", "regression"],

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import manifuse as mf
+from manifuse.grid import many
 from manifuse.tables import id_checks
 
 CONTAINERS = {
@@ -78,7 +79,7 @@ def refusal(*arguments, **options):
     [
         (([1, 2],), {"ids": [1, 2, 3]}, "2 scores but 3 ids"),
         (([1, 2], [[1], [2], [3]]), {"ids": [1, 2]}, "2 scores but 3 feature rows"),
-        (([1, 2],), {"ids": ["a", "a"]}, "1 repeated values (first: 'a')"),
+        (([1, 2],), {"ids": ["a", "a"]}, "1 repeated value (first: 'a')"),
         (([1, 2],), {"ids": [1, None]}, "no value in row 1"),
         (([1, 2],), {"ids": [1.0, 2.5]}, "fractions, infinities"),
         (([1, np.nan],), {"ids": [1, 2]}, "score in row 1"),
@@ -218,3 +219,8 @@ def test_a_regression_refuses_scores_whose_squares_leave_the_range():
     labels = mf.RankLabels(range(20), np.arange(20.0))
     with pytest.raises(mf.InputError, match="The scores of ours leave the range of numbers when squared"):
         mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"))
+
+
+def test_one_row_is_not_called_rows():
+    assert repr(mf.Observations([1.0], [[2.0]], ids=["a"], name="ours")) == "Observations('ours': 1 row, 1 feature)"
+    assert [many(count, "class") for count in (0, 1, 1000)] == ["0 classes", "1 class", "1,000 classes"]

@@ -19,6 +19,7 @@ from manifuse.cli import INTERRUPTED, STOPPED
 from manifuse.cli.console import people, say, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, takes
 from manifuse.errors import InputError, ManifuseError, require
+from manifuse.grid import many
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
@@ -124,7 +125,7 @@ def refine_command(given: Given, as_json: AsJson = False) -> None:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__}
         typer.echo(json.dumps(facts, allow_nan=False))
-    say(f"\n{result.summary()}\n\n{rows:,} rows written to {options.out}.")
+    say(f"\n{result.summary()}\n\n{many(rows, 'row')} written to {options.out}.")
     for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
         if path is not None:
             say(f"{what} {path}.")
@@ -164,7 +165,7 @@ def apply_command(
         )
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
-    said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
+    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them were in the fit"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
     say(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {summary['why']}"))

@@ -9,6 +9,7 @@ from typing import Any
 from manifuse import __version__
 from manifuse.cli.console import once
 from manifuse.files import check_writable
+from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -56,7 +57,7 @@ def run_apply(
     with once():
         for part in parts:
             rows, fitted, little = rows + len(part.keys), fitted + part.fitted, little + part.little
-            tell(f"{rows:,} rows")
+            tell(many(rows, "row"))
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,

@@ -19,6 +19,7 @@ from manifuse.cli.console import once
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.errors import InputError, ManifuseWarning
 from manifuse.files import Writer, bytes_writer
+from manifuse.grid import many
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import RefinedFiles, run_files
@@ -87,7 +88,7 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]
         came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
         lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
-        tell(f"{writer.rows:,} rows")
+        tell(many(writer.rows, "row"))
     if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
         warnings.warn(
             f"The scores of {found.result.main.name} are in [0, 1], and the refined ones are not; if they are "

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing
 from manifuse.run.combiner import PredictorCombiner
@@ -157,7 +158,7 @@ def _known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[np.str_]]:
     """Rows where ``y`` names a class, and the names there."""
     values = to_numpy(y, what="y")
     if values.shape != (rows,):
-        raise InputError(f"y came with shape {values.shape}, but X has {rows} rows; give one class per row.")
+        raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
     known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
     return known, to_text(values[known], what="y")
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.score import GradedRanking
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save
@@ -296,7 +297,9 @@ def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     """Return the rows where ``y`` is not NaN, and its values there."""
     grades = to_floats(y, what="y", dimensions=1)
     if len(grades) != rows:
-        raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one per row, NaN if unknown.")
+        raise InputError(
+            f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."
+        )
     known = np.flatnonzero(~np.isnan(grades))
     if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
         unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."

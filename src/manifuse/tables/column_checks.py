@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.grid import many
 from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
@@ -78,7 +79,8 @@ class ColumnNames:
                 found[name] = match.group(1) if pattern.groups and match.group(1) else name
         if self.all_there and len(found) < 2:
             raise InputError(
-                f"`classes` {self.classes!r} came, but {len(found)} columns of {path} match it; give an expression "
+                f"`classes` {self.classes!r} came, but {many(len(found), 'column')} of {path} match it; give an "
+                "expression "
                 "for the names of all columns with probabilities."
             )
         taken = sorted(found.keys() & {"predicted", "original", "support"})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -12,9 +14,13 @@ from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
 from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow
+
+#: What messages call a row, and the number of the first.
+ROWS_AS: ContextVar[tuple[str, int]] = ContextVar("rows_as", default=("row", 0))
 
 
 def is_torch(values: Any) -> bool:
@@ -210,7 +216,7 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
     twice = repeated(keys)
     if len(twice):
         raise InputError(
-            f"{what} has {len(twice)} repeated values (first: {str(keys[twice[0]])!r}), "
+            f"{what} has {many(len(twice), 'repeated value')} (first: {str(keys[twice[0]])!r}), "
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys
@@ -232,10 +238,23 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
 
 
 def name_rows(rows: list[int], *, most: int = 5) -> str:
-    """List row numbers for a sentence, counted from 0: ``rows 3, 7, 9``, or the first few and how many more."""
-    shown = ", ".join(str(row) for row in rows[:most])
-    rest = len(rows) - most
-    return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+    """List row numbers, which count from 0, for a sentence: ``rows 3, 7, 9``, or the first few and how many more.
+
+    Of a file of text they are its lines; see `rows_as`.
+    """
+    (noun, first), rest = ROWS_AS.get(), len(rows) - most
+    shown = ", ".join(str(first + row) for row in rows[:most])
+    return f"{noun}{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+@contextmanager
+def rows_as(counted: tuple[str, int]) -> Iterator[None]:
+    """Let messages call rows by another noun, and count them from another number, as in ``("line", 2)``."""
+    before = ROWS_AS.set(counted)
+    try:
+        yield
+    finally:
+        ROWS_AS.reset(before)
 
 
 def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str, most: float) -> NDArray[np.str_]:

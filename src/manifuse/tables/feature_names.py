@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from manifuse.errors import InputError, ManifuseWarning
+from manifuse.grid import many
 from manifuse.tables.containers import columns_of, to_text
 
 #: The most names in a sentence.
@@ -46,7 +47,8 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
         return None
     if len(names) != width or len(set(names)) < width:
         raise InputError(
-            f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
+            f"{name} has {many(width, 'feature')} but {many(len(names), 'name')} of features, {len(set(names))} "
+            "of them different; "
             "give each feature a name of its own."
         )
     return names

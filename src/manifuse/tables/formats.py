@@ -26,6 +26,9 @@ from manifuse.tables.table_reading import reading_table
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
 BY_COLUMN = ("parquet", "ipc")
 
+#: The line of the first row of a file of text.
+LINES = {"csv": ("line", 2), "ndjson": ("line", 1)}
+
 #: Memory that reading text takes: the text in file sizes, and the bytes of a number, in its column and in the array.
 GROWTH, NUMBER = 2, 16
 
@@ -144,6 +147,11 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
             "`id` and `score`."
         )
     return usual, found[usual]
+
+
+def counting_in(path: Path) -> tuple[str, int]:
+    """What a row of a file is called in messages, and the number of the first: lines of text, else rows from 0."""
+    return LINES.get(FORMATS.get(path.suffix.lower(), ""), ("row", 0))
 
 
 def separator_of(ending: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import SHOWN, Grid, as_html
+from manifuse.grid import SHOWN, Grid, as_html, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
 from manifuse.tables.classes import Classes
@@ -203,11 +203,11 @@ class Observations(Saved):
 
     def __repr__(self) -> str:
         width = 0 if self.table is None else self.table.shape[1]
-        features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
+        features = many(width, "feature") if width else "no features"
         if self.neighbours is not None:
             features = f"{self.neighbours.indices.shape[1]} neighbours each"
         classes = "" if self.classes is None else f"{len(self.classes)} classes, "
-        return f"Observations({self.name!r}: {len(self)} rows, {classes}{features})"
+        return f"Observations({self.name!r}: {many(len(self), 'row')}, {classes}{features})"
 
     def _repr_html_(self) -> str:
         columns = () if self.table is None else self.table[:SHOWN, :SHOWN].T

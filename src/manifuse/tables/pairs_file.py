@@ -10,8 +10,8 @@ import numpy as np
 
 from manifuse.errors import InputError
 from manifuse.tables.column_checks import demand_columns
-from manifuse.tables.containers import to_text
-from manifuse.tables.formats import open_columns
+from manifuse.tables.containers import rows_as, to_text
+from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.score_tables import Table
 
 
@@ -34,7 +34,8 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
     file = open_columns(source)
     demand_columns(source, file.theirs, *needed)
     pairs = file.take(needed)
-    texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
+    with rows_as(counting_in(source)):
+        texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     if not texts["main"]:
         raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")
     tables = texts.get("table", [references[0].name] * len(texts["main"]))

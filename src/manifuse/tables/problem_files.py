@@ -15,9 +15,10 @@ from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
-from manifuse.tables.score_tables import Table, observe, observe_part, read_table
+from manifuse.tables.score_tables import Table, read_table
 
 
 @dataclass(frozen=True, kw_only=True)
