@@ -4,8 +4,8 @@ import re
 
 #: A line that says what was read, before the work starts.
 READ = re.compile(
-    r"\w+: [\d,]+ (rows(, \d+ classes)?, (no features|[\d,]+ features?( \(.*\))?)"
-    r"|labelled rows(, \d+ classes)?|ordered pairs)"
+    r"\w+: [\d,]+ (rows?(, \d+ classes)?, (no features|[\d,]+ features?( \(.*\))?)"
+    r"|labelled rows?(, \d+ class(es)?)?|ordered pairs?)"
 )
 
 

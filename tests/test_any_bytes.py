@@ -15,7 +15,8 @@ from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
 from manifuse.run import refiner as refiner_module
 from manifuse.tables.label_table import read_labels
-from manifuse.tables.score_tables import observe, read_features, read_table
+from manifuse.tables.observing import observe
+from manifuse.tables.score_tables import read_features, read_table
 from tests.problems import draw
 
 ANY = settings(

@@ -522,7 +522,7 @@ def test_no_columns_of_classes_are_refused():
 def test_labels_of_classes_that_are_blank_are_refused_or_dropped(tmp_path):
     path = tmp_path / "known.csv"
     path.write_text("id,label,group\na,oak,1\nb,,1\nc,yew,2\n")
-    with pytest.raises(mf.InputError, match="has no value in row 1"):
+    with pytest.raises(mf.InputError, match="has no value in line 3"):
         read_labels(path, of_classes=True)
     with pytest.warns(mf.ManifuseWarning, match="1 of 3 rows"):
         labels = read_labels(path, drop=True, of_classes=True)

@@ -343,3 +343,14 @@ def test_scorers_of_rankings_take_it(scoring):
     refined = combiner.fit(X.iloc[train], clinics.truth[train]).decision_function(X.iloc[test])
     measure = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}[scoring]
     assert scores[0] == pytest.approx(measure(clinics.truth[test], refined))
+
+
+def test_features_of_the_fit_stay_if_they_number_later_rows():
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal(60)
+    frame = pd.DataFrame({"id": np.arange(60) + 5, "score": truth + rng.standard_normal(60), "x": truth})
+    frame["order"] = rng.permutation(60)
+    fitted = mf.PredictorCombiner(random_state=0).fit(frame, np.where(np.arange(60) < 40, truth, np.nan))
+    later = frame.sort_values("order")
+    assert later["order"].tolist() == list(range(60))
+    np.testing.assert_array_equal(fitted.predict(later), fitted.predict(frame)[later.index])

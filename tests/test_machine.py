@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -99,6 +101,17 @@ def test_a_group_of_this_process_limits_the_memory(kernel, membership, folder, f
     assert machine.available_memory() == 5000 - 2100 + 700
     (group / files[0]).write_text("max\n")
     assert machine.available_memory() == 1000 * 1024
+
+
+def test_a_limit_on_addresses_limits_the_memory():
+    limited = (
+        "import resource\n"
+        "from manifuse.machine import available_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "print(available_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=True)
+    assert 1 << 20 < int(done.stdout) < 1 << 30
 
 
 def test_this_machine_has_free_memory():

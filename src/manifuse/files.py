@@ -1,4 +1,4 @@
-"""Files: written completely or not at all, and archives read without executing anything in them."""
+"""Files: written completely or not at all, and refused before they are read if they do not fit into memory."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import os
 import shutil
 import stat
 import unicodedata
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO
 
 from manifuse.errors import InputError
 from manifuse.machine import available_memory
@@ -146,6 +142,20 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
+def identity(path: Path | str) -> tuple[object, ...]:
+    """Return what a file has in common with itself under other names: links, other mounts, other cases of letters.
+
+    It is the device and the number of the file or, if it is not there, those of its folder with its name in small
+    letters, because two such names may become one file.
+    """
+    target = os.path.realpath(path)
+    for known, name in ((target, ()), (os.path.dirname(target), (os.path.basename(target).casefold(),))):
+        with suppress(OSError):
+            found = os.stat(known)
+            return (found.st_dev, found.st_ino, *name)
+    return (target,)
+
+
 def check_folder_of(path: Path) -> None:
     """Refuse a path in a folder that does not exist.
 
@@ -187,22 +197,6 @@ def reading(path: Path, kind: str | None = None) -> Iterator[None]:
     except Exception as error:
         remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
         raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
-
-
-def read_archive(path: Path) -> dict[str, NDArray[Any]]:
-    """Read every array of an ``.npz`` file.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, is not an archive, contains Python objects, or does not fit into memory.
-    """
-    demand_regular(path)
-    with reading(path, "a NumPy archive"):
-        with zipfile.ZipFile(path) as archive:
-            demand_memory(path, sum(member.file_size for member in archive.infolist()))
-        with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
 
 
 def demand_regular(path: Path) -> None:

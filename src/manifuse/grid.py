@@ -102,3 +102,8 @@ def as_markdown(grid: Grid) -> str:
 
     body = ([f"**{text}**" if isinstance(text, Strong) else text for text in texts] for texts in grid.body + grid.foot)
     return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 row, 2 rows, 1,000 classes."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "es" if noun.endswith("s") else "s")

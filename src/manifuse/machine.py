@@ -6,16 +6,21 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 #: Where Linux reports the memory, the control groups of this process, and the limits of the groups.
 MEMORY, MEMBERSHIP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+
+#: Where it reports the pages that this process has addresses for.
+ADDRESSES = Path("/proc/self/statm")
 
 #: Names of the files with a group's limit and its use, in the second version of control groups and in the first.
 FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
@@ -71,7 +76,7 @@ def _release(libraries: ThreadpoolController) -> None:
 
 def available_memory() -> int | None:
     """Count the bytes that this process can still take without swapping or being killed; None if they are unknown."""
-    free = [_of_machine(), *(_of_group(folder) for folder in _groups())]
+    free = [_of_machine(), _of_process(), *(_of_group(folder) for folder in _groups())]
     return min((amount for amount in free if amount is not None), default=None)
 
 
@@ -87,6 +92,17 @@ def _of_machine() -> int | None:
         lines = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
         return int(lines["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
+        return None
+
+
+def _of_process() -> int | None:
+    """What the limit on addresses leaves, which ``ulimit -v`` and many clusters set."""
+    try:
+        resource: Any = import_module("resource")
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(ADDRESSES.read_text().split()[0]) * resource.getpagesize()
+        return None if limit == resource.RLIM_INFINITY else max(0, limit - used)
+    except (ImportError, OSError, ValueError):  # Windows has no such limits.
         return None
 
 

@@ -81,11 +81,11 @@ CASES = {
         [],
         "shares 2 of its 60 ids",
     ),
-    "ids repeat": ({"main.csv": frame(cell(MAIN, "id", 1, "m0"))}, [], "1 repeated values (first: 'm0')"),
-    "ids missing": ({"main.csv": frame(cell(MAIN, "id", 1, None))}, [], "no value in row 1"),
-    "NaN score": ({"main.csv": frame(cell(MAIN, "score", 2, float("nan")))}, [], "score in row 2"),
-    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features in row 4"),
-    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features in row 4"),
+    "ids repeat": ({"main.csv": frame(cell(MAIN, "id", 1, "m0"))}, [], "1 repeated value (first: 'm0')"),
+    "ids missing": ({"main.csv": frame(cell(MAIN, "id", 1, None))}, [], "no value in line 3"),
+    "NaN score": ({"main.csv": frame(cell(MAIN, "score", 2, float("nan")))}, [], "score in line 4"),
+    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features in line 6"),
+    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features in line 6"),
     "constant main": ({"main.csv": frame(MAIN.with_columns(pl.lit(1.0).alias("score")))}, [], "All scores of main"),
     "labels for unknown ids": (
         {"labels.csv": frame(LABELS.with_columns(("q" + pl.col("id")).alias("id")))},
@@ -150,7 +150,7 @@ CASES = {
     "probabilities that do not sum to 1": (
         {"main.csv": frame(MAIN.with_columns(p_a=pl.lit(0.2), p_b=pl.lit(0.3)))},
         ["--classes", "p_(.*)"],
-        "do not sum to 1 in rows 0, 1",
+        "do not sum to 1 in lines 2, 3",
     ),
     "labels of other classes": (
         {
@@ -210,7 +210,7 @@ CASES = {
     "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "carriage return alone"),
     "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),
     "blank lines alone": ({"main.csv": text("\n\n\n")}, [], "cannot be read as csv"),
-    "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in row 5;"),
+    "blank lines between rows": ({"main.csv": text(PLAIN.replace("\nm5,", "\n\nm5,"))}, [], "no value in line 7;"),
     "no header": ({"main.csv": text(PLAIN.partition("\n")[2])}, [], "has no 'id' (it has: m0"),
     "a header in capitals": (
         {"main.csv": text(PLAIN.replace("score", "Score"))},
@@ -224,10 +224,41 @@ CASES = {
     ),
     "two id columns": ({"main.csv": text(PLAIN.replace("x1", "id", 1))}, [], "two columns named 'id'"),
     "two score columns": ({"main.csv": text(PLAIN.replace("x1", "score", 1))}, [], "two columns named 'score'"),
-    "a row index without a name": (
-        {"main.csv": text(PLAIN.replace("x1", "", 1))},
+    "an id of more than 1,000 characters": (
+        {"main.csv": text(PLAIN.replace("\nm5,", f"\n{'m' * 1001},"))},
         [],
-        "Column 4 of main.csv has no name",
+        "Column 'id' of main.csv has an id of 1,001 characters, but at most 1,000 were expected; shorten it.",
+    ),
+    "ids that are large floats": (
+        {"main.parquet": stored(MAIN.with_columns(id=np.arange(60.0) + 2.0**53), "parquet")},
+        [],
+        "holds 9007199254740992 as a float, but from 9007199254740992 on floats may be other ids, rounded",
+    ),
+    "ids that were written as large floats": (
+        {"main.csv": frame(MAIN.with_columns(id=pl.Series(map(str, np.arange(60.0) + 2.0**53))))},
+        [],
+        "holds 9007199254740992 as a float, but from 9007199254740992 on floats may be other ids, rounded",
+    ),
+    "a header of more than 16 MiB": (
+        {"main.csv": text(PLAIN.replace("x1", "x" * (16 << 20), 1))},
+        [],
+        "The first line of main.csv has more than 16 MiB, which is too long for a header",
+    ),
+    "a name of more than 131,072 characters": (
+        {"main.csv": text(PLAIN.replace("x1", "x" * 131_073, 1))},
+        [],
+        "The first line of main.csv is not a header (field larger than field limit (131072)); save the table as CSV.",
+    ),
+    "columns without a name": (
+        {"main.csv": text(PLAIN.replace("x1,x2", ",", 1))},
+        [],
+        "main.csv has 2 columns without a name; name them, or leave them out.",
+    ),
+    "the probability of one class as the score": (
+        {"main.csv": frame(MAIN.select("id", p0=pl.col("x0").rank() / 99, p1=1 - pl.col("x0").rank() / 99))},
+        ["--score", "p1", "--score", "score"],
+        "In main.csv, 'p1' sums to 1 with 'p0' in every row, as probabilities of classes do; name all of them with "
+        "--classes 'p(.*)', leave them out with --drop, or choose features with --features if these are meant.",
     ),
     "one row": ({"main.csv": frame(MAIN.head(1))}, [], "main has 1 row, but at least 3"),
     "two rows": ({"main.csv": frame(MAIN.head(2))}, [], "main has 2 rows, but at least 3"),
@@ -325,7 +356,7 @@ CASES = {
     "scores missing in JSON lines": (
         {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b"}\n')},
         [],
-        "NaN or infinite score in row 1",
+        "NaN or infinite score in line 2",
     ),
     "scores in two columns of an archive": (
         {"main.npz": archive(ids=np.arange(9), scores=np.ones((9, 2)))},
@@ -346,6 +377,16 @@ CASES = {
     "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "is a folder without files"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
     "the output over the main table": ({}, ["--out", "main.csv"], "would overwrite an input"),
+    "the output over a hard link of the reference": (
+        {"o.csv": lambda path: path.hardlink_to("reference.csv")},
+        ["--out", "o.csv"],
+        "o.csv would overwrite an input",
+    ),
+    "two outputs whose names differ in case": (
+        {},
+        ["--out", "o.npz", "--save", "O.npz"],
+        "would overwrite an input, or be written twice",
+    ),
     "the output over its features": (
         {
             "f.csv": lambda path: (np.save("f.npy", np.ones((60, 2))), path.symlink_to("f.npy")),
@@ -365,7 +406,7 @@ CASES = {
     "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "be written twice"),
     "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
     "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv has no rows, but pairs"),
-    "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in row 0"),
+    "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in line 2"),
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
         ["--reference", "b.csv", "--pairs", "p.csv"],
@@ -373,9 +414,9 @@ CASES = {
     ),
     "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
-    "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in row 0"),
-    "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated values"),
-    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in row 1"),
+    "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in line 2"),
+    "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated value"),
+    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in line 3"),
     "ordered pairs for a regression": (
         {"l.csv": text("better,worse\nm1,m2\n")},
         ["--labels", "l.csv", "--task", "regression"],
@@ -388,6 +429,11 @@ CASES = {
 ACCEPTED = {
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
+    "row numbers without a name": (
+        {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
+        [],
+        "main.csv has columns that number its rows, as the index of a data frame does (one without a name); they are",
+    ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], ""),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], ""),
     "line ends of Windows": ({"main.csv": binary(PLAIN.replace("\n", "\r\n").encode())}, [], ""),
@@ -482,6 +528,7 @@ def test_dates_and_truth_values_are_numbers(tmp_path):
 
 def test_the_page_for_readers_has_every_case_and_no_other():
     from tests.cli.test_config import REFUSED
+    from tests.cli.test_hostile_files import HOSTILE
     from tests.cli.test_trouble import TROUBLE
 
     page = (Path(__file__).parents[2] / "docs" / "bad-input.md").read_text()
@@ -491,6 +538,7 @@ def test_the_page_for_readers_has_every_case_and_no_other():
         **{name: (2, says) for name, (_, _, says) in CASES.items()},
         **{name: (0, says) for name, (_, _, says) in ACCEPTED.items()},
         **TROUBLE,
+        **{name: (2, says) for name, (_, _, says) in HOSTILE.items()},
         **{f"`{text}`".replace("\n", " ").replace("|", "\\|"): (2, says) for text, says in REFUSED},
     }
     assert said.keys() == expected.keys()

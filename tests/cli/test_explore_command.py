@@ -75,6 +75,7 @@ def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatc
     (folder / "main.csv").rename("refined.csv")
     (folder / "known.csv").rename("refined-2.csv")
     (folder / "more.toml").write_text('save = "model.npz"\nreport = "page.html"\nbackend = "cpu"\n')
+    Path("refined-3.csv").hardlink_to("reference1.csv")
     given = {"main": "refined.csv", "reference": ["reference1.csv"], "labels": Path("refined-2.csv")}
     page = explore_files(given | {"config": Path("more.toml")})
     try:
@@ -87,7 +88,7 @@ def test_the_export_overwrites_no_input_and_does_nothing_else(folder, monkeypatc
     (folder / "run.toml").write_bytes(content)
     before = {path.name for path in folder.iterdir()}
     assert run(monkeypatch, capsys, "refine", "--config", "run.toml")[0] == 0
-    assert {path.name for path in folder.iterdir()} - before == {"refined-3.csv", "refined-3.run.toml"}
+    assert {path.name for path in folder.iterdir()} - before == {"refined-4.csv", "refined-4.run.toml"}
 
 
 @pytest.mark.parametrize("host, warned", [("127.0.0.1", False), ("0.0.0.0", True)])

@@ -1,5 +1,6 @@
 """Parquet and Arrow are read column by column: which columns, and how many at a time."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 import manifuse as mf
 from manifuse import InputError, files
-from manifuse.tables import column_file, formats
+from manifuse.tables import column_file, default_features, formats
+from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.formats import open_columns, read_columns
 from manifuse.tables.score_tables import read_table
@@ -64,9 +66,11 @@ def test_features_are_in_memory_once(ending, dtype, tmp_path, monkeypatch, reads
     np.testing.assert_array_equal(found, features)
     assert found.dtype == dtype
     # In polars there are never more than three columns; in NumPy, the array and a few columns.
-    assert max(width for _, width in reads) == 3
-    assert sum(width for _, width in reads) == columns + 2
-    assert {length for length, _ in reads} == {rows}
+    whole = [width for length, width in reads if length == rows]
+    assert max(whole) == 3
+    assert sum(whole) == columns + 2
+    # Before, the first rows are looked at: for row numbers, and with the scores.
+    assert [each for each in reads if each[0] != rows] == [(500, columns), (500, columns + 1)]
     assert peak <= features.nbytes * (1 + 6 / columns)
 
 
@@ -150,19 +154,85 @@ def test_a_column_of_another_length_than_was_promised_is_refused(rows, tmp_path)
         file.take_matrix(["x0", "x1"])
 
 
-@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_an_index_that_a_data_frame_left_is_no_feature(tmp_path, name, ending):
-    plain = {"id": ["a", "b", "c", "d"], "score": [0.1, 0.4, 0.2, 0.3], "x": [1.0, 2.0, 5.0, 3.0]}
-    frame = pl.DataFrame({name: range(4), **plain})
+ROWS = np.arange(12)
+PLAIN = {"id": [f"r{row}" for row in ROWS], "score": np.sin(ROWS), "x": np.cos(ROWS), "late": np.maximum(ROWS, 1)}
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("Unnamed: 0", np.cos(ROWS)),
+        ("__index_level_0__", np.cos(ROWS)),
+        ("index", np.cos(ROWS)),
+        ("level_0", np.cos(ROWS)),
+        ("", np.cos(ROWS)),
+        ("n", ROWS),
+        ("n", ROWS + 1),
+        ("n", ROWS.astype(np.float32)),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+def test_a_column_that_numbers_the_rows_is_no_feature(tmp_path, name, values, ending):
+    frame = pl.DataFrame({name: values, **PLAIN})
     path = tmp_path / f"main{ending}"
-    frame.write_csv(path) if ending == ".csv" else frame.write_parquet(path)
-    with pytest.warns(mf.ManifuseWarning, match=f"the index of a data frame left \\({name}\\); they are left out"):
-        assert read_table(str(path)).feature_names == ("x",)
-    # A later table without it has all that was fitted.
-    pl.DataFrame(plain).write_csv(tmp_path / "later.csv")
-    assert read_table(str(tmp_path / "later.csv"), fitted=("x",)).feature_names == ("x",)
-    with pytest.warns(mf.ManifuseWarning, match="the index of a data frame left"):
-        assert mf.Observations.from_frame(frame).feature_names == ("x",)
+    {".csv": frame.write_csv, ".parquet": frame.write_parquet, ".jsonl": frame.write_ndjson}[ending](path)
+    says = rf"columns that number its rows, as the index of a data frame does \({name or 'one without a name'}\); they"
+    with pytest.warns(mf.ManifuseWarning, match=says):
+        assert read_table(str(path)).feature_names == ("x", "late")
+    # A later table without it has all that was fitted. What was fitted stays.
+    pl.DataFrame(PLAIN).write_csv(tmp_path / "later.csv")
+    assert read_table(str(tmp_path / "later.csv"), fitted=("x", "late")).feature_names == ("x", "late")
+    assert read_table(str(path), fitted=(name, "x", "late")).feature_names == (name, "x", "late")
+    with pytest.warns(mf.ManifuseWarning, match=says):
+        assert mf.Observations.from_frame(frame).feature_names == ("x", "late")
     # Whoever names it means it.
-    assert mf.Observations.from_frame(frame.drop("id"), id=name).feature_names == ("x",)
+    named = frame.drop("id").with_columns(pl.Series(name, ROWS))
+    assert mf.Observations.from_frame(named, id=name).feature_names == ("x", "late")
+    assert read_table(str(path), features=f"{name}$").feature_names == (name,)
+
+
+def test_a_column_numbers_rows_only_if_it_numbers_all(tmp_path):
+    rows = np.arange(2 * default_features.HEAD)
+    frame = pl.DataFrame({"id": rows + 7, "score": np.sin(rows), "day": rows % (len(rows) - 3), "hour": rows + 2})
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    for file in ("a.csv", "a.parquet"):
+        table = read_table(str(tmp_path / file))
+        assert table.feature_names == ("day", "hour")
+        np.testing.assert_array_equal(table.features, frame.select("day", "hour"))
+    few = pl.DataFrame({"id": ["a", "b"], "score": [1.0, 2.0], "x": [0, 1]})
+    assert mf.Observations.from_frame(few).feature_names == ("x",)
+
+
+def test_the_rest_of_the_probabilities_is_no_features(tmp_path):
+    rng = np.random.default_rng(0)
+    shares, others = rng.dirichlet(np.ones(4), 40).round(3), rng.random((40, 3))
+    frame = pl.DataFrame(
+        {"id": [f"r{row}" for row in range(40)]} | dict(zip(["p0", "p1", "p2", "p3"], shares.T, strict=True))
+    )
+    wide = frame.with_columns(
+        wealth=others[:, 0], age=50 * others[:, 1], **{f"in_{k}": (others[:, 2] * 3 // 1 == k) * 1.0 for k in range(3)}
+    )
+    for number, each in enumerate([frame, wide, frame.select("id", "p0", p3=1 - pl.col("p0"))]):
+        for ending in ("csv", "parquet"):
+            path = tmp_path / f"{number}.{ending}"
+            each.write_csv(path) if ending == "csv" else each.write_parquet(path)
+            with pytest.raises(InputError, match=r"'p3' sums to 1 with .*name all of them with `classes` 'p\(\.\*\)'"):
+                read_table(str(path), columns=ColumnNames(score=("p3",)))
+            # They may be features, if one says so, and other columns are.
+            named = read_table(str(path), columns=ColumnNames(score=("p3",)), features="p")
+            assert "p0" in named.feature_names
+            dropped = read_table(str(path), columns=ColumnNames(score=("p3",), drop=("p0",)))
+            assert "p0" not in (dropped.feature_names or ())
+        with pytest.raises(InputError, match=r"'p3' sums to 1 with 'p0'.*name all of them as `classes`"):
+            mf.Observations.from_frame(each, score="p3")
+    words = frame.rename({"p0": "cat", "p1": "dog", "p2": "cow", "p3": "horse"})
+    words.write_csv(tmp_path / "words.csv")
+    with pytest.raises(InputError, match=re.escape("`classes` 'horse|cat|dog|cow'")):
+        read_table(str(tmp_path / "words.csv"), columns=ColumnNames(score=("horse",)))
+
+
+def test_a_header_of_more_than_a_megabyte_is_read_whole(tmp_path):
+    names = [f"{'x' * 50_000}{number}" for number in range(30)]
+    (tmp_path / "a.csv").write_text(",".join(["id", *names]) + "\n" + ",".join(["a", *["1"] * 30]) + "\n")
+    assert list(open_columns(tmp_path / "a.csv").types) == ["id", *names]

@@ -100,7 +100,33 @@ def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window
     monkeypatch.setattr(column_file.ColumnFile, "take_matrix", counting)
     done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
     assert done == 0, said.err
-    assert reads == [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+    # The first rows of both tables are looked at twice: for row numbers, and with the scores.
+    assert reads == [(500, None)] * 4 + [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("command", ["apply", "engine"])
+def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, command):
+    table = pl.read_parquet("main.parquet")
+    numbered = table.with_row_index("n")
+    numbered.write_parquet("numbered.parquet")
+    assert run(capsys, monkeypatch, *REFINE, "--out", "plain.parquet", "--save", "plain.npz")[0] == 0
+    done, said = run(
+        capsys, monkeypatch, "refine", "numbered.parquet", *REFINE[2:], "--out", "fit.parquet", "--save", "model.npz"
+    )
+    assert (done, "numbered.parquet has columns that number its rows" in " ".join(said.err.split())) == (0, True)
+    assert pl.read_parquet("fit.parquet").equals(pl.read_parquet("plain.parquet"))
+    # Rows of the middle do not number the table any more.
+    numbered.slice(100, 400).write_parquet("middle.parquet")
+    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    engine = ["--engine", "dask"] if command == "engine" else []
+    written = []
+    for model, name in (("plain", "main.parquet"), ("model", "numbered.parquet"), ("model", "middle.parquet")):
+        out = f"{name.partition('.')[0]}-later" + ("" if engine else ".parquet")
+        assert run(capsys, monkeypatch, "apply", f"{model}.npz", name, "--out", out, *engine)[0] == 0
+        written.append(pl.read_parquet(f"{out}/*.parquet" if engine else out))
+    assert written[1].equals(written[0])
+    assert written[2].equals(written[0].slice(100, 400))
 
 
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])
@@ -131,11 +157,19 @@ def test_what_the_library_refuses_of_whole_tables_is_refused_of_files(folder, ca
     assert "The reference theirs is the main table itself" in said.err
 
 
-@pytest.mark.parametrize("out", ["parts/3.parquet", "parts/0.parquet"])
+@pytest.mark.parametrize("out", ["parts/3.parquet", "parts/0.parquet", "other/3.parquet"])
 def test_an_output_in_an_input_folder_is_refused(folder, capsys, monkeypatch, out):
+    Path("other").symlink_to("parts")
     done, said = run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", out)
     assert done == 2
     assert f"{out} would be a part of the input folder" in said.err
+
+
+def test_a_folder_that_an_engine_would_write_into_an_input_folder_is_refused(folder, capsys, monkeypatch):
+    Path("model.npz").touch()
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "parts/out", "--engine", "dask")
+    assert (done, "parts/out would be a part of the input folder parts" in said.err) == (2, True)
+    assert not Path("parts/out").exists()
 
 
 def test_a_folder_in_a_folder_and_parts_without_rows_are_refused(folder, capsys, monkeypatch):

@@ -222,7 +222,7 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
     table.write_csv(folder / "main.csv")
     refused = run(*FILES, "--out", "out.csv")
     assert refused.returncode == 2
-    assert "row 3" in refused.stderr
+    assert "line 5" in refused.stderr
     done = run(*FILES, "--drop-invalid", "--out", "out.csv", "--report", "report.html")
     assert done.returncode == 0
     # What was left out was not refined.
@@ -238,7 +238,7 @@ def test_rows_without_a_label_can_be_left_out(folder, run):
     labels.with_columns(blank).write_csv("blank.csv")
     refused = run(*FILES, "--labels", "blank.csv", "--out", "out.csv")
     assert refused.returncode == 2
-    assert "in row 2; leave out rows without a label (--drop-invalid)." in " ".join(refused.stderr.split())
+    assert "in line 4; leave out rows without a label (--drop-invalid)." in " ".join(refused.stderr.split())
     done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     assert "blank.csv has values that are not finite in 1 of" in " ".join(done.stderr.split())

@@ -28,7 +28,7 @@ from manifuse.tables.output import write_table
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {
-    "a table of 10 GB on a machine with 16 GB free": (2, "takes about 40.0 GB, but 16.0 GB of memory are free"),
+    "a table of 10 GB on a machine with 16 GB free": (2, "takes about 20.0 GB, but 16.0 GB of memory are free"),
     "a run whose memory runs out": (1, "The memory ran out and nothing was written"),
     "a Parquet table that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),
     "an archive that packs more than memory holds": (2, "GB of memory are free; use a part of the file"),

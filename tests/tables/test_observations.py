@@ -5,6 +5,8 @@ import pytest
 import torch
 
 import manifuse as mf
+from manifuse.grid import many
+from manifuse.tables import id_checks
 
 CONTAINERS = {
     "list": list,
@@ -77,7 +79,7 @@ def refusal(*arguments, **options):
     [
         (([1, 2],), {"ids": [1, 2, 3]}, "2 scores but 3 ids"),
         (([1, 2], [[1], [2], [3]]), {"ids": [1, 2]}, "2 scores but 3 feature rows"),
-        (([1, 2],), {"ids": ["a", "a"]}, "1 repeated values (first: 'a')"),
+        (([1, 2],), {"ids": ["a", "a"]}, "1 repeated value (first: 'a')"),
         (([1, 2],), {"ids": [1, None]}, "no value in row 1"),
         (([1, 2],), {"ids": [1.0, 2.5]}, "fractions, infinities"),
         (([1, np.nan],), {"ids": [1, 2]}, "score in row 1"),
@@ -142,11 +144,43 @@ def test_missing_values_are_named_or_dropped_in_every_library(scores):
         (np.array([b"a", "\u00e9".encode()], dtype=object), ["a", "\u00e9"]),
         (np.array([b"a", b"b"]), ["a", "b"]),
         (np.array([1.0, "b"], dtype=object), ["1", "b"]),
-        ([1e300, 2e300], [str(int(1e300)), str(int(2e300))]),
+        ([2.0**53 - 1, -3.0], ["9007199254740991", "-3"]),
+        (np.array([2**53 + 1, 2**53]), ["9007199254740993", "9007199254740992"]),
     ],
 )
 def test_ids_of_any_kind_become_text(ids, keys):
     assert mf.Observations([1, 2], ids=ids).keys.tolist() == keys
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [2.0**53, 1.0],
+        np.array([1.0, 2.0**60]),
+        np.array([1, 2**24], np.float32),
+        np.array(["a", -(2.0**53)], dtype=object),
+        pd.Series([1.0, 1e300]),
+        pl.Series([1.0, 2.0**53]),
+    ],
+)
+def test_floats_that_may_be_other_ids_rounded_are_refused(ids):
+    with pytest.raises(mf.InputError, match=r"as a float, but from \d+ on floats may be other ids, rounded; give ids"):
+        mf.Observations([1, 2], ids=ids)
+
+
+def test_ids_are_at_most_a_thousand_characters_and_of_similar_length(monkeypatch):
+    assert mf.Observations([1, 2], ids=["a" * 1000, "b"]).keys.dtype.itemsize == 4000
+    for ids in (["a" * 1001, "b"], np.array(["a" * 1001, "b"])):
+        with pytest.raises(mf.InputError, match="an id of 1,001 characters, but at most 1,000 were expected"):
+            mf.Observations([1, 2], ids=ids)
+    monkeypatch.setattr(id_checks, "ROOM", 4 * 10 * 80)
+    rows = np.arange(100.0)
+    narrow = np.array([f"{row:02}" for row in range(100)])
+    assert mf.Observations(rows, ids=narrow.astype("U1000")).keys.dtype == "U2"
+    assert mf.Observations(rows, ids=np.where(rows == 3, "c" * 16, narrow)).keys[3] == "c" * 16
+    for wide in (np.where(rows == 3, "c" * 20, narrow), ["c" * 20] * 100):
+        with pytest.raises(mf.InputError, match="more than 8 times their text; shorten the longest ids"):
+            mf.Observations(rows, ids=wide)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +219,8 @@ def test_a_regression_refuses_scores_whose_squares_leave_the_range():
     labels = mf.RankLabels(range(20), np.arange(20.0))
     with pytest.raises(mf.InputError, match="The scores of ours leave the range of numbers when squared"):
         mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"))
+
+
+def test_one_row_is_not_called_rows():
+    assert repr(mf.Observations([1.0], [[2.0]], ids=["a"], name="ours")) == "Observations('ours': 1 row, 1 feature)"
+    assert [many(count, "class") for count in (0, 1, 1000)] == ["0 classes", "1 class", "1,000 classes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from manifuse.grid import many
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.score_tables import Table
 
@@ -17,17 +18,20 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | Clas
     if labels is None:
         return lines
     if isinstance(labels, ClassLabels):
-        return [*lines, f"labels: {len(labels.keys):,} labelled rows, {len({*labels.names.tolist()})} classes"]
+        return [
+            *lines,
+            f"labels: {many(len(labels.keys), 'labelled row')}, {many(len({*labels.names.tolist()}), 'class')}",
+        ]
     if labels.grades is None:
-        return [*lines, f"labels: {len(labels.better):,} ordered pairs"]
-    return [*lines, f"labels: {len(labels.keys):,} labelled rows"]
+        return [*lines, f"labels: {many(len(labels.better), 'ordered pair')}"]
+    return [*lines, f"labels: {many(len(labels.keys), 'labelled row')}"]
 
 
 def _described(table: Table) -> str:
     width = 0 if table.source is None else table.source.width
-    rows = f"{len(table):,} rows, {len(table.classes)} classes" if table.classes else f"{len(table):,} rows"
+    rows = many(len(table), "row") + (f", {many(len(table.classes), 'class')}" if table.classes else "")
     if not width:
         return f"{rows}, no features"
     names = table.feature_names
     shown = "" if names is None else f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
-    return f"{rows}, {width:,} feature{'' if width == 1 else 's'}{shown}"
+    return f"{rows}, {many(width, 'feature')}{shown}"

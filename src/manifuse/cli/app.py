@@ -21,6 +21,7 @@ from manifuse.cli.console import answer, in_flags, once, people, say, show_warni
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
 from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
+from manifuse.grid import many
 
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
@@ -143,7 +144,7 @@ def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False
 
 def _tell(result: Refinement, rows: int, options: RefineOptions) -> None:
     """Say what a run found and what it wrote."""
-    answer(f"{in_flags(result.summary())}\n\n{rows:,} rows written to {options.out}.")
+    answer(f"{in_flags(result.summary())}\n\n{many(rows, 'row')} written to {options.out}.")
     for what, path in {"The report is": options.report, "For later rows there is": options.save}.items():
         if path is not None:
             answer(f"{what} {path}.")
@@ -192,7 +193,7 @@ def apply_command(
 
 def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     """Say what became of rows that came later."""
-    said = f"{summary['rows']} rows written to {out}; {summary['already_fitted']} of them were in the fit"
+    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them were in the fit"
     if summary["changed"]:
         said += f" ({summary['changed']} of these came with other scores or features)"
     if summary["little_support"] is not None:

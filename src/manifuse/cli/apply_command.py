@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from manifuse import __version__
+from manifuse.files import check_writable
+from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -41,10 +43,7 @@ def run_apply(
     """
     if engine is None:
         check_output(out)
-        check_paths(read=(model, table), written=(out,))
-    else:
-        check_paths(read=(model, table), written=())
-        check_folder(out)
+    check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
     columns = result.provenance.columns_of_later(id, score, drop, classes)
     later = LaterTable(table, features, result.main.feature_names, columns)
@@ -56,7 +55,7 @@ def run_apply(
     for part in parts:
         rows, fitted = rows + len(part.keys), fitted + part.fitted
         changed, little = changed + part.changed, little + part.little
-        tell(f"{rows:,} rows")
+        tell(many(rows, "row"))
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,

@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import HOST, Given, RefineOptions
 from manifuse.datasets import load
 from manifuse.errors import InputError
+from manifuse.files import identity
 from manifuse.page.exploration import Exploration
 from manifuse.page.server import Export, Page
 from manifuse.run.method import JointDiffusion
@@ -175,9 +175,9 @@ def _name_of_output(options: RefineOptions) -> Path:
     """Name an output in the format of the main table, or else in CSV, that overwrites no input."""
     ending = Path(options.main.partition("::")[0]).suffix.lower()
     ending = ending if ending in WRITTEN else ".csv"
-    read = {realpath(file) for given in options.inputs for file in files_in(given)}
+    read = {identity(file) for given in options.inputs for file in files_in(given)}
     names = (f"refined{'' if number == 1 else f'-{number}'}{ending}" for number in count(1))
-    return Path(next(name for name in names if realpath(name) not in read))
+    return Path(next(name for name in names if identity(name) not in read))
 
 
 def _as_archive(table: Observations) -> bytes:

@@ -17,6 +17,7 @@ from manifuse.cli.config import config_text, method_of
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.errors import InputError, warn
 from manifuse.files import Writer, bytes_writer
+from manifuse.grid import many
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import RefinedFiles, run_files
@@ -85,7 +86,7 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]
         came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
         lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
-        tell(f"{writer.rows:,} rows")
+        tell(many(writer.rows, "row"))
     if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
         warn(
             "left_unit_range",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
@@ -95,8 +94,10 @@ class RefineOptions:
     @property
     def record(self) -> Path | None:
         """Where the record of the run goes; None if that is the config that was read, which is left as it is."""
+        from manifuse.files import identity
+
         path = self.out.with_suffix(".run.toml")
-        return None if self.config is not None and realpath(path) == realpath(self.config) else path
+        return None if self.config is not None and identity(path) == identity(self.config) else path
 
 
 def takes(kind: type, *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

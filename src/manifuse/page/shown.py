@@ -10,6 +10,7 @@ import numpy as np
 from manifuse.evidence.gain import Accuracy
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Standing
+from manifuse.grid import many
 from manifuse.page.exploration import Exploration
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.explanation import explain
@@ -94,14 +95,14 @@ def _of_classes(shift: ClassShift) -> dict[str, Any]:
 def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | None) -> Iterator[Tile]:
     """The numbers at the top of the page, each with what it is."""
     if result.gain is not None and result.accuracy is not None:
-        rows = f"{result.gain.rows:,} labelled rows"
+        rows = many(result.gain.rows, "labelled row")
         yield _measured(result.accuracy, f"on {rows}, each judged without its own label")
         taken = result.evidence.verdict.takes_what_was_found
         what = "gain and its standard error" if taken else "gain of the refinement that was not taken"
         yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
     held_back = _on_held_back(exploration, result)
     if held_back is not None and exploration.held_back is not None:
-        yield _measured(held_back, f"on {len(exploration.held_back.keys):,} rows held back")
+        yield _measured(held_back, f"on {many(len(exploration.held_back.keys), 'row')} held back")
     aligned = correlation(exploration.main.scores, result.scores) if result.accepted else 1.0
     yield {"from": None, "number": f"{aligned:.3f}", "what": "alignment with the scores as they came"}
     if opened is not None:

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import Grid, Strong
+from manifuse.grid import Grid, Strong, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.heard import Heard
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import many
 
 
 @dataclass(frozen=True, eq=False)

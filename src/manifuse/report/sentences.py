@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.evidence.relevance import Relevance
+from manifuse.grid import many
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import NAMED, listed, many
+from manifuse.words.findings import NAMED, listed
 
 #: A reference whose weight is below this share of the largest weight is only counted.
 SLIGHT = 0.1

@@ -22,6 +22,7 @@ from sklearn.model_selection import KFold
 from manifuse.errors import InputError, demand
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking, Score
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import FOLDS, impute
@@ -102,7 +103,9 @@ def compare(
     demand(Mapping, others)
     score, seed = _grades(main, labels), _seed(rng)
     if len(score.rows) < LEAST_LABELS:
-        raise InputError(f"{len(score.rows)} labels came, but comparing needs at least {LEAST_LABELS}; give more.")
+        raise InputError(
+            f"{many(len(score.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
+        )
     methods = _methods(others, with_references=bool(len(references)))
     places = {name: np.empty(len(score.rows)) for name in methods}
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(score.rows):
@@ -276,7 +279,9 @@ def _grades(main: Observations, labels: RankLabels | None) -> GradedRanking:
     if not isinstance(score, GradedRanking):
         raise InputError("Ordered pairs came, but this rival learns from a label for each row; give ids and labels.")
     if len(score.rows) < 2 * FOLDS:
-        raise InputError(f"{len(score.rows)} labels came, but this rival learns from at least {2 * FOLDS}; give more.")
+        raise InputError(
+            f"{many(len(score.rows), 'label')} came, but this rival learns from at least {2 * FOLDS}; give more."
+        )
     return score
 
 

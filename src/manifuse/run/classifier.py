@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing
 from manifuse.run.combiner import PredictorCombiner
@@ -99,7 +100,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             If features of the fit are missing.
         """
         check_is_fitted(self, "refinement_")
-        refined = self.refinement_.apply_in_full(self._observe(X)).scores
+        refined = self.refinement_.apply_in_full(self._observe(X, self.refinement_.main.feature_names)).scores
         return np.asarray(refined[:, self._classes.places_of(self.classes_)])
 
     def predict(self, X: Any) -> NDArray[np.str_]:
@@ -144,10 +145,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def _named(self, names: NDArray[np.str_]) -> NDArray[np.str_]:
         return _named_of(names, self._classes)
 
-    def _read(self, X: Any) -> Observations:
-        return Observations.from_frame(
-            X, id=self.id_column, classes=self.class_columns, drop=self.drop, name="X", scale=self.scale
-        )
+    def _read(self) -> dict[str, Any]:
+        return {"score": self.score_column, "classes": self.class_columns, "scale": self.scale}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -159,7 +158,7 @@ def _known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[np.str_]]:
     """Rows where ``y`` names a class, and the names there."""
     values = to_numpy(y, what="y")
     if values.shape != (rows,):
-        raise InputError(f"y came with shape {values.shape}, but X has {rows} rows; give one class per row.")
+        raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
     known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
     return known, to_text(values[known], what="y")
 

@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.score import GradedRanking
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.tables.containers import to_floats
+from manifuse.tables.frame_reading import observe_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
@@ -143,7 +145,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If features of the fit are missing.
         """
         check_is_fitted(self)
-        refined = self.refinement_.apply(self._observe(X))
+        refined = self.refinement_.apply(self._observe(X, self.refinement_.main.feature_names))
         return refined if isinstance(X, Observations) else np.asarray(refined)
 
     def decision_function(self, X: Any) -> Any:
@@ -247,8 +249,10 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.method = with_parameters(method, inner)
         return self
 
-    def _observe(self, X: Any) -> Observations:
+    def _observe(self, X: Any, fitted: Sequence[str] | None = None) -> Observations:
         """Read the main predictor from a data frame; return Observations as they are.
+
+        ``fitted`` has the features of the fit, if there was one.
 
         Raises
         ------
@@ -263,13 +267,12 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(X).__name__} came where Observations or a data frame with columns {columns} were expected; "
                 "in a pipeline, call set_output(transform='pandas') on the earlier steps."
             )
-        return self._read(X)
+        read = self._read()
+        return observe_frame(Observations, X, id=self.id_column, drop=self.drop, name="X", fitted=fitted, **read)
 
-    def _read(self, X: Any) -> Observations:
-        """Read a data frame."""
-        return Observations.from_frame(
-            X, id=self.id_column, score=self.score_column, drop=self.drop, name="X", scale=self.scale
-        )
+    def _read(self) -> dict[str, Any]:
+        """How the predictions are read from a data frame."""
+        return {"score": self.score_column, "classes": None, "scale": self.scale}
 
     def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
         """Make labels of the truth that came."""
@@ -293,7 +296,9 @@ def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     """Return the rows where ``y`` is not NaN, and its values there."""
     grades = to_floats(y, what="y", dimensions=1)
     if len(grades) != rows:
-        raise InputError(f"y has {len(grades)} values but X has {rows} rows; give one per row, NaN if unknown.")
+        raise InputError(
+            f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."
+        )
     known = np.flatnonzero(~np.isnan(grades))
     if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
         unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."

@@ -21,10 +21,11 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
+from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.output import TableWriter, check_output, refined_columns
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
-from manifuse.tables.score_tables import Table, observe_part
+from manifuse.tables.score_tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
         return None
     scale: Any = files.scale
     main, *others = (
-        Observations(table.scores, ids=table.ids, name=table.name, scale=each, classes=table.class_names)
+        observe(replace(table, source=None, feature_names=None), drop=False, scale=each)
         for table, each in zip(all_tables, (scale, *map(tables.scale_of, tables.references)), strict=True)
     )
     chosen = rows_to_fit(main, others, tables.labels, method, seed)

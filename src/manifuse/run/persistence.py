@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
-from manifuse.files import Writer, check_writable, read_archive, write_whole
+from manifuse.files import Writer, check_writable, write_whole
 from manifuse.records import flatten, unflatten
 from manifuse.run.refinement import Refinement
+from manifuse.tables.archives import read_archive
 
 #: The number of the layout; raised when older versions could no longer read what is written.
 FORMAT = 9

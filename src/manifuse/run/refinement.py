@@ -19,6 +19,7 @@ from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read_fields, write
 from manifuse.run.conclusion import Conclusion, Course
@@ -303,7 +304,7 @@ class Refinement(Saved):
         return frame_of_refined(self.main, self.refined, library)
 
     def __repr__(self) -> str:
-        size = f"{len(self.main)} rows, {len(self.relevance)} references"
+        size = f"{many(len(self.main), 'row')}, {many(len(self.relevance), 'reference')}"
         return f"Refinement({size}, {'accepted' if self.accepted else 'unchanged'}: {self.why})"
 
     def _repr_html_(self) -> str:

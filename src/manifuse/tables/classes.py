@@ -17,6 +17,7 @@ from scipy.linalg import helmert
 from scipy.special import log_softmax
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved
 from manifuse.tables.containers import to_text
@@ -56,7 +57,8 @@ class Classes(Saved):
         texts = tuple(to_text(names, what=f"The classes of {name}").tolist())
         if len(texts) != columns:
             raise InputError(
-                f"{name} has {columns} columns of predictions but {len(texts)} classes; give one for each."
+                f"{name} has {many(columns, 'column')} of predictions but {many(len(texts), 'class')}; give one "
+                "for each."
             )
         twice = next((each for each in texts if texts.count(each) > 1), None)
         if twice is not None:

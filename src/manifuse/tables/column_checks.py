@@ -10,11 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.grid import many
+from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
 
@@ -25,17 +26,11 @@ TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
-#: Floats below this are whole numbers that an integer can hold, if they are whole.
-WHOLE = 2.0**63
-
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
 #: A number with a decimal comma.
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
-
-#: Characters that a terminal obeys or hides.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,8 @@ class ColumnNames:
                 found[name] = match.group(1) if pattern.groups and match.group(1) else name
         if self.all_there and len(found) < 2:
             raise InputError(
-                f"`classes` {self.classes!r} came, but {len(found)} columns of {path} match it; give an expression "
+                f"`classes` {self.classes!r} came, but {many(len(found), 'column')} of {path} match it; give an "
+                "expression "
                 "for the names of all columns with probabilities."
             )
         taken = sorted(found.keys() & {"predicted", "original", "support"})
@@ -159,12 +155,17 @@ def plain_column(column: Any) -> Any:
     if column.name in TEXT_COLUMNS:
         if column.dtype.is_nested():
             raise ValueError(f"column {column.name!r} holds {column.dtype}, not ids")
-        if column.dtype.is_float() and column.is_finite().all() and (column.abs() < WHOLE).all():
-            # So that they are not written as 1e16.
-            whole = column.cast(polars.Int64)
-            return whole if (whole == column).all() else column
-        return column.cast(polars.String) if is_long or column.dtype == polars.Binary else column
+        if column.dtype.is_float() and column.is_finite().all():
+            # So that they are not written as 1e15.
+            whole = column.cast(polars.Int64, strict=False)
+            is_exact = (column.abs() < exact_below(column.head(0).to_numpy().dtype)).all()
+            return whole if is_exact and (whole == column).all() else column
+        # NumPy would make floats of integers with gaps.
+        is_text = is_long or column.dtype == polars.Binary or (column.dtype.is_integer() and column.null_count())
+        return column.cast(polars.String) if is_text else column
     if column.dtype == polars.String:
+        # Nothing longer is a number, a date or a name.
+        column = column.str.head(LONGEST + 1)
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
         if numbers.null_count() == column.null_count():
             return numbers
@@ -219,6 +220,15 @@ def _expression(pattern: str, parameter: str) -> re.Pattern[str]:
         raise InputError(f"`{parameter}` {pattern!r} is not a regular expression ({error}); correct it.") from None
 
 
+def first_text(column: Any) -> Any:
+    """Of a column of text, a series of the first entry that is no number; of others, the column."""
+    polars = import_module("polars")
+    if column.dtype != polars.String:
+        return column
+    numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
+    return column.filter(numbers.is_null() & column.is_not_null()).head(1)
+
+
 def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False) -> None:
     """Refuse a column that holds anything but numbers; ``name`` is what the file calls it.
 
@@ -241,39 +251,6 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: b
             else ""
         )
         raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; correct it{remedy}.")
-
-
-def demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
-    """Refuse ids that look like others without being equal to them: empty, with outer blanks or control characters.
-
-    Raises
-    ------
-    InputError
-        If there is such an id; the message shows it.
-    """
-    if _are_plain(ids):
-        return
-    texts = (i for i in ids.tolist() if isinstance(i, str))
-    strange = next((i for i in texts if not i or i != i.strip() or CONTROL.search(i)), None)
-    if strange is not None:
-        raise InputError(
-            f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
-            "blanks, or contain control characters; correct it."
-        )
-
-
-def _are_plain(ids: NDArray[Any]) -> bool:
-    """Whether all ids are text of visible ASCII characters without blanks; told at once for millions of them."""
-    if ids.dtype.kind != "U" or not len(ids) or not ids.dtype.itemsize:
-        return False
-    codes = np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), -1)
-    ends = codes[:, 1:] > 0
-    return bool(
-        codes[:, 0].all()
-        and codes.max() < 127
-        and not np.any((codes > 0) & (codes < 33))
-        and not np.any(ends & (codes[:, :-1] == 0))
-    )
 
 
 def _is_number(value: Any) -> bool:

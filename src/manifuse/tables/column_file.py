@@ -18,9 +18,10 @@ from manifuse.tables.column_checks import (
     ColumnNames,
     Columns,
     demand_numbers,
-    demand_visible,
+    first_text,
     plain_column,
 )
+from manifuse.tables.id_checks import CHARACTER, demand_narrow, demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.table_reading import reading_table
 
@@ -31,8 +32,15 @@ PART, COPIES = 1 << 20, 5
 #: Bytes that one entry takes in a column that is not numeric: as it was read, as an object, and as text.
 ENTRY = 200
 
+#: How often ids are in memory at once while tables are paired.
+IDS = 3
+
 #: The ending of files in a folder that are parts of one table.
 OF_PARTS = ".parquet"
+
+
+def _nothing(names: Sequence[str]) -> None:
+    """Keep all columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +66,8 @@ class ColumnFile:
         Columns that are there and were left out.
     first : int
         First row of the window.
+    forget : callable
+        Takes names of columns of text that were taken.
     """
 
     path: Path
@@ -68,6 +78,12 @@ class ColumnFile:
     theirs: Mapping[str, str]
     dropped: frozenset[str] = frozenset()
     first: int = 0
+    forget: Callable[[Sequence[str]], None] = _nothing
+
+    def look(self, names: Sequence[str], rows: int | None) -> NDArray[Any]:
+        """Read columns of numbers as `take_matrix` does, in the first ``rows`` or in all; they can be taken later."""
+        shown = self.rows if rows is None else min(rows, self.rows)
+        return replace(self, rows=shown, forget=_nothing).take_matrix(names)
 
     def window(self, first: int, count: int) -> ColumnFile:
         """Return ``count`` rows from ``first`` on as a file."""
@@ -83,7 +99,7 @@ class ColumnFile:
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
         with reading_table(self.path):
-            columns = {name: _array_of(column) for name, column in self._plain(names)}
+            columns = {name: self._array_of(name, column) for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
                 demand_visible(self.path, self.theirs[name], columns[name])
@@ -109,29 +125,35 @@ class ColumnFile:
             with reading_table(self.path):
                 for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
                     if not column.dtype.is_numeric():
-                        demand_numbers(self.path, self.theirs[name], column.to_numpy(), is_feature=True)
+                        demand_numbers(self.path, self.theirs[name], first_text(column).to_numpy(), is_feature=True)
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         columns = self.read(names, self.first, self.rows)[::-1]
+        self.forget(names)
         if columns and len(columns[0]) != self.rows:
             raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
         # A column that was taken leaves the list, and memory.
         return ((name, plain_column(columns.pop())) for name in names)
 
+    def _array_of(self, name: str, column: Any) -> NDArray[Any]:
+        """Return a column as an array; ids without gaps become strings of one width, which take less memory."""
+        if str(column.dtype) != "String" or name not in TEXT_COLUMNS:
+            return np.asarray(column.to_numpy())
+        longest = column.str.len_chars().max() or 0
+        what = f"Column {self.theirs[name]!r} of {self.path}"
+        demand_narrow(what, len(column), longest, lambda: column.unique().str.len_chars().sum())
+        demand_memory(self.path, float(len(column)) * IDS * CHARACTER * longest)
+        array: NDArray[Any] = column.to_numpy()
+        # NumPy drops NUL characters at the end.
+        has_gaps = column.null_count() or column.str.contains("\0", literal=True).any()
+        return array if has_gaps else array.astype(np.str_)
+
     def _demand_memory(self, bytes_of_row: float, more: float = 0.0) -> None:
         if not self.is_read:
             demand_memory(self.path, float(self.rows) * bytes_of_row + more)
-
-
-def _array_of(column: Any) -> NDArray[Any]:
-    """Return a column as an array; text without gaps becomes strings of one width, which take less memory."""
-    array: NDArray[Any] = column.to_numpy()
-    is_text = array.dtype == object and not column.null_count() and str(column.dtype) == "String"
-    # NumPy drops NUL characters at the end.
-    return array.astype(np.str_) if is_text and not column.str.contains("\0", literal=True).any() else array
 
 
 def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

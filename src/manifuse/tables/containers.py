@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -12,8 +14,13 @@ from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
+from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow
+
+#: What messages call a row, and the number of the first.
+ROWS_AS: ContextVar[tuple[str, int]] = ContextVar("rows_as", default=("row", 0))
 
 
 def is_torch(values: Any) -> bool:
@@ -71,8 +78,11 @@ def parts_of_frame(
     scores: Sequence[str],
     drop: Sequence[str],
     name: str,
+    choose: Callable[[nw.DataFrame[Any], list[str]], list[str]],
 ) -> tuple[Any, Any, Any]:
     """Return the ids, a frame of the scores, and one of the features or None; see `Observations.from_frame`.
+
+    ``choose`` takes the frame and the names of its other columns, and returns those of the features.
 
     Raises
     ------
@@ -91,7 +101,7 @@ def parts_of_frame(
             f"{name} has no column {missing[0]!r} (it has: {', '.join(map(str, columns))}); rename the column that "
             "holds it, or give its name."
         )
-    features = [each for each in columns if each not in (id, *scores, *drop)]
+    features = choose(table, [each for each in columns if each not in (id, *scores, *drop)])
     wrong = [each for each in features if not (columns[each].is_numeric() or columns[each] == nw.Boolean)]
     if wrong:
         raise InputError(
@@ -155,13 +165,15 @@ def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape
         raise InputError(f"{what} holds values that are not numbers ({error}); convert or drop them.") from None
 
 
-def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
+def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_]:
     """Read ids as text: whole numbers in decimal digits, bytes as UTF-8, everything else by ``str``.
+
+    Each has at most ``most`` characters.
 
     Raises
     ------
     InputError
-        If an id is missing, is a number that is not whole, or is not valid text.
+        If an id is missing, is too long, is not valid text, or is a number that is not whole or may be rounded.
     """
     missing: list[int] = []
     if isinstance(values, (list, tuple)):
@@ -171,24 +183,25 @@ def to_text(values: Any, *, what: str) -> NDArray[np.str_]:
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one id per row, was expected.")
     if array.dtype.kind in "iuU" and not missing:
-        return _whole_characters(array.astype(np.str_), what=what)
+        return _as_wide_as_needed(array.astype(np.str_, copy=False), what=what, most=most)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
         # Python's dates know no nanoseconds, and NumPy would make whole numbers of them.
         rounded = array.astype(f"{array.dtype.kind}8[us]")
         array = rounded if (np.isnat(array) | (array == rounded)).all() else array.astype(np.str_)
     values = array.tolist()
     if set(map(type, values)) == {str} and not missing:
-        return _whole_characters(np.array(values, dtype=np.str_), what=what)
+        return _as_wide_as_needed(values, what=what, most=most)
     missing = missing or [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
+    demand_exact(what, values, array.dtype)
     try:
-        texts = np.array([_text_of(value) for value in values], dtype=np.str_)
+        texts = [_text_of(value) for value in values]
     except (ValueError, OverflowError):
         raise InputError(
             f"{what} holds fractions, infinities or broken text, but ids must be whole or text; convert them."
         ) from None
-    return _whole_characters(texts, what=what)
+    return _as_wide_as_needed(texts, what=what, most=most)
 
 
 def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
@@ -203,7 +216,7 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
     twice = repeated(keys)
     if len(twice):
         raise InputError(
-            f"{what} has {len(twice)} repeated values (first: {str(keys[twice[0]])!r}), "
+            f"{what} has {many(len(twice), 'repeated value')} (first: {str(keys[twice[0]])!r}), "
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys
@@ -225,20 +238,41 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
 
 
 def name_rows(rows: list[int], *, most: int = 5) -> str:
-    """List row numbers for a sentence, counted from 0: ``rows 3, 7, 9``, or the first few and how many more."""
-    shown = ", ".join(str(row) for row in rows[:most])
-    rest = len(rows) - most
-    return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+    """List row numbers, which count from 0, for a sentence: ``rows 3, 7, 9``, or the first few and how many more.
+
+    Of a file of text they are its lines; see `rows_as`.
+    """
+    (noun, first), rest = ROWS_AS.get(), len(rows) - most
+    shown = ", ".join(str(first + row) for row in rows[:most])
+    return f"{noun}{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
-def _whole_characters(texts: NDArray[np.str_], *, what: str) -> NDArray[np.str_]:
-    """Refuse texts with half a character in them (a surrogate), because they cannot be written to a file."""
-    codes = np.ascontiguousarray(texts).view(np.uint32)
+@contextmanager
+def rows_as(counted: tuple[str, int]) -> Iterator[None]:
+    """Let messages call rows by another noun, and count them from another number, as in ``("line", 2)``."""
+    before = ROWS_AS.set(counted)
+    try:
+        yield
+    finally:
+        ROWS_AS.reset(before)
+
+
+def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str, most: float) -> NDArray[np.str_]:
+    """Make a new array of texts, as wide as the longest.
+
+    Texts with half a character in them (a surrogate) are refused, because they cannot be written to a file.
+    """
+    # The lengths of an array are counted without making objects of its texts.
+    lengths = np.strings.str_len(texts) if isinstance(texts, np.ndarray) else np.array([len(each) for each in texts])
+    longest = int(lengths.max(initial=0))
+    demand_narrow(what, len(texts), longest, lambda: sum(len(each) for each in {*texts}), most=most)
+    array = np.array(texts, dtype=f"U{max(1, longest)}")
+    codes = array.view(np.uint32)
     broken = np.flatnonzero((codes >= 0xD800) & (codes <= 0xDFFF))
     if len(broken):
-        text = str(texts[broken[0] // (texts.dtype.itemsize // 4)])
+        text = str(array[broken[0] // (array.dtype.itemsize // 4)])
         raise InputError(f"{what} holds {text!r}, which has half a character in it; write it as UTF-8.")
-    return texts
+    return array
 
 
 def _text_of(value: Any) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from manifuse.errors import InputError, warn
+from manifuse.grid import many
 from manifuse.tables.containers import columns_of, to_text
 
 #: The most names in a sentence.
@@ -20,22 +22,6 @@ NO_FEATURES = re.compile(
     r"(.*[^a-z])?id|id[^a-z].*|(.*[^a-z])?(no|nr|number|key)",
     re.IGNORECASE,
 )
-
-
-#: Names that data frames give to their index when they are written. Rows are counted there, so they are no features.
-INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
-
-
-def index_columns(table: object, names: Sequence[str]) -> list[str]:
-    """Names of columns that the index of a data frame has left, which are no features; warn if there are any."""
-    found = [name for name in names if INDEX.fullmatch(name)]
-    if found:
-        warn(
-            "index_columns",
-            f"{table} has columns that the index of a data frame left ({', '.join(found[:MOST])}); they are left out.",
-            stacklevel=4,
-        )
-    return found
 
 
 def warn_of_names(table: object, names: Sequence[str]) -> None:
@@ -55,12 +41,13 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
     if given is None:
         names = None if features is None else columns_of(features)
     else:
-        names = tuple(to_text(given, what=f"The feature names of {name}").tolist())
+        names = tuple(to_text(given, what=f"The feature names of {name}", most=math.inf).tolist())
     if names is None:
         return None
     if len(names) != width or len(set(names)) < width:
         raise InputError(
-            f"{name} has {width} features but {len(names)} names of features, {len(set(names))} of them different; "
+            f"{name} has {many(width, 'feature')} but {many(len(names), 'name')} of features, {len(set(names))} "
+            "of them different; "
             "give each feature a name of its own."
         )
     return names

@@ -15,9 +15,10 @@ from types import ModuleType
 from typing import Any
 
 from manifuse.errors import InputError
-from manifuse.files import check_size
+from manifuse.files import check_size, demand_memory
 from manifuse.tables.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
-from manifuse.tables.column_file import ColumnFile, open_by_column, open_folder
+from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
+from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
 from manifuse.tables.table_reading import reading_table
 
@@ -25,11 +26,20 @@ from manifuse.tables.table_reading import reading_table
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
 BY_COLUMN = ("parquet", "ipc")
 
-#: Memory that reading text takes, in file sizes: the text, its columns, the array, and some to spare.
-GROWTH = 4
+#: The line of the first row of a file of text.
+LINES = {"csv": ("line", 2), "ndjson": ("line", 1)}
+
+#: Memory that reading text takes: the text in file sizes, and the bytes of a number, in its column and in the array.
+GROWTH, NUMBER = 2, 16
+
+#: So many cells may be missing.
+FEW_CELLS = 1 << 24
+
+#: Bytes of a file in which line feeds are counted at once.
+BLOCK = 1 << 20
 
 #: Most bytes in the header of a CSV file, and separators that may be found there.
-HEADER = 1 << 20
+HEADER = 1 << 24
 SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -64,29 +74,59 @@ def read_columns(path: Path, columns: ColumnNames = AS_USUAL) -> Columns:
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
     check_size(path, growth=GROWTH)
-    read = partial(polars.read_ndjson, infer_schema_length=None)
     if form == "csv":
         separator, there = _header_of(path, columns)
         header = columns.ours(path, there)
         text = {name: polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
         read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
+    else:
+        scan = partial(polars.scan_ndjson, infer_schema_length=None)
+        there = _opened(path, lambda file: scan(file).collect_schema())
+        read = partial(polars.read_ndjson, schema=there)
+    _demand_cells(path, len(there), separator if form == "csv" else ":")
     frame = _opened(path, read)
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
-    types = {name: each.dtype for name, each in found.items()}
+    types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
     if form == "csv":
-        found |= {name: _without_fraction(found[name]) for name in TEXT_COLUMNS if name in found}
+        ids = [name for name in TEXT_COLUMNS if name in found]
+        found |= {name: _without_fraction(path, theirs[name], found[name]) for name in ids}
     dropped = frozenset(frame.columns) - ours.keys()
 
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
-        return [found.pop(name).slice(first, count) for name in names]
+        return [found[name].slice(first, count) for name in names]
 
-    return ColumnFile(path, types, frame.height, take, True, {ours[name]: name for name in ours}, dropped)
+    def forget(names: Sequence[str]) -> None:
+        for name in names:
+            del found[name]
+
+    return ColumnFile(path, types, frame.height, take, True, theirs, dropped, forget=forget)
 
 
-def _without_fraction(column: Any) -> Any:
-    """Write ids as whole numbers if all are, with a fraction of 0: programs that know gaps write 1447 as 1447.0."""
-    return column.str.replace(r"\.0+$", "") if column.str.contains(r"^-?\d+\.0+$").all() else column
+def _demand_cells(path: Path, columns: int, sign: str) -> None:
+    """Refuse text whose columns do not fit into memory, or take much more of it than the cells that are there.
+
+    ``sign`` is there once for each cell, but for one of a row at most.
+    """
+    rows, signs = 0, 0
+    with path.open("rb") as file:
+        for block in iter(partial(file.read, BLOCK), b""):
+            rows, signs = rows + block.count(b"\n"), signs + block.count(sign.encode())
+    if rows * columns > FEW_CELLS and rows * columns > 2 * (rows + signs):
+        raise InputError(
+            f"{path} has {columns:,} columns, but {(rows + signs) / rows:.1f} cells in a row on average; give each "
+            "row a cell for every column."
+        )
+    demand_memory(path, GROWTH * path.stat().st_size + float(rows) * (NUMBER * columns + ENTRY))
+
+
+def _without_fraction(path: Path, name: str, column: Any) -> Any:
+    """Write ids as whole numbers if all were written as floats: programs that know gaps write 1447 as 1447.0."""
+    if not column.str.contains(r"^-?(\d+\.0+|\d(\.\d+)?e\+\d+)$").all():
+        return column
+    numbers = column.cast(import_module("polars").Float64).to_numpy()
+    demand_exact(f"Column {name!r} of {path}", numbers.tolist(), numbers.dtype)
+    return column.str.replace(r"\.0+$", "")
 
 
 def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
@@ -109,6 +149,11 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
     return usual, found[usual]
 
 
+def counting_in(path: Path) -> tuple[str, int]:
+    """What a row of a file is called in messages, and the number of the first: lines of text, else rows from 0."""
+    return LINES.get(FORMATS.get(path.suffix.lower(), ""), ("row", 0))
+
+
 def separator_of(ending: str) -> str:
     """Separator of a text table with this ending."""
     return "\t" if ending.lower() == ".tsv" else ","
@@ -128,6 +173,11 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     """
     with path.open("rb") as file:
         line = file.readline(HEADER)
+    if len(line) == HEADER and not line.endswith(b"\n"):
+        raise InputError(
+            f"The first line of {path} has more than {HEADER >> 20} MiB, which is too long for a header; check that "
+            "its lines end in line feeds, or save the table as Parquet."
+        )
     if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise InputError(f"{path} is text in UTF-32, but UTF-8 was expected; save it as UTF-8.")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -138,17 +188,17 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
             raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
         usual = separator_of(path.suffix)
         names = next(csv.reader([header], delimiter=usual), [])
-    except (UnicodeDecodeError, csv.Error):
+    except UnicodeDecodeError:
         raise InputError(
             f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
         ) from None
+    except csv.Error as error:
+        raise InputError(f"The first line of {path} is not a header ({error}); save the table as CSV.") from None
     separator, known = usual, {*columns.id, *columns.score, *columns.label, "label", "score", *TEXT_COLUMNS}
     if not known & set(names):
         separator, names = _another_separator(path, header, usual, known)
-    if len(names) > 1 and "" in names:
-        raise InputError(
-            f"Column {names.index('') + 1} of {path} has no name; name it, or leave it out (often a row index)."
-        )
+    if names.count("") > 1:
+        raise InputError(f"{path} has {names.count('')} columns without a name; name them, or leave them out.")
     counts = Counter(names)
     repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:

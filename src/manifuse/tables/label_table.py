@@ -10,9 +10,13 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.kernels.keys import is_missing
 from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
-from manifuse.tables.formats import open_columns
+from manifuse.tables.containers import rows_as
+from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.validity import valid_rows
+
+#: Columns that a file of labels may have.
+READ = ("id", "label", "group", "better", "worse")
 
 
 def read_labels(
@@ -24,7 +28,7 @@ def read_labels(
     ``drop`` is true.
     """
     file = open_columns(path, called.of_labels)
-    columns = file.take(list(file.types))
+    columns = file.take([name for name in READ if name in file.types])
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
         if not of_classes:
@@ -33,9 +37,11 @@ def read_labels(
         values = np.array([np.nan if is_missing(each) else 0.0 for each in labels.tolist()]) if of_classes else labels
         kept = valid_rows(values, None, name=path.name, drop=True) if drop else slice(None)
         groups = columns["group"][kept] if "group" in columns else None
-        return (ClassLabels if of_classes else RankLabels)(columns["id"][kept], labels[kept], groups)
+        with rows_as(counting_in(path)):
+            return (ClassLabels if of_classes else RankLabels)(columns["id"][kept], labels[kept], groups)
     if {"better", "worse"} <= columns.keys():
-        return RankLabels.from_pairs(columns["better"], columns["worse"])
+        with rows_as(counting_in(path)):
+            return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(", ".join(file.theirs.values())) or "none"
     raise InputError(
         f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "

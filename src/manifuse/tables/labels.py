@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from manifuse.errors import InputError, warn
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.containers import name_rows, to_floats, to_keys, to_text
 
@@ -52,7 +53,10 @@ class RankLabels:
         self.better: IndexArray = np.empty(0, dtype=np.intp)
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
         if len(self.keys) != len(values):
-            raise InputError(f"The labels have {len(self.keys)} ids but {len(values)} values; give one value per id.")
+            raise InputError(
+                f"The labels have {many(len(self.keys), 'id')} but {many(len(values), 'value')}; give one value "
+                "per id."
+            )
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(values))
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
@@ -101,7 +105,7 @@ class RankLabels:
         return labels
 
     def __repr__(self) -> str:
-        count = f"{len(self.better)} ordered pairs" if self.grades is None else f"{len(self.keys)} graded rows"
+        count = many(len(self.better), "ordered pair") if self.grades is None else many(len(self.keys), "graded row")
         return f"RankLabels({count})"
 
 
@@ -133,20 +137,22 @@ class ClassLabels:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
         if len(self.keys) != len(self.names):
-            raise InputError(f"The labels have {len(self.keys)} ids but {len(self.names)} classes; give one per id.")
+            raise InputError(
+                f"The labels have {many(len(self.keys), 'id')} but {many(len(self.names), 'class')}; give one per id."
+            )
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(self.keys))
         if len(set(self.names.tolist())) < 2:
             raise InputError("The labels are all of one class, so they tell none apart; give labels of two or more.")
 
     def __repr__(self) -> str:
-        return f"ClassLabels({len(self.keys)} rows, {len(set(self.names.tolist()))} classes)"
+        return f"ClassLabels({many(len(self.keys), 'row')}, {many(len({*self.names.tolist()}), 'class')})"
 
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     """Check the groups of so many labels, and bring them into one form."""
     names = np.array(to_text(groups, what="The groups of the labels"), dtype=np.str_)
     if len(names) != rows:
-        raise InputError(f"The labels have {rows} ids but {len(names)} groups; give one group per id.")
+        raise InputError(f"The labels have {many(rows, 'id')} but {many(len(names), 'group')}; give one group per id.")
     if len(set(names.tolist())) < 2:
         raise InputError("All labels are of one group, so none can be held out; give other groups, or leave them out.")
     return names

@@ -9,18 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import SHOWN, Grid, as_html
+from manifuse.grid import SHOWN, Grid, as_html, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import (
-    columns_of,
-    device_of,
-    parts_of_frame,
-    to_floats,
-    to_keys,
-)
-from manifuse.tables.feature_names import index_columns, names_of, warn_of_names
+from manifuse.tables.containers import device_of, to_floats, to_keys
+from manifuse.tables.feature_names import names_of
+from manifuse.tables.frame_reading import observe_frame
 from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
@@ -161,7 +156,8 @@ class Observations(Saved):
         Parameters
         ----------
         frame : data frame
-            With a column of ids and one of scores, or one for each class. All other columns are features.
+            With a column of ids and one of scores, or one for each class. All other columns are features, but those
+            that number the rows.
         id, score : str
             Names of these columns.
         drop : sequence of str
@@ -175,7 +171,8 @@ class Observations(Saved):
         Raises
         ------
         InputError
-            If a column is missing, or a feature holds anything but numbers.
+            If a column is missing, a feature holds anything but numbers, or features and score sum to 1 in every row,
+            as probabilities of classes do.
 
         Examples
         --------
@@ -184,17 +181,17 @@ class Observations(Saved):
         >>> mf.Observations.from_frame(patients, id="patient", score="risk", name="clinic")
         Observations('clinic': 3 rows, 1 feature)
         """
-        columns = (score,) if classes is None else tuple(classes)
-        if not columns:
-            raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
-        there = [each for each in columns_of(frame) or () if each not in (id, *columns, *drop)]
-        drop = (*drop, *index_columns(name, there)) if not isinstance(drop, str) else drop
-        ids, scores, features = parts_of_frame(frame, id=id, scores=columns, drop=drop, name=name)
-        names = list(classes.values()) if isinstance(classes, Mapping) else classes
-        scores = scores[score] if classes is None else scores
-        made = cls(scores, features, ids=ids, name=name, scale=scale, classes=names, invalid=invalid)
-        warn_of_names(name, made.feature_names or ())
-        return made
+        return observe_frame(
+            cls,
+            frame,
+            id=id,
+            score=score,
+            drop=drop,
+            name=name,
+            classes=classes,
+            scale=scale,
+            invalid=invalid,
+        )
 
     @property
     def has_graph(self) -> bool:
@@ -206,11 +203,11 @@ class Observations(Saved):
 
     def __repr__(self) -> str:
         width = 0 if self.table is None else self.table.shape[1]
-        features = f"{width} feature{'' if width == 1 else 's'}" if width else "no features"
+        features = many(width, "feature") if width else "no features"
         if self.neighbours is not None:
             features = f"{self.neighbours.indices.shape[1]} neighbours each"
         classes = "" if self.classes is None else f"{len(self.classes)} classes, "
-        return f"Observations({self.name!r}: {len(self)} rows, {classes}{features})"
+        return f"Observations({self.name!r}: {many(len(self), 'row')}, {classes}{features})"
 
     def _repr_html_(self) -> str:
         columns = () if self.table is None else self.table[:SHOWN, :SHOWN].T

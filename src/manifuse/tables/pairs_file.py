@@ -10,8 +10,8 @@ import numpy as np
 
 from manifuse.errors import InputError
 from manifuse.tables.column_checks import demand_columns
-from manifuse.tables.containers import to_text
-from manifuse.tables.formats import read_columns
+from manifuse.tables.containers import rows_as, to_text
+from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.score_tables import Table
 
 
@@ -31,9 +31,11 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
         If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
     """
     needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
-    pairs = read_columns(source)
-    demand_columns(source, {name: name for name in pairs}, *needed)
-    texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
+    file = open_columns(source)
+    demand_columns(source, file.theirs, *needed)
+    pairs = file.take(needed)
+    with rows_as(counting_in(source)):
+        texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     if not texts["main"]:
         raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")
     tables = texts.get("table", [references[0].name] * len(texts["main"]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from os.path import isdir, realpath, sep
+from collections.abc import Callable, Iterable
+from os.path import isdir, realpath
 from pathlib import Path
 
 from manifuse.errors import InputError
-from manifuse.files import check_name, check_writable
+from manifuse.files import check_name, check_writable, identity
 
 
 def demand_file(path: Path) -> None:
@@ -34,14 +34,23 @@ def files_in(given: Path | str) -> list[str]:
     return [part for part in str(given).split("::", 1) if part]
 
 
-def check_paths(*, read: Iterable[Path | str], written: Iterable[Path | None]) -> None:
+def check_paths(
+    *,
+    read: Iterable[Path | str],
+    written: Iterable[Path | None],
+    check: Callable[[Path], None] = check_writable,
+) -> None:
     """Refuse to overwrite an input, or to write two results into one file, before any work is done.
+
+    Files are the same if they are one on the disk, whatever their names.
 
     Parameters
     ----------
     read : iterable of path-like
         Tables as `read_table` takes them, and other files.
     written : iterable of Path or None
+    check : callable
+        Refuses a path to which nothing can be written.
 
     Raises
     ------
@@ -51,13 +60,13 @@ def check_paths(*, read: Iterable[Path | str], written: Iterable[Path | None]) -
     parts = [part for given in read for part in files_in(given)]
     for part in parts:
         check_name(Path(part))
-    taken = {realpath(part) for part in parts}
-    folders = [part for part in taken if isdir(part)]
+    taken, folders = {identity(part) for part in parts}, {identity(part): part for part in parts if isdir(part)}
     for path in filter(None, written):
-        check_writable(path)
-        if realpath(path) in taken:
+        check(path)
+        if identity(path) in taken:
             raise InputError(f"{path} would overwrite an input, or be written twice; give each output its own name.")
-        folder = next((given for given in folders if realpath(path).startswith(f"{given}{sep}")), None)
+        above = (folders.get(identity(each)) for each in Path(realpath(path)).parents)
+        folder = next(filter(None, above), None)
         if folder is not None:
             raise InputError(f"{path} would be a part of the input folder {folder}; write elsewhere.")
-        taken.add(realpath(path))
+        taken.add(identity(path))

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from manifuse.errors import InputError, warn
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere, standardise_prediction
@@ -144,7 +145,7 @@ class Problem:
                 "No reference and no labels came; give at least one table of another predictor's scores, or labels."
             )
         if len(main) < LEAST_PAIRS:
-            rows = f"{len(main)} row{'s' if len(main) > 1 else ''}"
+            rows = many(len(main), "row")
             raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
         if is_constant(main.scores).all():
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
@@ -261,7 +262,8 @@ def _warn_of_spelling(main: Observations, table: Observations, pairs: int) -> No
     if alike > pairs:
         warn(
             "spelling_of_ids",
-            f"{alike - pairs} more ids of {table.name} would pair with {main.name} if both wrote characters in one "
+            f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote "
+            "characters in one "
             "way (Unicode NFC, without characters of no width); spell them alike.",
             stacklevel=5,
         )
@@ -280,7 +282,8 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     """Refuse too few pairs, and other main rows without features; warn of few pairs."""
     if pairs < LEAST_PAIRS:
         raise InputError(
-            f"{table.name} shares {pairs} of its {len(table)} ids with {main.name}, but at least {LEAST_PAIRS} "
+            f"{table.name} shares {pairs} of its {many(len(table), 'id')} with {main.name}, but at least "
+            f"{LEAST_PAIRS} "
             f"(better 30 to 200) are needed; check that both tables name their rows alike ({table.name}: "
             f"{_first_of(table)}; {main.name}: {_first_of(main)})."
         )
@@ -294,5 +297,5 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
         raise InputError(
             f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, whose other rows need features to be "
             f"compared with these, but {main.name} came without; give its features, or give {table.name} scores of "
-            f"the {len(main) - pairs} ids that it lacks."
+            f"the {many(len(main) - pairs, 'id')} that it lacks."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +10,15 @@ from typing import Any
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
+from manifuse.files import identity
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
-from manifuse.tables.score_tables import Table, observe, observe_part, read_table
+from manifuse.tables.score_tables import Table, read_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Files:
         InputError
             If a file cannot be read, or its content cannot be used.
         """
-        files = [tuple(os.path.realpath(part) for part in files_in(given)) for given in self.references]
+        files = [tuple(identity(part) for part in files_in(given)) for given in self.references]
         twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
         if twice:
             raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")

@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from manifuse.errors import InputError, require, warn
-from manifuse.files import check_size, demand_memory, read_archive, reading, shorten
+from manifuse.files import demand_memory, reading, shorten
+from manifuse.tables.archives import bytes_in_use, read_archive, read_array
 from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
     choose_columns,
     demand_columns,
     demand_numbers,
-    demand_visible,
 )
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
-from manifuse.tables.feature_names import index_columns, warn_of_names
+from manifuse.tables.default_features import OF_FILE, Shown, demand_no_classes, without_row_numbers
+from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.feature_source import InFile, Loaded, Source
-from manifuse.tables.formats import open_columns
-from manifuse.tables.observations import Observations
+from manifuse.tables.formats import counting_in, open_columns
+from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
-from manifuse.tables.validity import demand_finite
 
 #: Options that name columns which a file with this ending does not have.
 OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
@@ -53,6 +53,8 @@ class Table:
         Columns that are there and were left out.
     classes : mapping of str to str
         Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
+    counting : tuple of str and int
+        See `counting_in`.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Table:
     feature_names: tuple[str, ...] | None = None
     dropped: frozenset[str] = frozenset()
     classes: Mapping[str, str] = field(default_factory=dict)
+    counting: tuple[str, int] = ("row", 0)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -157,8 +160,10 @@ def feature_names_of(
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     else:
-        left = index_columns(path, names)
-        names = [name for name in names if name not in left]
+        table = Shown(path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look)
+        names = without_row_numbers(table, names, fitted or ())
+        if fitted is None and not classes:
+            demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)
         if fitted is None:
             warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
@@ -185,7 +190,8 @@ def table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str
     source: Source | None = None
     if names:
         source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
-    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes)
+    counting = counting_in(file.path)
+    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting)
 
 
 def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
@@ -248,7 +254,7 @@ def _size_of(file: Any, h5py: Any) -> float:
         if name.partition("/")[0] in ("X", "raw"):
             return
         if isinstance(entry, h5py.Dataset):
-            sizes.append(float(entry.size or 0) * entry.dtype.itemsize)
+            sizes.append(bytes_in_use(entry.size or 0, entry.dtype))
         elif name.startswith("obsm/") and "shape" in entry.attrs:
             sizes.append(8.0 * float(np.prod(entry.attrs["shape"], dtype=np.float64)))
 
@@ -261,45 +267,4 @@ def read_features(path: Path) -> NDArray[Any]:
     if path.suffix.lower() != ".npy":
         raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
-    check_size(path)
-    with reading(path, "a NumPy array"), path.open("rb") as file:
-        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-
-
-def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
-    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
-    return Observations(
-        table.scores,
-        table.features,
-        ids=table.ids,
-        name=table.name,
-        feature_names=table.feature_names,
-        scale=scale,
-        classes=table.class_names,
-        invalid="drop" if drop else "refuse",
-    )
-
-
-def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:
-    """Check some rows of a table, whose ids and scores are checked already, and read their features.
-
-    Of rows that follow each other, a range, no others are read.
-
-    Raises
-    ------
-    InputError
-        If features are not finite numbers.
-    """
-    features, source = None, table.source
-    if source is not None:
-        features = source.window(rows.start, len(rows)) if isinstance(rows, range) else source.take(rows)
-        demand_finite(table.name, {"features": features}, np.asarray(rows))
-    return Observations(
-        table.scores[rows],
-        features,
-        ids=table.ids[rows],
-        name=table.name,
-        feature_names=table.feature_names,
-        scale=scale,
-        classes=table.class_names,
-    )
+    return read_array(path)

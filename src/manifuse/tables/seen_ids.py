@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.keys import hashes_of
 
 
@@ -47,6 +48,7 @@ class SeenIds:
         twice = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
         if twice:
             raise InputError(
-                f"The id column of {self._name} has {twice:,} repeated values, but each row needs an id of its own; "
+                f"The id column of {self._name} has {many(twice, 'repeated value')}, but each row needs an id of "
+                "its own; "
                 "drop or rename the repeats."
             )

@@ -13,6 +13,7 @@ from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Relevance, Standing
+from manifuse.grid import many
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 
 #: What each measure is called, and the format of its values.
@@ -82,7 +83,7 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     if measured.backwards:
         said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
-    change = f"On the {gain.rows:,} rows whose truth is known, {change_of(evidence)}."
+    change = f"On the {many(gain.rows, 'row')} whose truth is known, {change_of(evidence)}."
     how = f"Each of these rows was judged without its own label; labels were held out {measured.held}."
     if gain.is_certain:
         yield Finding("gain", True, f"{change} {how}")
@@ -140,7 +141,7 @@ def _said_of_worth(worth: Gain) -> str:
         return f"Your references {are} worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:
         return f"Your references are probably worth less than nothing ({measured}); try without them."
-    return f"{worth.rows:,} labels cannot tell whether your references add anything ({measured})."
+    return f"{many(worth.rows, 'label')} cannot tell whether your references add anything ({measured})."
 
 
 def _of_references(evidence: Evidence) -> Iterator[Finding]:
@@ -209,8 +210,3 @@ def _named(entries: Iterator[Relevance]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names as a list in a sentence; empty without any."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def many(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 row, 2 rows."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

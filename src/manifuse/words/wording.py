@@ -13,7 +13,7 @@ from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
-from manifuse.grid import WIDTH, as_text
+from manifuse.grid import WIDTH, as_text, many
 from manifuse.words.findings import change_of, findings_of
 from manifuse.words.reasons import REASONS
 
@@ -66,7 +66,7 @@ def verdict_of(evidence: Evidence) -> str:
             return f"{name} were refined. No labels came, so whether that is better was not measured."
         return f"{name} were refined. No labels came; the references agree with them and with each other."
     gain = evidence.measured.gain
-    rows = f"{gain.rows:,} labelled rows"
+    rows = many(gain.rows, "labelled row")
     if accepted and gain.is_of_few:
         return f"{name} were refined. {rows} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:

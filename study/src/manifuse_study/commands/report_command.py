@@ -9,8 +9,9 @@ from rich.progress import Progress
 
 from manifuse.cli.console import answer, people
 from manifuse.errors import InputError
-from manifuse.files import bytes_writer, check_folder_of, check_writable, write_together
+from manifuse.files import bytes_writer, check_folder_of, write_together
 from manifuse.report.markup import page_writer
+from manifuse.tables.paths import check_paths
 from manifuse_study.datasets.synthetic import TASKS
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.plan import deviations_of
@@ -56,9 +57,7 @@ def write_report(
     InputError
         If the rows cannot be read or have no result, or something cannot be written.
     """
-    check_writable(out)
-    if rows is not None:
-        check_writable(rows)
+    check_paths(read=(folder / "rows.jsonl", folder / "run.json"), written=(out, rows))
     if files is not None:
         check_folder_of(files)
     read = read_rows(folder)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.io import loadmat
 
 from manifuse.errors import InputError
-from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.archives import read_archive
 
 
 def read_arrays(path: Path, names: Iterable[str] = ()) -> dict[str, NDArray[Any]]:

@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from manifuse.errors import InputError, require
-from manifuse.files import read_archive
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.archives import read_archive
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse_study.datasets.public_tables import TARGETS, public_table

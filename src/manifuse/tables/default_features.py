@@ -1,0 +1,149 @@
+"""Features by default: all columns but those that number the rows, if they are not probabilities of classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manifuse.errors import InputError, warn
+from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.tables.feature_names import MOST
+from manifuse.tables.scales import ROUNDED
+
+#: Names that data frames give to their index when they are written.
+INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|index|level_\d+|\s*")
+
+#: Rows that are looked at first, and cells if there are many columns; a column of fewer rows does not number them.
+HEAD, CELLS, FEWEST = 500, 1 << 22, 10
+
+#: Reads columns of numbers by their names, as (rows, columns): the first rows of them, or all rows if None came.
+Look = Callable[[Sequence[str], int | None], FloatArray]
+
+
+#: What to do about columns that seem to be probabilities of classes, of a file and of a data frame.
+OF_FILE = (
+    "name all of them with `classes` '{columns}', leave them out with `drop`, or choose features with `features` if "
+    "these are meant"
+)
+OF_FRAME = (
+    "name all of them as `classes`, leave them out with `drop`, or give features to Observations by themselves if "
+    "these are meant"
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table whose columns can be looked at.
+
+    Attributes
+    ----------
+    name : object
+        For messages.
+    numeric : collection of str
+        Columns of numbers.
+    look : callable
+        See `Look`.
+    """
+
+    name: object
+    numeric: Collection[str]
+    look: Look
+
+
+def without_row_numbers(table: Shown, names: Sequence[str], fitted: Collection[str] = ()) -> list[str]:
+    """Leave out columns that number the rows, with a warning.
+
+    A column does so if it has a name that data frames give to their index, or holds 0, 1, 2 ... or 1, 2, 3 ... in all
+    rows. Those that were features in a fit stay.
+    """
+    left = [name for name in names if INDEX.fullmatch(name) and name not in fitted]
+    asked = [name for name in names if name in table.numeric and name not in left and name not in fitted]
+    if asked:
+        head = table.look(asked, _rows_of_head(len(asked)))
+        counting = [name for name, column in zip(asked, head.T, strict=True) if _counts(column)]
+        left += [name for name in counting if _counts(table.look([name], None)[:, 0])]
+    if left:
+        shown = ", ".join(name.strip() or "one without a name" for name in left[:MOST])
+        warn(
+            "index_columns",
+            f"{table.name} has columns that number its rows, as the index of a data frame does ({shown}); they are "
+            "left out.",
+            stacklevel=4,
+        )
+    return [name for name in names if name not in left]
+
+
+def demand_no_classes(table: Shown, features: Sequence[str], score: str, called: str, remedy: str) -> None:
+    """Refuse features that sum to 1 with the score in every row, because they are probabilities of other classes.
+
+    Parameters
+    ----------
+    table : Shown
+    features : sequence of str
+        Columns that were not named as features.
+    score, called : str
+        The column of scores, and what messages call it.
+    remedy : str
+        What to do, for messages; ``{columns}`` is a regular expression of the columns.
+
+    Raises
+    ------
+    InputError
+        If there are such columns among the first rows.
+    """
+    names = [name for name in features if name in table.numeric]
+    if score not in table.numeric or not names:
+        return
+    head = table.look([score, *names], _rows_of_head(len(names)))
+    head = head[np.isfinite(head[:, 0])]
+    is_known = ~np.isnan(head)
+    is_probable: BoolArray = np.all((head >= 0) & (head <= 1) | ~is_known, axis=0) & np.any(is_known, axis=0)
+    places = np.flatnonzero(is_probable[1:]) + 1
+    rows = head[np.isfinite(head[:, places]).all(axis=1)]
+    if not len(places) or not is_probable[0] or len(rows) < FEWEST or np.ptp(rows[:, 0]) == 0:
+        return
+    found = _summing_to(1.0 - rows[:, 0], rows[:, places])
+    if len(found):
+        columns = [names[place - 1] for place in places[found]]
+        shown = ", ".join(map(repr, columns[:MOST])) + (", ..." if len(columns) > MOST else "")
+        raise InputError(
+            f"In {table.name}, {called!r} sums to 1 with {shown} in every row, as probabilities of classes do; "
+            f"{remedy.format(columns=_expression_of([called, *columns], [called, *names]))}."
+        )
+
+
+def _rows_of_head(columns: int) -> int:
+    return max(FEWEST, min(HEAD, CELLS // max(1, columns)))
+
+
+def _counts(column: FloatArray) -> bool:
+    """Whether a column holds 0, 1, 2 ... or 1, 2, 3 ..."""
+    return bool(
+        len(column) >= FEWEST and column[0] in (0, 1) and np.array_equal(column, column[0] + np.arange(len(column)))
+    )
+
+
+def _summing_to(whole: FloatArray, parts: FloatArray) -> list[int]:
+    """Columns of ``parts`` (h, m) whose sum is ``whole`` (h,) up to rounding; none if no such set is found.
+
+    They are all columns, or those whose coefficients are next to 1 in the smallest solution of linear equations.
+    """
+    kernel = parts @ parts.T
+    kernel[np.diag_indices_from(kernel)] += 1e-9 * max(1.0, float(np.trace(kernel)))
+    for chosen in (np.ones(parts.shape[1], dtype=bool), parts.T @ np.linalg.solve(kernel, whole) > 0.5):
+        if chosen.any() and np.abs(parts[:, chosen].sum(axis=1) - whole).max() <= ROUNDED:
+            return np.flatnonzero(chosen).tolist()
+    return []
+
+
+def _expression_of(columns: Sequence[str], there: Sequence[str]) -> str:
+    """A regular expression that matches some of the columns that are there, and no others."""
+    # What the first and the last of sorted names have in common, all have.
+    first, last = min(columns), max(columns)
+    length = next(place for place in range(len(last)) if first[: place + 1] != last[: place + 1])
+    beginning = f"{re.escape(first[:length])}(.*)"
+    matched = [name for name in there if re.fullmatch(beginning, name)]
+    return beginning if length and len(matched) == len(columns) else "|".join(map(re.escape, columns))

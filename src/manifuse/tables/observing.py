@@ -1,0 +1,54 @@
+"""Tables of files, checked as observations; messages count rows as the file does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.tables.containers import rows_as
+from manifuse.tables.observations import Observations
+from manifuse.tables.score_tables import Table
+from manifuse.tables.validity import demand_finite
+
+
+def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
+    """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
+    with rows_as(table.counting):
+        return Observations(
+            table.scores,
+            table.features,
+            ids=table.ids,
+            name=table.name,
+            feature_names=table.feature_names,
+            scale=scale,
+            classes=table.class_names,
+            invalid="drop" if drop else "refuse",
+        )
+
+
+def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:
+    """Check some rows of a table, whose ids and scores are checked already, and read their features.
+
+    Of rows that follow each other, a range, no others are read.
+
+    Raises
+    ------
+    InputError
+        If features are not finite numbers.
+    """
+    features, source = None, table.source
+    if source is not None:
+        features = source.window(rows.start, len(rows)) if isinstance(rows, range) else source.take(rows)
+        with rows_as(table.counting):
+            demand_finite(table.name, {"features": features}, np.asarray(rows))
+    return Observations(
+        table.scores[rows],
+        features,
+        ids=table.ids[rows],
+        name=table.name,
+        feature_names=table.feature_names,
+        scale=scale,
+        classes=table.class_names,
+    )

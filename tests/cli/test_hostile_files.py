@@ -1,0 +1,152 @@
+"""Small files that would eat the memory: each is refused in one sentence, by a process that may take 3 GiB."""
+
+import io
+import resource
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.printed import sentence_of
+
+from manifuse import files
+from manifuse.errors import InputError
+from manifuse.tables import archives
+from manifuse.tables.formats import read_columns
+
+#: Addresses that a process may have. An ordinary run takes half of them, mostly without using them.
+MOST = 3 << 30
+
+ROWS = 300_000
+REFERENCE = "id,score\n" + "\n".join(f"m{row},{row % 7}" for row in range(60))
+COMMAND = [sys.executable, "-m", "manifuse.cli", "refine", "--reference", "reference.csv", "--out", "out.parquet"]
+
+
+def columns(**more):
+    rows = len(next(iter(more.values())))
+    return pl.DataFrame({"id": [f"m{row}" for row in range(rows)], "score": np.arange(float(rows))} | more)
+
+
+def head(dtype, *shape):
+    """The first bytes of a file of one array."""
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(content, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return content.getvalue()
+
+
+def archive(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+
+
+def ids_of(dtype, rows):
+    return lambda path: archive(path, ids=head(dtype, rows), scores=head("<f8", 60) + bytes(480))
+
+
+def one_byte_features(path):
+    archive(path, ids=head("<i8", 60) + bytes(480), scores=head("<f8", 60) + bytes(480), features=FEATURES)
+
+
+FEATURES = head("|u1", 60, 3_000_000) + bytes(180_000_000)
+NAMES = [f"x{number}" for number in range(10_000)]
+
+#: For each case: the file, what writes it, and what is said.
+HOSTILE = {
+    "equal ids of 100,000 characters": (
+        "main.parquet",
+        lambda path: columns(x=np.arange(20_000.0)).with_columns(id=pl.lit("a" * 100_000)).write_parquet(path),
+        "has an id of 100,000 characters, but at most 1,000 were expected",
+    ),
+    "one long id among many short ones": (
+        "main.parquet",
+        lambda path: columns(id=["b" * 900, *(f"m{row}" for row in range(1, ROWS))]).write_parquet(path),
+        "takes 1.1 GB with all ids as wide as the longest (900 characters), which is more than 8 times their text",
+    ),
+    "a feature of long text": (
+        "main.parquet",
+        lambda path: columns(x=np.arange(20_000.0)).with_columns(note=pl.lit("a" * 100_000)).write_parquet(path),
+        "Column 'note' of main.parquet holds 'aaaaaaaaaaaa...aaaaaaaaaaaaa' where numbers were expected",
+    ),
+    "ids without characters in an archive": (
+        "main.npz",
+        ids_of("<U0", 200_000_000),
+        "cannot be read as a NumPy archive (entries of type <U0 have no bytes)",
+    ),
+    "an archive that promises more than it has": (
+        "main.npz",
+        ids_of("<i8", 10**12),
+        "cannot be read as a NumPy archive (8,000,000,000,000 bytes were promised and 128 are there)",
+    ),
+    "an archive of features that are all zero": (
+        "main.npz",
+        one_byte_features,
+        "main.npz packs 0.2 GB into 0.2 MB, as no measurements can be; save it",
+    ),
+    "rows of two cells below ten thousand columns": (
+        "main.csv",
+        lambda path: path.write_text(",".join(["id", "score", *NAMES]) + "\n" + "m,1\n" * 40_000),
+        "has 10,002 columns, but 2.2 cells in a row on average; give each row a cell for every column",
+    ),
+    "JSON lines of two cells after one of ten thousand": (
+        "main.jsonl",
+        lambda path: path.write_text(
+            "{" + ",".join(f'"{name}":1' for name in ["id", "score", *NAMES]) + "}\n" + '{"id":1,"score":1}\n' * 40_000
+        ),
+        "has 10,002 columns, but 3.2 cells in a row on average; give each row a cell for every column",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_each_is_refused_in_one_sentence(name, tmp_path):
+    file, write, says = HOSTILE[name]
+    write(tmp_path / file)
+    (tmp_path / "reference.csv").write_text(REFERENCE)
+    before = sorted(tmp_path.iterdir())
+    done = subprocess.run(
+        [*COMMAND, file],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST)),
+    )
+    assert done.returncode == 2, done.stderr
+    # What was read may be announced before.
+    sentence = sentence_of(done.stderr[done.stderr.index("manifuse: ") :])
+    assert says in sentence
+    assert sentence.endswith(".")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("dtype, taken", [("u1", 9), ("f2", 10), ("f4", 8), ("f8", 8), ("U3", 20)])
+@pytest.mark.parametrize("ending", ["npz", "npy"])
+def test_arrays_are_counted_with_eight_bytes_a_number(ending, dtype, taken, tmp_path, monkeypatch):
+    path, rows = tmp_path / f"a.{ending}", 1000
+    read = {"npz": archives.read_archive, "npy": archives.read_array}[ending]
+    {"npz": np.savez, "npy": np.save}[ending](path, np.ones(rows, dtype))
+    monkeypatch.setattr(files, "available_memory", lambda: taken * rows)
+    read(path)
+    monkeypatch.setattr(files, "available_memory", lambda: taken * rows - 1)
+    with pytest.raises(InputError, match="use a part of the file"):
+        read(path)
+
+
+def test_text_is_counted_by_its_cells(tmp_path, monkeypatch):
+    rows, width = 2000, 60
+    names = ",".join(["id", *(f"x{number}" for number in range(width))])
+    for digits in (1, 18):
+        line = ",".join(["7" * digits] * (width + 1))
+        path = tmp_path / f"{digits}.csv"
+        path.write_text("\n".join([names, *[line] * rows]))
+        # Reading takes the file twice, and every number in its column and in the array.
+        needed = 2 * path.stat().st_size + rows * (16 * (width + 1) + 200)
+        monkeypatch.setattr(files, "available_memory", lambda needed=needed: needed)
+        assert len(read_columns(path)) == width + 1
+        monkeypatch.setattr(files, "available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(InputError, match="use a part of the file"):
+            read_columns(path)
