@@ -46,7 +46,7 @@ SHOWN = {"index": "clinics", "compare": "rivals"}
 
 
 @pytest.mark.parametrize(
-    "path, mark", [(ROOT / "README.md", "clinics"), *((PAGES_OF[name], mark) for name, mark in SHOWN.items())]
+    "path, mark", [(ROOT / "README.md", "halves"), *((PAGES_OF[name], mark) for name, mark in SHOWN.items())]
 )
 def test_what_pages_show_as_printed_is_what_is_printed(path, mark, capsys):
     before, _, rest = path.read_text().partition(f"<!-- {mark} -->\n```text\n")

@@ -60,7 +60,8 @@ def clinics() -> Figure:
     a, b = health[:250], health[150:]
     noisy, better = a.sum(axis=1) + rng.normal(0, 0.8, 250), b.sum(axis=1) + rng.normal(0, 0.2, 250)
     measured_a, measured_b = np.tanh(a @ rng.normal(size=(2, 5))), np.tanh(b @ rng.normal(size=(2, 8)))
-    reference = mf.Observations(better, measured_b, ids=range(150, 400), name="clinic B")
+    # Clinic B gives its scores of the common patients, and nothing else.
+    reference = mf.Observations(better[:100], ids=range(150, 250), name="clinic B")
     result = mf.refine(mf.Observations(noisy, measured_a, ids=range(250), name="clinic A"), [reference], rng=0)
     refined = np.asarray(result.predictions)
     figure = Figure(figsize=(7.6, 3.7), layout="constrained")
@@ -70,13 +71,16 @@ def clinics() -> Figure:
         (5.4, 6.6, 0, noisy, "score", "viridis"),
         (8.4, 9.6, 0, refined, "refined\nscore", "viridis"),
         (14.4, 15.6, 150, better, "score", "viridis"),
-        (16, 24, 150, measured_b, "8 measurements", "cividis"),
+        (16.2, 24.2, 150, measured_b, "8 measurements", "cividis"),
     )
     for left, right, first, values, title, colours in columns:
         ranks = np.argsort(np.argsort(values, axis=0), axis=0).reshape(len(values), -1)
         axes.imshow(ranks[::5], cmap=colours, extent=(left, right, first + 250, first), aspect="auto", zorder=1)
         axes.text((left + right) / 2, first - 8, title, ha="center", va="bottom", fontsize=9)
-    axes.add_patch(Rectangle((-0.3, 150), 24.6, 100, fill=False, edgecolor=ORANGE, lw=1.8, zorder=3))
+    for corner, width, height in (((16.1, 149), 8.3, 252), ((14.3, 251), 1.8, 150)):
+        axes.add_patch(Rectangle(corner, width, height, facecolor="white", alpha=0.75, lw=0, zorder=2))
+    axes.text(20.2, 325, "stays at clinic B", ha="center", va="center", fontsize=9, color="#333333", zorder=3)
+    axes.add_patch(Rectangle((-0.3, 150), 16.2, 100, fill=False, edgecolor=ORANGE, lw=1.8, zorder=3))
     axes.text(12, 218, "100 patients\nat both clinics", ha="center", va="center", fontsize=9, color=ORANGE)
     for start, end in (((14.2, 180), (9.8, 180)), ((6.8, 70), (8.2, 70)), ((12, 172), (9.8, 70))):
         axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": BLUE, "lw": 1.6})

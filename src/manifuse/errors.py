@@ -42,7 +42,7 @@ class InputError(ManifuseError, ValueError):
     >>> mf.Observations([0.1, 0.7, 0.4], ids=["a", "b", "b"], name="ours")
     Traceback (most recent call last):
         ...
-    manifuse.errors.InputError: The id column of ours has 1 repeated values (first: 'b'), but each row needs an id of \
+    manifuse.errors.InputError: The id column of ours has 1 repeated value (first: 'b'), but each row needs an id of \
 its own; drop or rename the repeats.
     """
 

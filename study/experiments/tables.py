@@ -35,18 +35,6 @@ COLUMNS = {
     "refined": ("JMD",),
 }
 
-#: What the README shows of HW: method, and how it is described.
-SHORT = {
-    "Ind": "the predictor alone",
-    "impute and stack": "others' scores predicted from own features (impute and stack)",
-    "self-smoothing": "smoothed over its own graph, no reference, tuned on the labels",
-    "own labels": "learned from 200 labels, own features and own scores, no reference",
-    "JMD, no labels": "**refined, no labels at all**",
-    "JMD": "**refined, 200 labels that teach**",
-    "coupled oracle": "oracle: every reference known on all rows (features unused)",
-}
-
-
 #: The rivals that the comparison shows, by what they do; of two names, the one that a protocol has.
 RIVALS = {
     "the predictor alone": ("Ind",),
@@ -87,9 +75,8 @@ def main() -> None:
     readme = HERE.parents[1] / "README.md"
     text = readme.read_text(encoding="utf-8")
     text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
-    text = replaced(text, "hw", short(summaries["hw"]))
     text = replaced(text, "all", overview(summaries))
-    readme.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
+    readme.write_text(replaced(text, "halves", printed(text, "halves")), encoding="utf-8")
     index, compare = (HERE.parents[1] / "docs" / name for name in ("index.md", "compare.md"))
     text = index.read_text(encoding="utf-8")
     index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
@@ -155,16 +142,8 @@ def read(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def short(summary: Summary) -> list[str]:
-    """Return the first table of the README: mean accuracy over tasks and trials on one data set."""
-    lines = header(f"{summary.title}, decoupled", ("accuracy, %",))
-    for method, name in SHORT.items():
-        lines.append(line(name, [f"{100 * summary.spread(method, MEAN).mean:.1f}"]))
-    return lines
-
-
 def overview(summaries: Mapping[str, Summary]) -> list[str]:
-    """Return the second table of the README: mean accuracy over tasks and trials on every data set."""
+    """Return the table of the README: mean accuracy over tasks and trials on every data set."""
     lines = header("accuracy, %", tuple(COLUMNS))
     for summary in summaries.values():
         cells = []

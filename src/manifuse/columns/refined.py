@@ -74,3 +74,12 @@ class Refined(Saved):
         in_range = (np.abs(self.support - 0.5) <= 0.5 + ROUNDED).all()
         if not in_range or not np.isfinite(self.scores).all() or not (self.errors is None or is_amount(self.errors)):
             raise ValueError("scores, support or errors are out of range")
+
+
+def support_of(doubt: FloatArray, pulls: FloatArray) -> FloatArray:
+    """How much is known of the references' scores of rows (q,), in [0, 1], by how much each counts."""
+    if not doubt.shape[1]:
+        return np.zeros(len(doubt))
+    # If no reference is followed, all count alike.
+    weights = pulls if pulls.any() else np.ones(len(pulls))
+    return np.asarray((1.0 - doubt) @ (weights / weights.sum()))

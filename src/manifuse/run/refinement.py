@@ -206,10 +206,8 @@ class Refinement(Saved):
         """Refuse values that do not fit together."""
         if len(self.course.standardised) != 1 + len(self.relevance):
             raise ValueError("the references are not those of the fit")
-        measures = (
-            "rmse" if self.method.is_regression else "accuracy" if self.main.classes is None else "class_accuracy"
-        )
-        if self.accuracy is not None and self.accuracy.measure != measures:
+        ranked = "accuracy" if self.main.classes is None else "class_accuracy"
+        if self.accuracy is not None and self.accuracy.measure != ("rmse" if self.method.is_regression else ranked):
             raise ValueError("the accuracy has another measure than the task")
 
     def apply(

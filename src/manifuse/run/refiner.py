@@ -16,7 +16,7 @@ from manifuse.columns.all_columns import MEASURING_ROWS, Columns, Found
 from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.refined import Refined
+from manifuse.columns.refined import Refined, support_of
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import Level, View, features_of
 from manifuse.errors import InputError
@@ -300,15 +300,6 @@ class Refiner(Saved):
             raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
-
-
-def support_of(doubt: FloatArray, pulls: FloatArray) -> FloatArray:
-    """How much is known of the references' scores of rows (q,), in [0, 1], by how much each counts."""
-    if not doubt.shape[1]:
-        return np.zeros(len(doubt))
-    # If no reference is followed, all count alike.
-    weights = pulls if pulls.any() else np.ones(len(pulls))
-    return np.asarray((1.0 - doubt) @ (weights / weights.sum()))
 
 
 def _use_one_thread() -> None:
