@@ -68,6 +68,24 @@ def test_pairs_follow_where_labels_refuse_but_not_if_these_turn_all_around(gain,
     assert verdict.takes_what_was_found is (reason not in (Reason.PAIRS, Reason.REVERSED))
 
 
+@pytest.mark.parametrize(
+    "value, reason, close",
+    [
+        (0.001, Reason.TAUGHT, False),
+        (-0.001, Reason.TAUGHT, True),
+        (-0.011, Reason.NO_GAIN, True),
+        (-0.019, Reason.NO_GAIN, True),
+        (-0.021, Reason.NO_GAIN, False),
+    ],
+)
+def test_a_verdict_near_its_limit_is_close(value, reason, close):
+    """The limit is a loss of one standard error."""
+    gain = Gain(value, 0.01, 60, "accuracy")
+    verdict = judge(answering(Reason.AGREE), gain, safeguarded=True)
+    assert (verdict.reason, verdict.is_close(gain)) == (reason, close)
+    assert not judge(answering(Reason.AGREE), gain, safeguarded=False).is_close(gain)
+
+
 def test_scores_go_as_far_as_the_probability_of_a_gain():
     """The probability that a normal variable is above 0, with half a standard error expected beforehand."""
     for gain in (CERTAIN, WITHIN, SLIGHT):

@@ -49,6 +49,11 @@ class Verdict(Saved):
         """Whether what was found is taken, at least in part; else no row or only pairs move."""
         return self.accepted and self.certainty > 0
 
+    def is_close(self, gain: Gain) -> bool:
+        """Whether it hangs on the draw of folds: the gain is within one standard error of what is refused."""
+        limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS)
+        return limited and abs(gain.value + gain.standard_error) < gain.standard_error
+
     def check(self) -> None:
         """Refuse values that do not fit together."""
         if self.accepted is (self.reason in UNCHANGED) or not 0 <= self.certainty <= 1:

@@ -89,6 +89,9 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("gain", True, f"{change} {how}")
     else:
         yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
+    if evidence.verdict.is_close(gain):
+        said = "The decision is close: the gain is within one standard error of the loss that is refused."
+        yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
     if measured.at_pairs is not None:
         yield _of_pairs(measured.at_pairs)
     if evidence.verdict.reason is Reason.UNGUARDED:
