@@ -16,6 +16,7 @@ from manifuse.grid import ABSENT
 from manifuse.report import refinement_page as page
 from manifuse.report.refinement_page import page_of
 from manifuse.report.refinement_statistics import Shift
+from manifuse.words.wording import is_unmeasured
 
 VOID = {"meta", "br"}
 
@@ -314,6 +315,12 @@ def test_what_is_not_measured_is_amber():
     assert colours["labels"] == colours["asked"] == ("good", "accepted")
     assert colours["not measured"] == colours["told"] == ("half", "accepted, not measured")
     assert colours["unlike"] == ("none", "not accepted")
+    for name in RUNS:
+        evidence = run(name)[0].evidence
+        if evidence.measured is not None and evidence.verdict.accepted and not is_unmeasured(evidence):
+            said = ("good", "accepted") if evidence.gain.is_certain else ("half", "accepted, not certainly better")
+            assert colours[name] == said
+    assert ("half", "accepted, not certainly better") in colours.values()
 
 
 def test_sizes_of_references_are_said_where_they_are_given():

@@ -22,7 +22,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
-from manifuse.words.wording import is_unmeasured, verdict_of
+from manifuse.words.wording import doubt_of, verdict_of
 
 #: Rows in each list of rows that moved.
 LISTED = 10
@@ -98,7 +98,7 @@ def page_of(
         lead=lead(result, shift),
         findings=findings_of(result.evidence, result.refined),
         accepted=result.accepted,
-        unmeasured=is_unmeasured(result.evidence),
+        doubt=doubt_of(result.evidence),
         reason=result.why,
         given=tables.given_grid(result, references),
         outcome=tables.outcome_grid(result, shift),

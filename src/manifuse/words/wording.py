@@ -56,6 +56,16 @@ def is_unmeasured(evidence: Evidence) -> bool:
     return reason is Reason.ASSUMED or (evidence.measured is None and reason is Reason.TOLD)
 
 
+def doubt_of(evidence: Evidence) -> str:
+    """What limits a refinement that was taken, in a few words; empty if labels or references surely speak for it."""
+    if evidence.verdict.reason is Reason.PAIRS:
+        return "at common rows alone"
+    if is_unmeasured(evidence):
+        return "not measured"
+    gain = evidence.gain
+    return "" if gain is None or gain.is_certain else "not certainly better"
+
+
 def verdict_of(evidence: Evidence) -> str:
     """Say in a sentence what became of the scores, and how good they are on the labels."""
     name, accepted = f"The scores of “{evidence.name}”", evidence.verdict.accepted
