@@ -173,6 +173,18 @@ def test_few_labels_in_reverse_turn_no_weak_scores_around(seed):
     np.testing.assert_array_equal(reversed_.scores, ours.scores)
 
 
+def test_single_hyperparameters_are_those_of_the_method(case):
+    method = mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(neighbours=7))
+    whole = mf.refine(case.main, case.references, method=method, rng=0)
+    single = mf.refine(case.main, case.references, same_target=True, diffusion__neighbours=7, rng=0)
+    over = mf.refine(case.main, case.references, method=method, ignored=(case.references[0].name,), rng=0)
+    assert single.method == whole.method
+    np.testing.assert_array_equal(single.scores, whole.scores)
+    assert over.method == replace(method, ignored=(case.references[0].name,))
+    with pytest.raises(mf.InputError, match="no hyperparameter named 'same_targets'; did you mean 'same_target'"):
+        mf.refine(case.main, case.references, same_targets=True)
+
+
 def test_labels_explain_why_references_have_no_weight(case):
     rng = np.random.default_rng(6)
     others = [

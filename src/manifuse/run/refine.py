@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
 from manifuse.run.conclusion import conclude
-from manifuse.run.method import JointDiffusion
+from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.run.preparation import prepare
 from manifuse.run.provenance import Provenance
 from manifuse.run.refinement import Refinement
@@ -39,6 +40,7 @@ def refine(
     rng: np.random.Generator | int | None = None,
     *,
     backend: Backend | None = None,
+    **hyperparameters: Any,
 ) -> Refinement:
     """Refine a predictor by what others say, even of other rows.
 
@@ -53,11 +55,14 @@ def refine(
         What is known of the truth of some main rows, which must not be rows that the main predictor was trained on.
         They teach, and decide whether the refinement is taken.
     method : JointDiffusion, optional
-        The hyperparameters; the defaults are sound.
+        All hyperparameters; the defaults are sound.
     rng : numpy.random.Generator or int, optional
         Draws folds, permutations and samples. The result has the seed.
     backend : Backend, optional
         Searches neighbours and keeps graphs. Default: the device of the tensors of ``main``, else this machine.
+    **hyperparameters
+        Single ones by their names, in place of those of ``method``: fields of `JointDiffusion`, such as
+        ``same_target=True``, and with ``diffusion__`` before them fields of `Algorithm1`.
 
     Returns
     -------
@@ -66,7 +71,8 @@ def refine(
     Raises
     ------
     InputError
-        If the tables do not fit together, or the run would not fit into memory; the message says what to do.
+        If the tables do not fit together, a hyperparameter is unknown or out of range, or the run would not fit into
+        memory; the message says what to do.
 
     Notes
     -----
@@ -91,7 +97,7 @@ def refine(
     >>> others = [
     ...     mf.Observations(truth + 3 * noise.standard_normal(20), ids=ids, name=name) for name in ("A", "B")
     ... ]
-    >>> result = mf.refine(ours, others, method=mf.JointDiffusion(same_target=True), rng=0)
+    >>> result = mf.refine(ours, others, same_target=True, rng=0)
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
@@ -99,6 +105,7 @@ def refine(
     method = JointDiffusion() if method is None else method
     demand(Observations, main, *references)
     demand(JointDiffusion, method)
+    method = with_parameters(method, hyperparameters)
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     seed = seed_of(rng)
