@@ -26,6 +26,9 @@ from manifuse.grid import many
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
+#: The options that say which problem ``compare`` looks at.
+COMPARED = ("main", "reference", "labels", "pairs", "id", "score", "drop", "features", "drop_invalid")
+
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
     "main",
@@ -199,6 +202,22 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
+
+
+@app.command("compare")
+@takes(RefineOptions, *COMPARED)
+def compare_command(given: Given, as_json: AsJson = False) -> None:
+    """Compare refine with what else can be done with the same tables, on labels that are held out.
+
+    Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed.
+    Methods whose difference is within two standard errors cannot be told apart.
+    """
+    from manifuse.cli.compare_command import grid_of, run_compare
+    from manifuse.grid import as_text
+
+    with once(), people.status("Comparing ..."):
+        rows = run_compare(given)
+    answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else as_text(grid_of(rows)))
 
 
 @app.command("show")

@@ -1,0 +1,48 @@
+"""``manifuse compare``: what `rivals.compare` says of the tables in files."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import manifuse as mf
+from manifuse.cli.app import app, main
+
+
+@pytest.fixture
+def files(tmp_path):
+    clinics = mf.datasets.load_clinics(labels=60)
+    for name, table in (("ours", clinics.main), ("theirs", clinics.references[0])):
+        columns = {f"x{place}": column for place, column in enumerate(table.table.T)}
+        pl.DataFrame({"id": table.keys.tolist(), "score": table.scores} | columns).write_csv(tmp_path / f"{name}.csv")
+    known = {"id": clinics.labels.keys.tolist(), "label": clinics.labels.grades}
+    pl.DataFrame(known).write_csv(tmp_path / "known.csv")
+    return clinics, tmp_path
+
+
+def command(folder, *more):
+    return ["compare", str(folder / "ours.csv"), "--reference", str(folder / "theirs.csv"), *more]
+
+
+def test_it_says_what_python_says(files):
+    clinics, folder = files
+    labels = ["--labels", str(folder / "known.csv")]
+    run = CliRunner().invoke(app, command(folder, *labels, "--json"))
+    assert run.exit_code == 0
+    expected = mf.rivals.compare(clinics.main, clinics.references, clinics.labels, 0)
+    said = pl.DataFrame(json.loads(run.stdout)["methods"])
+    assert said["method"].to_list() == expected["method"].to_list()
+    for name in ("accuracy", "minus_refine", "standard_error"):
+        assert said[name].to_list() == pytest.approx(expected[name].to_list(), abs=1e-9)
+    table = CliRunner().invoke(app, command(folder, *labels)).stdout
+    assert [line.split("  ")[0] for line in table.splitlines()[2:]] == expected["method"].to_list()
+    assert f"{expected['accuracy'][0]:.1%}" in table
+
+
+def test_without_labels_nothing_can_be_compared(files, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["manifuse", *command(files[1])])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "--labels is missing" in capsys.readouterr().err
