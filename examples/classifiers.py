@@ -3,8 +3,8 @@ Classifiers: halves of digits (real data)
 =========================================
 
 Two classifiers read handwritten digits. Ours sees the left half of each image, the other one the right half, of other
-images. Ours has learned from 100 images only. The two share 150 images; of these, and of no others, we know what the
-other classifier says.
+images. Ours has learned from 100 images only. The two share 150 images; of our other images, we do not
+know what the other classifier says.
 """
 
 # %%
