@@ -72,7 +72,7 @@ class Alone:
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
         fitted = Refined(problem.units.from_sphere(path.predictions), reached, None)
-        scored = Scored(problem.units, None, 1.0, False, None)
+        scored = Scored(problem.units, None, 1.0, None)
         return Refiner(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
 
     @property

@@ -474,6 +474,12 @@ def test_what_was_not_taken_is_said_where_classes_are_judged():
     assert "The refinement was not taken. What stands here as “after” is what it would have been." in page
     before = result.evidence.by_class.brier[0]
     assert f"<td>Brier score on the labels, after</td><td>{before:.4f}</td>" in page
+    # Taken at pairs alone, the numbers of all labelled rows stay, too.
+    pairs = with_evidence(result, verdict=Verdict.of(Reason.PAIRS, 0.0))
+    page = page_of(pairs)
+    assert "The refinement was not taken, but at common rows. What stands here as “after”" in page
+    assert f"<td>Brier score on the labels, after</td><td>{before:.4f}</td>" in page
+    assert "the others are only calibrated" in " ".join(pairs.summary().split())
 
 
 def test_other_backends_bridges_tensors_and_samples_take_classes():

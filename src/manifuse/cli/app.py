@@ -198,7 +198,7 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     """Say what became of rows that came later."""
     said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them were in the fit"
     if summary["changed"]:
-        said += f" ({summary['changed']} of these came with other scores or features)"
+        said += f" ({summary['changed']:,} of these came with other scores or features)"
     if summary["little_support"] is not None:
         said += f", and the references say little of {summary['little_support']}"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from manifuse.grid import many
 from manifuse.run.persistence import FORMAT, load
+from manifuse.words.findings import listed
 from manifuse.words.wording import verdict_of
 
 
@@ -51,13 +53,13 @@ def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"{facts['verdict']} {facts['why']}"
     yield ""
     for table in facts["tables"]:
-        rows = "" if table["rows"] is None else f", {table['rows']:,} rows"
+        rows = "" if table["rows"] is None else f", {many(table['rows'], 'row')}"
         yield f"{table['role']}: {table['name']}{rows}"
         for file in table["files"]:
             yield f"  {file['name']}, {file['size']:,} bytes, sha256 {file['sha256']}"
     yield f"Of the main table, {facts['fitted']:,} rows were fitted."
     yield ""
-    yield f"Later rows need {_listed(_needed(facts['expects']))}."
+    yield f"Later rows need {listed([*_needed(facts['expects'])])}."
 
 
 def _needed(expects: Mapping[str, Any]) -> Iterator[str]:
@@ -70,9 +72,4 @@ def _needed(expects: Mapping[str, Any]) -> Iterator[str]:
         yield f"a {expects['scale']} ({' or '.join(expects['score'])})"
     if expects["width"]:
         names = "in the order of the fit" if expects["features"] is None else ", ".join(expects["features"])
-        yield f"{expects['width']:,} features ({names})"
-
-
-def _listed(parts: Iterator[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}"
+        yield f"{many(expects['width'], 'feature')} ({names})"

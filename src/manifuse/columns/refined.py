@@ -16,7 +16,7 @@ from manifuse.tables.observations import Observations
 LITTLE = 0.05
 
 #: How far rounding may take support out of [0, 1].
-ROUNDED = 1e-9
+BEYOND = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Refined(Saved):
         rows = len(self.scores)
         if self.scores.ndim > 2 or any(array.shape != (rows,) for array in arrays[1:]):
             raise ValueError("scores, support and errors do not fit together")
-        in_range = (np.abs(self.support - 0.5) <= 0.5 + ROUNDED).all()
+        in_range = (np.abs(self.support - 0.5) <= 0.5 + BEYOND).all()
         if not in_range or not np.isfinite(self.scores).all() or not (self.errors is None or is_amount(self.errors)):
             raise ValueError("scores, support or errors are out of range")
 

@@ -29,20 +29,20 @@ class Scored(Saved):
     certainty : float
         How far refined scores go from what is known without labels to what was found, in [0, 1]. Without labels, own
         scores are known, and at a pair what is expected of it, if pairs follow.
-    pairs_follow : bool
-        Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
     own_scale : float
         What own scores are multiplied by: of classes, what calibrates them; else 1.
+    pairs_follow : bool
+        Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     """
 
     units: Units
     line: tuple[float, float] | None
     certainty: float
-    pairs_follow: bool
     error_scale: float | None
     own_scale: float = 1.0
+    pairs_follow: bool = False
 
     def found(self, values: FloatArray) -> FloatArray:
         """What was found, in units, from the last column (..., c); scores lose its last axis."""
@@ -107,13 +107,13 @@ class Honest:
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
             own = own_scale * own
-        plain = Scored(units, None, 1.0, False, None, own_scale)
+        plain = Scored(units, None, 1.0, None, own_scale)
         values = plain.found(trials)
         best = cls(plain, values, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
             fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.targets)
             if score.gain(values.mean(axis=0), fitted).is_certain:
-                best = cls(Scored(units, line, 1.0, False, None), fitted, score.gain(own, fitted, folds))
+                best = cls(Scored(units, line, 1.0, None), fitted, score.gain(own, fitted, folds))
         return best
 
 

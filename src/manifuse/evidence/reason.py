@@ -11,9 +11,8 @@ class Reason(StrEnum):
     NO_REFERENCE: none takes part. TAUGHT, UNGUARDED: labels taught, with or without a gain that was seen. NO_GAIN,
     FEW_LABELS: held-out labels show a loss, or are too few. AGREE, TOLD, ASSUMED: references are followed, because
     they share one factor, because the user says so, or because one or two cannot contradict it. DIFFER, OPPOSED,
-    NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out
-    labels show a loss, but rows that references know themselves follow them. REVERSED: what labels
-    taught turns the main predictor around.
+    NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that references know
+    themselves follow them. REVERSED: what labels taught turns the main predictor around.
     """
 
     NO_REFERENCE = auto()

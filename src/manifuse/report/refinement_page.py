@@ -98,6 +98,7 @@ def page_of(
         lead=lead(result, shift),
         findings=findings_of(result.evidence, result.refined),
         accepted=result.accepted,
+        taken=result.evidence.verdict.takes_what_was_found,
         doubt=doubt_of(result.evidence),
         reason=result.why,
         given=tables.given_grid(result, references),

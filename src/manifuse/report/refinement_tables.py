@@ -47,7 +47,7 @@ def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
 
 def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
-    facts = {}
+    facts, taken = {}, result.evidence.verdict.takes_what_was_found
     for measured in filter(None, (result.accuracy, result.log_loss)):
         (name, _), form = MEASURES[measured.measure], FORMS[measured.measure]
         facts[f"{name} on the labels, before"] = format(measured.before, form)
@@ -55,10 +55,10 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     if result.evidence.by_class is not None:
         before, after = result.evidence.by_class.brier
         facts["Brier score on the labels, before"] = f"{before:.4f}"
-        facts["Brier score on the labels, after"] = f"{after if result.accepted else before:.4f}"
+        facts["Brier score on the labels, after"] = f"{after if taken else before:.4f}"
     if result.gain is not None:
         value, error = result.gain.value, result.gain.standard_error
-        what = "gain" if result.evidence.verdict.takes_what_was_found else "gain of the refinement that was not taken"
+        what = "gain" if taken else "gain of the refinement that was not taken"
         points = f"{100 * value:+.2f} ± {100 * error:.2f} points"
         facts[what] = points if result.gain.measure == "accuracy" else f"{value:+.4g} ± {error:.4g}"
         facts["labelled rows"] = f"{result.gain.rows:,}"

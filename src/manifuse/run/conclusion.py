@@ -96,7 +96,7 @@ def conclude(prepared: Prepared) -> Conclusion:
 def _conclude(prepared: Prepared) -> Conclusion:
     given, problem, method = prepared.given, prepared.problem, prepared.method
     found = refine_columns(given)
-    honest, scored, measured = _honest(given, found), Scored(problem.units, None, 1.0, False, None), None
+    honest, scored, measured = _honest(given, found), Scored(problem.units, None, 1.0, None), None
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)

@@ -159,9 +159,8 @@ class Refiner(Saved):
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
-        refined = share * self.scored.scores(scores, *self.columns.of_scores(rows)) + (1.0 - share) * self._ranks.at(
-            scores
-        )
+        found = self.scored.scores(scores, *self.columns.of_scores(rows))
+        refined = share * found + (1.0 - share) * self._ranks.at(scores)
         errors = None
         if self.scored.error_scale is not None:
             errors = standard_errors(rows["variance"], self.scored.error_scale)

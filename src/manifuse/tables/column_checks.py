@@ -80,8 +80,7 @@ class ColumnNames:
         if self.all_there and len(found) < 2:
             raise InputError(
                 f"`classes` {self.classes!r} came, but {many(len(found), 'column')} of {path} match it; give an "
-                "expression "
-                "for the names of all columns with probabilities."
+                "expression for the names of all columns with probabilities."
             )
         taken = sorted(found.keys() & {"predicted", "original", "support"})
         if taken:

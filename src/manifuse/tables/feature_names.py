@@ -47,8 +47,7 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
     if len(names) != width or len(set(names)) < width:
         raise InputError(
             f"{name} has {many(width, 'feature')} but {many(len(names), 'name')} of features, {len(set(names))} "
-            "of them different; "
-            "give each feature a name of its own."
+            "of them different; give each feature a name of its own."
         )
     return names
 

@@ -263,8 +263,7 @@ def _warn_of_spelling(main: Observations, table: Observations, pairs: int) -> No
         warn(
             "spelling_of_ids",
             f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote "
-            "characters in one "
-            "way (Unicode NFC, without characters of no width); spell them alike.",
+            "characters in one way (Unicode NFC, without characters of no width); spell them alike.",
             stacklevel=5,
         )
 
@@ -283,9 +282,8 @@ def _demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     if pairs < LEAST_PAIRS:
         raise InputError(
             f"{table.name} shares {pairs} of its {many(len(table), 'id')} with {main.name}, but at least "
-            f"{LEAST_PAIRS} "
-            f"(better 30 to 200) are needed; check that both tables name their rows alike ({table.name}: "
-            f"{_first_of(table)}; {main.name}: {_first_of(main)})."
+            f"{LEAST_PAIRS} (better 30 to 200) are needed; check that both tables name their rows alike "
+            f"({table.name}: {_first_of(table)}; {main.name}: {_first_of(main)})."
         )
     if pairs < FEW_PAIRS:
         warn(

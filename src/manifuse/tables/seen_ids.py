@@ -49,6 +49,5 @@ class SeenIds:
         if twice:
             raise InputError(
                 f"The id column of {self._name} has {many(twice, 'repeated value')}, but each row needs an id of "
-                "its own; "
-                "drop or rename the repeats."
+                "its own; drop or rename the repeats."
             )

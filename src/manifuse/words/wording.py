@@ -80,7 +80,8 @@ def verdict_of(evidence: Evidence) -> str:
     if accepted and gain.is_of_few:
         return f"{name} were refined. {rows} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
-        rest = "the others stay as they were"
+        # Labels calibrate the probabilities of all rows.
+        rest = "the others stay as they were" if evidence.measured.right is None else "the others are only calibrated"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
