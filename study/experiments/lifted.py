@@ -1,0 +1,104 @@
+"""Let references lift ten common rows on purpose, write a row for each problem, and the table of docs/governance.md.
+
+Usage: python study/experiments/lifted.py [--data DIR]
+
+The problems are the first 60 of the development seeds that have labels and three references or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import manifuse as mf
+from manifuse.evidence.neighbourhood import percentiles_of
+from manifuse.kernels.arrays import IndexArray
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.experiments.provenance import provenance, rows_csv
+
+HERE = Path(__file__).parent
+OUT, PAGE = HERE / "results" / "lifted.csv", HERE.parents[1] / "docs" / "governance.md"
+
+PROBLEMS, REFERENCES, LIFTED, LABELS = 60, 3, 10, 50
+
+#: How many of the three references lift the rows, and what that is called.
+LIFTING = {1: "one reference of three", REFERENCES: "three references that agree to do so"}
+
+
+def main() -> None:
+    """Write the rows and the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    folder = data_folder(parser.parse_args().data)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        rows = [{**row, **provenance()} for row in map(row_of, islice(problems(folder), PROBLEMS))]
+    OUT.write_bytes(rows_csv(rows))
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- lifted -->\n")
+    tail = rest.partition("<!-- /lifted -->")[2]
+    PAGE.write_text("\n".join([f"{head}<!-- lifted -->", *lines(), f"<!-- /lifted -->{tail}"]), encoding="utf-8")
+
+
+def problems(folder: Path) -> Iterator[Partners]:
+    """Draw problems from all tables, trial by trial."""
+    for trial in range(4):
+        for number, name in enumerate(table_names(folder)):
+            problem = draw_partners(read_table(folder, name), 1000 * trial + number)
+            if problem.labels is not None and len(problem.references) >= REFERENCES:
+                yield problem
+
+
+def row_of(problem: Partners) -> dict[str, object]:
+    """Return by how many percentiles the rows are lifted, and others moved, with labels and without."""
+    ours, honest, labels = problem.main, list(problem.references[:REFERENCES]), problem.labels
+    assert labels is not None, "there are labels"
+    assert labels.grades is not None, "labels are graded"
+    known = mf.RankLabels(labels.keys[:LABELS], labels.grades[:LABELS])
+    common = np.flatnonzero(np.isin(ours.keys, honest[0].keys))
+    low = common[np.argsort(ours.scores[common])][: max(LIFTED, len(common) // 4)]
+    chosen = np.random.default_rng(0).choice(low, LIFTED, replace=False)
+    others, row = np.setdiff1d(np.arange(len(ours)), chosen), {"main": ours.name, "common": len(common)}
+    for what, given in (("none", None), ("labels", known)):
+        before = percentiles_of(mf.refine(ours, honest, given, rng=0).scores)
+        for count in LIFTING:
+            forged = [lifted(each, ours, chosen) for each in honest[:count]]
+            moved = percentiles_of(mf.refine(ours, [*forged, *honest[count:]], given, rng=0).scores) - before
+            row |= {
+                f"lifted {count} {what}": moved[chosen].mean(),
+                f"others {count} {what}": np.abs(moved[others]).mean(),
+            }
+    return row
+
+
+def lifted(table: mf.Observations, ours: mf.Observations, chosen: IndexArray) -> mf.Observations:
+    """Return a reference that gives its highest score to chosen main rows."""
+    scores = table.scores.copy()
+    scores[np.isin(table.keys, ours.keys[chosen])] = scores.max()
+    return mf.Observations(scores, table.table, ids=table.keys, name=table.name)
+
+
+def lines() -> list[str]:
+    """Return the table of the page from the rows: mean, and 95 % quantile."""
+    with OUT.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    made = [
+        "| lifted by, in percentiles, mean (95 % quantile) | no labels | 50 honest labels |",
+        "| --- | ---: | ---: |",
+    ]
+    for count, name in LIFTING.items():
+        values = [np.array([float(row[f"lifted {count} {what}"]) for row in rows]) for what in ("none", "labels")]
+        cells = [f"{each.mean():.0f} ({np.quantile(each, 0.95):.0f})" for each in values]
+        made.append(f"| {name} | {' | '.join(cells)} |")
+    return made
+
+
+if __name__ == "__main__":
+    main()
