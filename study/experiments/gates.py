@@ -40,7 +40,10 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     ),
     "the references are not asked": ({}, {"same_target": True}),
     "the references are asked strictly": ({}, {"same_target": False}),
-    "the main predictor counts as its loading says": ({(agreement, "PRESUMED"): 0.0}, {}),
+    "the main predictor counts as its loading says": (
+        {(agreement, "PRESUMED"): 0.0, (agreement, "PRESUMED_WITH_LABELS"): 0.0},
+        {},
+    ),
     "loadings up to 0.97 are believed": ({(one_factor, "MOST_LOADING"): 0.97}, {}),
     "nothing diffuses": ({(run_order, "LEAST_SMOOTHED"): 10.0}, {}),
     "everything diffuses": ({(run_order, "LEAST_SMOOTHED"): -10.0, (run_order, "MOST_LOST"): 10.0}, {}),

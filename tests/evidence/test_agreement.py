@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from manifuse.evidence.agreement import ask
+from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
 from manifuse.evidence.one_factor import MOST_LOADING, OneFactor, correlation, correlations
 from manifuse.evidence.reason import Reason
 
@@ -17,9 +17,21 @@ def scores(rng, loadings, rows=400, truth=None):
     return (truth[:, None] * loadings + noise * np.sqrt(1.0 - loadings**2))[:, :, None]
 
 
-def answer(columns, same_target=None):
+def answer(columns, same_target=None, with_labels=False):
     known = columns[:, 1:]
-    return ask(columns[:, 0], known, np.nan_to_num(known), same_target=same_target)
+    imputed = np.nan_to_num(known)
+    return ask(columns[:, 0], known, imputed, same_target=same_target, with_labels=with_labels)
+
+
+def test_references_count_more_where_labels_would_show_harm(rng):
+    columns = scores(rng, (0.5, 0.7, 0.6, 0.8))
+    without, with_labels = answer(columns), answer(columns, with_labels=True)
+    model = OneFactor.of(correlations(columns, np.nan_to_num(columns[:, 1:]))[0])
+    loading = model.shrunk(400.0)[0]
+    own = loading / (1.0 - loading**2)
+    ratio = (own + PRESUMED) / (own + PRESUMED_WITH_LABELS)
+    np.testing.assert_allclose(with_labels.pulls, ratio * without.pulls)
+    assert ratio > 1.2
 
 
 @pytest.mark.parametrize("loadings", [(0.9, 0.5, 0.7, 0.3), (0.2, 0.9, 0.8, 0.95, 0.6), (0.8, -0.4, 0.7)])

@@ -19,6 +19,7 @@ from manifuse.columns.taught import Labels, teach
 from manifuse.columns.view import Level, View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.one_factor import correlation
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
@@ -77,7 +78,14 @@ def smooth_own(given: Given, known: Known) -> tuple[Smoothed | None, Known]:
 def ask_references(given: Given, known: Known) -> Agreement:
     """Ask the references that take part."""
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
-    return ask(known.held_out["own"], paired, known.held_out["references"], same_target=given.same_target)
+    with_labels = given.score is not None and len(given.score.rows) >= FEWEST_ROWS
+    return ask(
+        known.held_out["own"],
+        paired,
+        known.held_out["references"],
+        same_target=given.same_target,
+        with_labels=with_labels,
+    )
 
 
 def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool:

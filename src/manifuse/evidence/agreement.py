@@ -29,8 +29,9 @@ LEAST_LOADING, CERTAIN, REVERSED = 0.2, 2.0, -0.4
 #: Fewest references for which one factor can fail.
 FEWEST_REFERENCES = 3
 
-#: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``.
-PRESUMED = 1.75
+#: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``: without
+#: labels, and with labels, which show whether the references do harm.
+PRESUMED, PRESUMED_WITH_LABELS = 1.75, 0.75
 
 #: Answers after which the references are followed.
 YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED)
@@ -103,7 +104,14 @@ class Agreement(Saved):
             raise ValueError("what the references answered is out of range")
 
 
-def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target: bool | None) -> Agreement:
+def ask(
+    own: FloatArray,
+    known: FloatArray,
+    held_out: FloatArray,
+    *,
+    same_target: bool | None,
+    with_labels: bool = False,
+) -> Agreement:
     """Ask the references.
 
     Parameters
@@ -116,6 +124,8 @@ def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target
         The same predicted at every row, at a pair without that pair.
     same_target : bool or None
         Whether the user says that all predict the same thing; False: they must show it.
+    with_labels : bool
+        Whether there are enough labels to show harm.
     """
     count = known.shape[1]
     correlated, shared = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
@@ -128,7 +138,8 @@ def ask(own: FloatArray, known: FloatArray, held_out: FloatArray, *, same_target
     if len(kept) > 1:
         loadings = OneFactor.of(correlated[np.ix_(kept, kept)]).shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
-        pulls[kept[1:] - 1] = weights[1:] / (weights[0] + PRESUMED)
+        presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
+        pulls[kept[1:] - 1] = weights[1:] / (weights[0] + presumed)
     gains, worths = _left_out(own, known, held_out, pulls)
     answer = _answer(count, len(kept) - 1, gains, same_target)
     followed = answer in YES
