@@ -32,7 +32,7 @@ MEASURING_ROWS = 300
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What the order starts from.
+    """The inputs of the order.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Columns(Saved):
 
     @property
     def last(self) -> str:
-        """The name of the column that scores are made of."""
+        """The name of the column from which scores are made."""
         return self.order[-1]
 
     def of_scores(self, rows: View) -> tuple[FloatArray, FloatArray, BoolArray]:

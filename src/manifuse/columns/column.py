@@ -62,7 +62,7 @@ class Mixed(Column):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of the fitted rows, in three ways, while a run goes on.
+    """What is known of the fitted rows during a run, in three ways.
 
     Attributes
     ----------

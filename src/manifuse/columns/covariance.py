@@ -29,7 +29,7 @@ class Part(Saved):
     scaling : Scaling or None
         Of the features.
     unit : float
-        What products of points, or squared distances, are divided by.
+        The divisor of products of points, or of squared distances.
     widths : tuple of float
         Of the Gaussians; none if the part is linear.
     """

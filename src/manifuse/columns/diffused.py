@@ -34,7 +34,7 @@ class Diffused(Column):
     Attributes
     ----------
     source : str
-        The column that it started from.
+        The column before it.
     start : (n,) or (n, c) array
         That column at the fitted rows, on the sphere.
     bridges : Bridges

@@ -116,6 +116,6 @@ def smooth_later(current: FloatArray, step: float, carried: FloatArray, row_sums
         The predictions of the later rows.
     step : float
     carried, row_sums : arrays that fit to it
-        What the neighbours' smoothed predictions and their smoothed constant average to.
+        Averages of the neighbours' smoothed predictions, and of their smoothed constant.
     """
     return np.asarray((current + step * carried) / (1.0 + step * row_sums))

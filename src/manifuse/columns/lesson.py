@@ -145,7 +145,8 @@ def learn(
     expected : (l, c) array
         What is expected of the rows, about mean 0 and variance 1; no columns if nothing is.
     contrasts : (p, l) array, optional
-        The sum of values that every observation is of; by default of each row its value.
+        Every observation is a sum of the rows' values; these are the coefficients. By default every observation is the
+        value of one row.
     variances : (k + 1,) array, optional
         Of the matrices and the noise, if they are known.
     """

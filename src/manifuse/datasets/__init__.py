@@ -49,7 +49,7 @@ LEAST_TEST = 30
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A main predictor, its references, some labels, and the truth to judge by.
+    """A main predictor, its references, some labels, and the truth.
 
     Attributes
     ----------

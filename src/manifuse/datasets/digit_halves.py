@@ -31,7 +31,7 @@ ITERATIONS = 1000
 
 @dataclass(frozen=True, eq=False)
 class ClassExample:
-    """A main classifier, its references, some labels, and the truth to judge by.
+    """A main classifier, its references, some labels, and the truth.
 
     Attributes
     ----------

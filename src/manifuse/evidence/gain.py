@@ -19,7 +19,7 @@ FEWEST_ROWS = 10
 
 
 class Unit(NamedTuple):
-    """What a gain is told in.
+    """The unit in which people read a gain.
 
     Attributes
     ----------

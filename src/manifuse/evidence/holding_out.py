@@ -25,7 +25,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 #: Folds in a trial, and trials.
 FOLDS, TRIALS = 5, 5
 
-#: Runs or regions that folds are made of.
+#: The number of runs or regions from which folds are made.
 BLOCKS = 10
 
 #: Rows follow each other in time if the nearest row of so many is within so many lines, and far more often than among

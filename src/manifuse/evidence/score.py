@@ -101,7 +101,7 @@ class Score(ABC):
         """What the labels tell (p, t), of about variance 1: t values of each row, or of each contrast of rows."""
 
     def contrasts(self) -> FloatArray | None:
-        """The sum of rows' values (p, l) that each observation is of; None if it is the value of its row."""
+        """Coefficients (p, l), if observations are sums of the rows' values; None if each is the value of its row."""
         return None
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:

@@ -1,4 +1,4 @@
-"""Exploration: a problem to look at, and the method that the controls of the page ask for."""
+"""Exploration: the problem that the page shows, and the method that its controls ask to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests: what the page asks the server for, checked where it comes in."""
+"""Requests: what the page asks of the server, checked on arrival."""
 
 from __future__ import annotations
 

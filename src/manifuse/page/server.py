@@ -141,7 +141,7 @@ class Page:
         return Response(file.content, headers=headers, media_type="application/octet-stream")
 
     def _refinement(self, job: Job) -> Refinement:
-        """Return what a job came to."""
+        """Return the outcome of a job."""
         if job.result is None:
             raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
         return completed(self._exploration, job.result)

@@ -1,4 +1,4 @@
-"""Conclusion: what a run comes to, taken or not, and why."""
+"""Conclusion: the outcome of a run, taken or not, and why."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Course(Saved):
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What a run comes to.
+    """The outcome of a run.
 
     Attributes
     ----------

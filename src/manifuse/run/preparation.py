@@ -32,9 +32,9 @@ class Prepared:
     ----------
     method : JointDiffusion
     given : Given
-        What the columns start from.
+        The inputs of the columns.
     tables : NeighbourTables
-        The neighbour searches that the bridges are made of.
+        The neighbour searches behind the bridges.
     trials : tuple of Tried
         Settings tried; empty if there was nothing to choose.
     pair_evidence : tuple of PairEvidence
@@ -120,7 +120,7 @@ def needs_own_graph(problem: Problem, score: Score | None) -> bool:
 
 
 def _taught(problem: Problem, score: Score | None) -> int:
-    """Most pairs or labels that a lesson is learned from."""
+    """The largest number of pairs or labels that teach a lesson."""
     pairs = [min(len(reference.main_rows), MOST_PAIRS) for reference in problem.bridged.values()]
     labels = 0 if score is None else min(len(score.observations()), MOST_TAUGHT)
     return max([labels, *pairs])

@@ -80,7 +80,7 @@ class InputTable(Saved):
 
 @dataclass(frozen=True)
 class Provenance(Saved):
-    """What a refinement was made of. It has no ids and no rows.
+    """The tables behind a refinement, without ids and rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Ranks: what becomes of a row of which only its own score is known."""
+"""Ranks: the fallback for a row without evidence. It keeps the place of its own score."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class Refinement(Saved):
 
     @property
     def log_loss(self) -> Accuracy | None:
-        """With labels of classes: the log loss ``before`` and ``after``, which the gain is measured by."""
+        """With labels of classes: the log loss ``before`` and ``after``. The gain is the difference of the two."""
         measured = self.evidence.measured
         return None if measured is None or measured.right is None else measured.accuracy
 

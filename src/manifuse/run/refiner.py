@@ -290,7 +290,7 @@ class Refiner(Saved):
             view = replace(view, edges=edges)
         columns = self.columns
         if columns.diffused is not None:
-            # In place of what would be diffused, what that starts from.
+            # The column before the diffusion stands for the diffused one.
             same = Mixed(columns.diffused.source, columns.diffused.source, 0.0, Level(np.zeros(1), 1.0))
             columns = replace(columns, diffused=same)  # type: ignore[arg-type]
         rows = columns.at(view)

@@ -186,7 +186,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_rows(evidence: Evidence, refined: Refined) -> list[Finding]:
-    """How many rows have evidence; without a reference that took part there is none to speak of."""
+    """How many rows have evidence; without a reference that took part, no row has any."""
     if not evidence.relevance.weights.any():
         return []
     little = refined.little_support
