@@ -2,9 +2,9 @@
 Classifiers: halves of digits (real data)
 =========================================
 
-Two classifiers read handwritten digits. Ours sees the left half of each image, the other one the right half, of other
-images. Ours has learned from 100 images only. The two share 150 images; of our other images, we do not
-know what the other classifier says.
+Two classifiers read handwritten digits. Ours sees the left half of each image, and has learned from 100 images only.
+The other one sees the right half, and has learned from other images. It gives its probabilities of 150 images that both
+know, and nothing else: we know neither its images nor what it says of ours.
 """
 
 # %%
