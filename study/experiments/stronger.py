@@ -99,12 +99,13 @@ def co_trained(problem: Partners) -> FloatArray:
         table = standardise(np.column_stack([each.table, each.scores]))
         views.append((pairs, table[theirs[pairs]]))
     said = searched_regressor(own.shape[1], len(rows), 0).fit(own[rows], grades).predict(own)
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
     for _ in range(ROUNDS):
         said[rows] = grades
         guesses = np.full((len(own), len(views)), np.nan)
         for column, (pairs, table) in zip(guesses.T, views, strict=True):
-            model = searched_regressor(table.shape[1], len(pairs), 0)
-            column[pairs] = cross_val_predict(model, table, said[pairs], cv=KFold(FOLDS, shuffle=True, random_state=0))
+            model = searched_regressor(table.shape[1], len(pairs), 0).fit(table, said[pairs]).best_estimator_
+            column[pairs] = cross_val_predict(model, table, said[pairs], cv=folds)
         guessed = np.setdiff1d(np.flatnonzero(np.isfinite(guesses).any(axis=1)), rows)
         targets = np.concatenate([grades, np.nanmean(guesses[guessed], axis=1)])
         taught = np.concatenate([rows, guessed])
