@@ -122,6 +122,8 @@ def consensus(problem: classes.Problem) -> FloatArray:
         known = np.full(len(votes), np.nan)
         known[rows] = places
         votes = np.column_stack([votes, known])
+    if votes.shape[1] == 1:
+        return problem.main.came  # No reference has the same classes, so there is nobody to agree with.
     annotators = import_module("cleanlab.multiannotator")
     found = annotators.get_label_quality_multiannotator_ensemble(
         pd.DataFrame(votes).astype("Int64"), np.array(said), verbose=False

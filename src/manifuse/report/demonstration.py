@@ -221,7 +221,6 @@ def demonstration_page(found: Demonstration) -> str:
         drawn=DRAWN,
         accuracies=draw_accuracies(found),
         alignments=draw_pairs(found),
-        worths=draw_worths(found),
     )
 
 
@@ -260,19 +259,4 @@ def draw_pairs(found: Demonstration) -> Any:
             values[row, views.index(entry.name)] = abs(entry.held_out_alignment)
     figure = draw_alignments(values, views, measure="|alignment| on the pairs")
     figure.axes[0].set(xlabel="reference", ylabel="main predictor")
-    return figure
-
-
-def draw_worths(found: Demonstration) -> Any:
-    """Draw what all references together are worth to each main predictor, with one standard error."""
-    views = list(found.refinements)
-    figure, axes = blank(PAGE_WIDTH, 0.52 * len(views) + 1.2)
-    for height, view in zip(range(len(views))[::-1], views, strict=True):
-        worth = found.refinements[view].worth
-        if worth is not None:
-            axes.errorbar(100 * worth.value, height, xerr=100 * worth.standard_error, fmt="D", color=BLUE, capsize=3)
-    axes.axvline(0.0, color=GREY, lw=0.9, ls=":", zorder=0)
-    axes.set_yticks(range(len(views))[::-1], views)
-    axes.set(xlabel="points lost without references", ylabel="main predictor")
-    axes.grid(axis="x", color=RULE, lw=0.7)
     return figure
