@@ -67,7 +67,7 @@ assert all(
 # -----------------------------
 
 entries = results["200 labels"].relevance
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 heights = np.arange(len(entries))
 axes.barh(
     heights + 0.2,

@@ -75,7 +75,7 @@ before, after = (
 print(f"correlation with the course: {before:.2f} before, {after:.2f} after")
 
 figure, panels = plt.subplots(
-    1, 2, figsize=(8, 3), sharex=True, sharey=True, layout="constrained"
+    1, 2, figsize=(5, 3), sharex=True, sharey=True, layout="constrained"
 )
 for axes, column in zip(panels, ("course", "refined"), strict=True):
     values = rna.obs[column].rank()

@@ -2,9 +2,9 @@
 Classifiers: halves of digits (real data)
 =========================================
 
-Two classifiers read handwritten digits. Ours sees the left half of each image, the other one the right half, of other
-images. Ours has learned from 100 images only. The two share 150 images; of our other images, we do not
-know what the other classifier says.
+Two classifiers read handwritten digits. Ours sees the left half of each image, and has learned from 100 images only.
+The other one sees the right half, and has learned from other images. It gives its probabilities of 150 images that both
+know, and nothing else: we know neither its images nor what it says of ours.
 """
 
 # %%
@@ -48,8 +48,8 @@ after = unlabelled.predicted
 changed = halves.test[before[halves.test] != after[halves.test]]
 surest = changed[np.argsort(-unlabelled.predictions[changed].max(axis=1))[:10]]
 images = load_digits().images[halves.main.keys[surest].astype(int)]
-figure, panels = plt.subplots(1, 10, figsize=(8, 1.2), layout="constrained")
-for axes, image, row in zip(panels, images, surest, strict=True):
+figure, panels = plt.subplots(2, 5, figsize=(5, 3), layout="constrained")
+for axes, image, row in zip(panels.flat, images, surest, strict=True):
     axes.imshow(image, cmap="binary")
     axes.axvspan(3.5, 7.5, color="white", alpha=0.7, lw=0)
     axes.axvline(3.5, color="#8a8a8a", lw=0.8)

@@ -37,14 +37,14 @@ for name, accuracy in accuracies.items():
     print(f"{name:20s} {accuracy:.3f}")
 
 # %%
-# The images tell the same story. Each line has twenty test images, evenly spaced from the lowest score to the highest.
-# A perfect ranker would show two of every digit, in order.
+# The images tell the same story. Each line has ten test images, evenly spaced from the lowest score to the highest.
+# A perfect ranker would show every digit in its turn.
 
 images, rows = load_digits().images, digits.main.keys.astype(int)
-figure, lines = plt.subplots(3, 1, figsize=(8, 2.4), layout="constrained")
+figure, lines = plt.subplots(3, 1, figsize=(5, 2.8), layout="constrained")
 for axes, (name, scores) in zip(lines, found.items(), strict=True):
     order = digits.test[np.argsort(scores[digits.test])]
-    shown = order[np.linspace(0, len(order) - 1, 20).astype(int)]
+    shown = order[np.linspace(0, len(order) - 1, 10).astype(int)]
     axes.imshow(np.hstack([images[rows[row]] for row in shown]), cmap="binary")
     axes.set_title(f"{name}: {accuracies[name]:.1%}", loc="left", fontsize=10)
     axes.set_axis_off()

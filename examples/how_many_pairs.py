@@ -53,7 +53,7 @@ print(f"alone      {alone:.3f}")
 for count, accuracy in zip(counts, refined, strict=True):
     print(f"{count:3d} pairs  {accuracy:.3f}")
 
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.semilogx(counts, splits[:, 1:].T, color="#56b4e9", lw=0.8)
 axes.semilogx(counts, refined, "o-", color="#0072b2", label="refined, no labels")
 axes.axhline(alone, color="#8a8a8a", ls="--", label="alone")

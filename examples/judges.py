@@ -61,7 +61,7 @@ before, after = (
 )
 print(f"correlation with the quality: {before:.2f} before, {after:.2f} after")
 
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 names = [entry.name for entry in result.relevance]
 axes.bar(
     names,

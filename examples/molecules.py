@@ -45,7 +45,7 @@ inside = np.abs(result.scores[test] - truth) < 1.645 * result.errors[test]
 print(f"error alone {error(molecules.main.scores):.3f}, refined {error(result.scores):.3f}")
 print(f"{inside.mean():.0%} of the intervals of 90 % hold the truth")
 
-figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot(truth, molecules.main.scores[test], ".", color="#8a8a8a", ms=3, label="alone")
 axes.plot(truth, result.scores[test], ".", color="#0072b2", ms=3, label="refined")
 axes.axline((0, 0), slope=1, color="black", lw=0.8)

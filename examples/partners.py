@@ -57,7 +57,7 @@ means = {name: np.mean(values) for name, values in areas.items()}
 for name, value in means.items():
     print(f"{name:22s} {value:.3f}")
 
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot(areas["alone"], areas["refined"], "o", color="#0072b2", label="refined")
 axes.plot(
     areas["alone"],

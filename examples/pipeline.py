@@ -73,7 +73,7 @@ print(
     f"alone {np.mean(alone):.3f}, refined {refined.mean():.3f} (standard deviation {refined.std():.3f})"
 )
 
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot([0, 1], [alone, refined], "o-", color="#0072b2")
 axes.set_xticks([0, 1], ["alone", "refined"])
 axes.set(xlim=(-0.3, 1.3), ylabel="accuracy on the test fold")

@@ -74,7 +74,7 @@ for split in range(6):
 before, after = np.array(errors).T
 print(f"mean: {before.mean():.2f} before, {after.mean():.2f} after")
 
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot([0, 1], [before, after], "o-", color="#0072b2")
 axes.set_xticks([0, 1], ["alone", "refined"])
 axes.set(xlim=(-0.3, 1.3), ylabel="root mean squared error")

@@ -48,7 +48,7 @@ found = {
     "200 labels": result.scores,
 }
 accuracies = {name: scenes.accuracy(scores) for name, scores in found.items()}
-figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
 axes.barh(list(accuracies), accuracies.values(), color=["#8a8a8a", "#8a8a8a", "#0072b2"])
 axes.set(xlim=(0.9, 1.0), xlabel="share of pairs in the right order")
 axes.invert_yaxis()

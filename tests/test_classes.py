@@ -423,6 +423,10 @@ def test_what_classes_do_not_have_is_refused_in_a_sentence():
 
 def test_digit_halves_are_better_together():
     halves = mf.datasets.load_digit_halves(labels=100)
+    (reference,) = halves.references
+    assert reference.table is None
+    assert np.isin(reference.keys, halves.main.keys).all()
+    assert not np.isin(reference.keys, halves.main.keys[halves.test]).any()
     result = mf.refine(halves.main, halves.references, halves.labels, rng=0)
     assert halves.accuracy(result.predictions) > halves.accuracy(halves.main.came) + 0.08
     with pytest.raises(mf.InputError, match="a whole number from 0 to 400"):

@@ -77,6 +77,11 @@ def test_the_pages_python_runs_from_top_to_bottom(tmp_path, monkeypatch):
     assert len(quickstart["later"]) == len(case.main)
 
 
+def test_links_of_pages_do_not_read_as_files():
+    for path in PAGES:
+        assert not re.findall(r"\[[^]]*\.md\]\(", path.read_text()), path.name
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_scripts_of_the_gallery_say_what_their_data_are_and_check_what_they_claim(path):
     """They run when the site is built, in building/test_site_and_packages.py."""

@@ -3,7 +3,7 @@
 from sphinx_gallery.sorting import FileNameSortKey
 
 #: Scripts in their order; others follow, by name.
-FIRST = ("partners", "digits", "classifiers", "molecules", "scenes", "pipeline", "regression")
+FIRST = ("partners", "digits", "classifiers", "nightly", "molecules", "scenes", "pipeline", "regression")
 
 
 class Order(FileNameSortKey):

@@ -34,6 +34,7 @@ from sklearn.semi_supervised import LabelSpreading
 from threadpoolctl import threadpool_limits
 
 import manifuse as mf
+from manifuse.datasets.digit_halves import draw_halves
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
@@ -287,8 +288,8 @@ def of_views(folder: Path, name: str, trial: int, labels: int) -> Problem:
 
 
 def of_halves(trial: int, labels: int) -> Problem:
-    """Make the problem of digits' halves."""
-    halves = mf.datasets.load_digit_halves(labels=labels, seed=trial)
+    """Make the problem of digits' halves, in which the reference gives its whole table."""
+    halves = draw_halves(labels=labels, seed=trial)
     facts = {"problem": "digit halves", "trial": trial, "seed": trial, "labels": labels, "references": 1, "pairs": 150}
     test = halves.test
     return Problem({**facts, "coarse": False}, halves.main, halves.references, halves.labels, test, halves.truth[test])

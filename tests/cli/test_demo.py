@@ -10,7 +10,18 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
-from manifuse.report.demonstration import REFINED, SHOWN, SMOOTHED, TAUGHT, UNLABELLED, lessons, mean_worth, scores_of
+from manifuse.report.demonstration import (
+    REFINED,
+    SHOWN,
+    SHOWN_OF_CLASSES,
+    SMOOTHED,
+    TAUGHT,
+    UNLABELLED,
+    accuracies_of_classifier,
+    lessons,
+    mean_worth,
+    scores_of,
+)
 
 HEADINGS = SHOWN
 
@@ -35,8 +46,12 @@ def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monke
     assert all(of["refined"] > of["alone"] for of in accuracies.values())
     assert mean["refined"] > mean["labels, no references"] > mean["self-smoothed"] > mean["alone"]
     assert mean["refined, no labels"] > mean["alone"] + 3
+    line = re.search(r"^│ left halves +│" + r" +(\d\d\.\d)% │" * len(SHOWN_OF_CLASSES), output.out, re.MULTILINE)
+    classes = dict(zip(SHOWN_OF_CLASSES, map(float, line.groups()), strict=True))
+    assert classes["refined"] > classes["labels, no references"] > classes["alone"] + 5
+    assert classes["refined, no labels"] > classes["alone"] + 5
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 3
     # The names of namespaces are not addresses: nothing is loaded from them.
     assert not re.search(r"https?:", re.sub(r'xmlns(:\w+)?="[^"]*"', "", page))
     assert not any(tag in page for tag in ("<script", "<link", "<img"))
@@ -77,6 +92,13 @@ def test_each_column_is_what_its_heading_says():
     np.testing.assert_array_equal(scores[UNLABELLED], mf.refine(main, example.references, rng=3).scores)
     np.testing.assert_array_equal(scores[SMOOTHED], mf.rivals.smooth_alone(main, labels=labels, rng=3))
     np.testing.assert_array_equal(scores[REFINED], result.scores)
+    halves = mf.datasets.load_digit_halves(labels=100, seed=3)
+    found = accuracies_of_classifier(3)
+    assert tuple(found) == SHOWN_OF_CLASSES
+    assert found["labels, no references"] == halves.accuracy(
+        mf.refine(halves.main, [], halves.labels, rng=3).predictions
+    )
+    assert found["refined, no labels"] == halves.accuracy(mf.refine(halves.main, halves.references, rng=3).predictions)
 
 
 def test_worths_on_the_same_labels_have_the_mean_of_their_errors():

@@ -1,5 +1,6 @@
 """``manifuse refine --report``: the page that goes with the output."""
 
+import hashlib
 import json
 import sys
 import tomllib
@@ -43,10 +44,13 @@ def test_the_page_is_the_librarys(folder, capsys, monkeypatch):
         case.references[0].scores, case.references[0].table, ids=case.references[0].keys, name="theirs"
     )
     page = (folder / "page.html").read_text(encoding="utf-8")
-    seconds = float(page.rpartition(" seconds.")[0].rpartition("; ")[2])
+    seconds = float(page.rpartition(" seconds.")[0].rpartition(" in ")[2])
     assert 0 <= seconds <= json.loads(said.out)["seconds"] + 0.05
     text = page_of(mf.load("model.npz"), references=[other], seconds=seconds)
     assert page == text
+    for name in ("main.csv", "theirs.csv"):
+        content = (folder / name).read_bytes()
+        assert f"<td>{len(content):,}</td><td>{hashlib.sha256(content).hexdigest()}</td>" in page
 
 
 def test_the_config_says_where_the_page_goes(folder, capsys, monkeypatch):

@@ -60,6 +60,17 @@ def test_a_report_has_no_barriers(reports, browser, name, look):
     assert look_at(browser, f"file://{reports / name}.html", look) == ([], [], 0)
 
 
+def test_figures_of_a_report_fit_on_a_phone(reports, browser):
+    page = browser.new_page(viewport={"width": 400, "height": 900})
+    page.goto(f"file://{reports / 'accepted.html'}")
+    widths = page.eval_on_selector_all(
+        "figure .wide", "all => all.map((each) => [each.scrollWidth, each.clientWidth])"
+    )
+    page.close()
+    assert len(widths) > 4
+    assert all(inner <= outer for inner, outer in widths)
+
+
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_page_of_explore_has_no_barriers(served, browser, look):
     assert look_at(browser, f"http://{served.own}/", look, "#results[aria-busy=false]") == ([], [], 0)

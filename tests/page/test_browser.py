@@ -227,10 +227,15 @@ def test_everything_is_reached_by_the_keyboard(page):
     assert unnamed == []
 
 
-@pytest.mark.parametrize("kind", ["unlabelled", "paired", "regression", "probability"])
+@pytest.mark.parametrize("kind", ["unlabelled", "paired", "regression", "probability", "long names"])
 def test_problems_of_every_kind_are_shown(browser, kind):
     case = draw(3, features=kind != "unlabelled")
     exploration = explored(case, labels=kind != "unlabelled")
+    if kind == "long names":
+        # A finding names a reference that runs the other way.
+        first, *others = case.references
+        reverse = remade(first, predictions=-first.scores, name=40 * "long")
+        exploration = replace(exploration, references=(reverse, *others), labels=None)
     if kind == "paired":
         rng = np.random.default_rng(0)
         one, two = rng.permutation(160)[:80].reshape(2, 40)

@@ -1,4 +1,4 @@
-"""``manifuse demo``: rankers of handwritten digits refined by each other, as tables and as a page."""
+"""``manifuse demo``: predictors of handwritten digits refined by each other, as tables and as a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from manifuse.cli.console import answer, people
 from manifuse.datasets.digit_views import VIEWS
 from manifuse.files import check_writable
 from manifuse.grid import as_table
-from manifuse.report.demonstration import accuracy_grid, demonstrate, demonstration_page, lessons, relevance_grid
+from manifuse.report.demonstration import (
+    accuracy_grid,
+    classifier_grid,
+    demonstrate,
+    demonstration_page,
+    lessons,
+    relevance_grid,
+)
 from manifuse.report.markup import write_page
 from manifuse.words.wording import COLUMNS
 
@@ -19,7 +26,7 @@ WIDTH = 100
 
 
 def run_demo(out: Path, *, splits: int, seed: int) -> None:
-    """Refine the rankers, print the tables, write the page.
+    """Refine rankers and a classifier, print the tables, write the page.
 
     Raises
     ------
@@ -29,7 +36,7 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
     check_writable(out)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=people, transient=True) as progress:
-        work = progress.add_task("refining", total=splits * len(VIEWS))
+        work = progress.add_task("refining", total=splits * (len(VIEWS) + 1))
         found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: progress.advance(work))
     write_page(out, demonstration_page(found))
     answer(as_table(accuracy_grid(found), title="Handwritten digits: accuracy on test rows"), width=WIDTH)
@@ -38,4 +45,5 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
     answer(as_table(relevance_grid(found), title=title), width=WIDTH)
     for sentence in ("worth: what is lost without it, ± one standard error;", *COLUMNS):
         answer(sentence)
+    answer(as_table(classifier_grid(found), title="A classifier of digits: classes that are right"), width=WIDTH)
     answer(f"The page with the pictures is {out}.")

@@ -64,8 +64,7 @@ def run_refine(
     if options.save is not None:
         beside[options.save] = model_writer(found.result)
     if options.report is not None:
-        whole, seconds = len(found.table) if found.is_sample else None, time.perf_counter() - start
-        page = page_of(found.result, references=found.references, seconds=seconds, whole=whole)
+        page = page_of(found.result, references=found.references, seconds=time.perf_counter() - start)
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
@@ -78,7 +78,8 @@ def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
     """Load two classifiers of handwritten digits, one of the left half of each image and one of the right half.
 
     The digits are real (1,797, scikit-learn). The main classifier, a logistic regression, has learned from 100 images,
-    and the reference from 400 others. 150 images are known to both sides.
+    and the reference from 400 others. 150 images are common. The reference gives its probabilities of these, and
+    nothing else.
 
     Parameters
     ----------
@@ -99,6 +100,16 @@ def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
     >>> halves.accuracy(result.predictions) > halves.accuracy(halves.main.came) + 0.05
     True
     """
+    halves = draw_halves(labels=labels, seed=seed)
+    (whole,) = halves.references
+    assert whole.classes is not None, "it is a classifier"
+    common, names = np.isin(whole.keys, halves.main.keys), whole.classes.names
+    asked = Observations(whole.came[common], ids=whole.keys[common], classes=names, name=whole.name)
+    return replace(halves, references=(asked,))
+
+
+def draw_halves(*, labels: int, seed: int) -> ClassExample:
+    """Return the example of `load_digit_halves` with all rows and features of the reference, as the study has it."""
     rng = np.random.default_rng(checked_seed(seed))
     if not isinstance(labels, Integral) or not 0 <= labels <= MOST_LABELS:
         raise InputError(f"labels={labels!r} came, but a whole number from 0 to {MOST_LABELS} was expected; give one.")

@@ -1,4 +1,4 @@
-"""The demo: six rankers of handwritten digits, each refined by the five others, as tables and as a page."""
+"""The demo: rankers of handwritten digits, each refined by the others, and a classifier, as tables and as a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits as load_images
 
-from manifuse.datasets import PAIRS, TRAINING, Example, load_digits
+from manifuse.datasets import PAIRS, TRAINING, Example, digit_halves, load_digit_halves, load_digits
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, strong_if
 from manifuse.kernels.arrays import FloatArray
@@ -26,8 +26,11 @@ ALONE, SMOOTHED, TAUGHT = "alone", "self-smoothed", "labels, no references"
 UNLABELLED, REFINED = "refined, no labels", "refined"
 SHOWN = (ALONE, SMOOTHED, TAUGHT, UNLABELLED, REFINED)
 
-#: Main rows with a label, and test rows that are drawn in their order.
-LABELS, DRAWN = 200, 16
+#: The columns of the classifier.
+SHOWN_OF_CLASSES = (ALONE, TAUGHT, UNLABELLED, REFINED)
+
+#: Main rows with a label, of rankers and of the classifier, and test rows that are drawn in their order.
+LABELS, CLASS_LABELS, DRAWN = 200, 100, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,8 @@ class Demonstration:
         The number of random splits, and the seed of the first.
     accuracies : mapping of column to mapping of view to float
         Mean accuracy over the splits, on test rows, in [0, 1].
+    classifier : mapping of column to float
+        The same of the classifier: the share of test rows whose class is right.
     examples : mapping of view to Example
         The tables of the last split.
     refinements : mapping of view to Refinement
@@ -49,6 +54,7 @@ class Demonstration:
     splits: int
     seed: int
     accuracies: Mapping[str, Mapping[str, float]]
+    classifier: Mapping[str, float]
     examples: Mapping[str, Example]
     refinements: Mapping[str, Refinement]
 
@@ -65,7 +71,7 @@ class Demonstration:
 def demonstrate(
     views: Iterable[str], *, splits: int, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Demonstration:
-    """Refine the ranker of each view in each split, and call ``tick`` after each of them.
+    """Refine the ranker of each view and the classifier in each split, and call ``tick`` after each of them.
 
     Parameters
     ----------
@@ -76,6 +82,7 @@ def demonstrate(
     tick : callable
     """
     found: dict[str, dict[str, list[float]]] = {column: defaultdict(list) for column in SHOWN}
+    of_classes: dict[str, list[float]] = defaultdict(list)
     examples, refinements = {}, {}
     for split in range(seed, seed + splits):
         for view in views:
@@ -84,8 +91,12 @@ def demonstrate(
             for column, each in scores.items():
                 found[column][view].append(examples[view].accuracy(each))
             tick()
+        for column, accuracy in accuracies_of_classifier(split).items():
+            of_classes[column].append(accuracy)
+        tick()
     means = {column: {view: float(np.mean(each)) for view, each in of.items()} for column, of in found.items()}
-    return Demonstration(splits, seed, means, examples, refinements)
+    classifier = {column: float(np.mean(each)) for column, each in of_classes.items()}
+    return Demonstration(splits, seed, means, classifier, examples, refinements)
 
 
 def scores_of(example: Example, seed: int) -> tuple[dict[str, FloatArray], Refinement]:
@@ -100,6 +111,25 @@ def scores_of(example: Example, seed: int) -> tuple[dict[str, FloatArray], Refin
         REFINED: result.scores,
     }
     return scores, result
+
+
+def accuracies_of_classifier(seed: int) -> dict[str, float]:
+    """Share of test rows whose class is right, for each column: the left halves of digits, refined by right halves."""
+    halves = load_digit_halves(labels=CLASS_LABELS, seed=seed)
+    main, references, labels = halves.main, halves.references, halves.labels
+    found = {
+        ALONE: main.came,
+        TAUGHT: refine(main, [], labels, rng=seed).predictions,
+        UNLABELLED: refine(main, references, rng=seed).predictions,
+        REFINED: refine(main, references, labels, rng=seed).predictions,
+    }
+    return {column: halves.accuracy(probabilities) for column, probabilities in found.items()}
+
+
+def classifier_grid(found: Demonstration) -> Grid:
+    """Accuracy of the classifier on test rows."""
+    texts = (strong_if(column == REFINED, f"{found.classifier[column]:.1%}") for column in SHOWN_OF_CLASSES)
+    return Grid(("main classifier", *SHOWN_OF_CLASSES), (("left halves", *texts),))
 
 
 def accuracy_grid(found: Demonstration) -> Grid:
@@ -134,7 +164,7 @@ def draw_orders(found: Demonstration) -> Any:
     view = max(found.refinements, key=lambda view: after[view] - before[view])
     result, test = found.refinements[view], found.examples[view].test
     images, rows = load_images().images, result.main.keys.astype(np.intp)
-    figure, panels = blank(PAGE_WIDTH, 1.7, rows=2)
+    figure, panels = blank(PAGE_WIDTH, 1.5, rows=2)
     for axes, (column, scores) in zip(panels, ((ALONE, result.main.scores), (REFINED, result.scores)), strict=True):
         order = test[np.argsort(scores[test], kind="stable")]
         shown = rows[order[np.linspace(0, len(order) - 1, DRAWN).astype(np.intp)]]
@@ -180,6 +210,9 @@ def demonstration_page(found: Demonstration) -> str:
         labels=LABELS,
         better=sum(accuracy > found.best_single for accuracy in found.accuracies[REFINED].values()),
         accuracy=accuracy_grid(found),
+        classifier=classifier_grid(found),
+        class_labels=CLASS_LABELS,
+        halves=digit_halves,
         relevance=relevance_grid(found),
         columns=" ".join(COLUMNS),
         chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
@@ -188,14 +221,13 @@ def demonstration_page(found: Demonstration) -> str:
         drawn=DRAWN,
         accuracies=draw_accuracies(found),
         alignments=draw_pairs(found),
-        worths=draw_worths(found),
     )
 
 
 def draw_accuracies(found: Demonstration) -> Any:
     """Draw accuracy per main predictor as one row of marks, with an arrow from the predictor to its refinement."""
     accuracies, views = found.accuracies, list(found.refinements)
-    figure, axes = blank(8.0, 0.52 * len(views) + 1.5)
+    figure, axes = blank(PAGE_WIDTH, 0.4 * len(views) + 1.9)
     heights = np.arange(len(views))[::-1]
     for height, view in zip(heights, views, strict=True):
         before, after = (accuracies[ALONE][view], height), (accuracies[REFINED][view], height)
@@ -211,10 +243,10 @@ def draw_accuracies(found: Demonstration) -> Any:
         axes.scatter(values, heights, marker=marker, color=colour, s=52, label=text, zorder=3, linewidths=2)
     axes.axvline(found.best_single, color=GREY, lw=0.9, ls=":", zorder=0)
     axes.set_yticks(heights, views)
-    axes.set_xlabel("ranking accuracy on test rows (dotted: best single predictor)")
+    axes.set_xlabel("ranking accuracy on test rows")
     axes.set_title("Handwritten digits", loc="left", fontsize=11)
     axes.grid(axis="x", color=RULE, lw=0.7)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False, fontsize=9)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.5)
     return figure
 
 
@@ -227,19 +259,4 @@ def draw_pairs(found: Demonstration) -> Any:
             values[row, views.index(entry.name)] = abs(entry.held_out_alignment)
     figure = draw_alignments(values, views, measure="|alignment| on the pairs")
     figure.axes[0].set(xlabel="reference", ylabel="main predictor")
-    return figure
-
-
-def draw_worths(found: Demonstration) -> Any:
-    """Draw what all references together are worth to each main predictor, with one standard error."""
-    views = list(found.refinements)
-    figure, axes = blank(PAGE_WIDTH, 0.52 * len(views) + 1.2)
-    for height, view in zip(range(len(views))[::-1], views, strict=True):
-        worth = found.refinements[view].worth
-        if worth is not None:
-            axes.errorbar(100 * worth.value, height, xerr=100 * worth.standard_error, fmt="D", color=BLUE, capsize=3)
-    axes.axvline(0.0, color=GREY, lw=0.9, ls=":", zorder=0)
-    axes.set_yticks(range(len(views))[::-1], views)
-    axes.set(xlabel="points of accuracy lost without references", ylabel="main predictor")
-    axes.grid(axis="x", color=RULE, lw=0.7)
     return figure

@@ -20,11 +20,9 @@ AMBER, SKY, ROSE = "#e69f00", "#56b4e9", "#cc79a7"
 #: The colour of grid lines.
 RULE = "#e4e4e4"
 
-#: The width of the figures of a page, in inches. Figures of one width have letters of one size.
-PAGE_WIDTH = 6.4
-
-#: The width of figures of which three stand side by side, and one fits on a phone, in inches.
-SLIM_WIDTH = 4.2
+#: The width of the figures of a page, and of those of which three stand side by side, in inches. Both fit on a phone.
+#: Figures of one width have letters of one size.
+PAGE_WIDTH, SLIM_WIDTH = 5.0, 4.2
 
 #: Colours of lines that follow those of the page, light or dark; text without a colour follows its style sheet.
 THEMED = {"#000000": "var(--ink)", RULE: "var(--line)"}

@@ -41,7 +41,7 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     axes.axvline(0.0, color=GREY, lw=0.9)
     axes.set_yticks(heights, [name for name, _, _ in bars])
     axes.set_ylim(-0.6, len(bars) - 0.4)
-    axes.set_xlabel(f"lost without it, {unit.words} (± one standard error)")
+    axes.set_xlabel(f"lost without it, {unit.words}", loc="right")
     axes.grid(axis="x", color=RULE, lw=0.7)
     axes.set_axisbelow(True)
     return figure

@@ -43,8 +43,8 @@ def write_report(
     path : path-like
         Ends in ``.html``. The file is written completely or not at all.
     references : sequence of Observations, optional
-        The references as they came. With them the page shows their sizes and, of classes, what they say of rows that
-        changed; a refinement does not keep either.
+        The references as they came. With them the page shows their numbers of features and, of classes, what they say
+        of rows that changed; a refinement does not keep either.
     seconds : float, optional
         How long the run took, if the page should say so.
 
@@ -82,14 +82,8 @@ def check_report(path: Path) -> None:
     check_writable(path)
 
 
-def page_of(
-    result: Refinement,
-    *,
-    references: Sequence[Observations] = (),
-    seconds: float | None = None,
-    whole: int | None = None,
-) -> str:
-    """Return the page as text; see `write_report`. ``whole`` are the rows of the table, if some were not read."""
+def page_of(result: Refinement, *, references: Sequence[Observations] = (), seconds: float | None = None) -> str:
+    """Return the page as text; see `write_report`."""
     shift = shift_of(result)
     return render(
         "refinement.html",
@@ -102,6 +96,9 @@ def page_of(
         doubt=doubt_of(result.evidence),
         reason=result.why,
         given=tables.given_grid(result, references),
+        files=tables.files_grid(result),
+        made=result.provenance,
+        whole=max((each.rows or 0 for each in result.provenance.tables if each.role == "main"), default=0),
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
@@ -121,7 +118,6 @@ def page_of(
         most_classes=LEGIBLE,
         most_drawn=MOST_DRAWN,
         rows=len(result.main),
-        whole=whole,
         seed=result.seed,
         seconds=seconds,
     )

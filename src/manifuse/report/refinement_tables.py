@@ -13,7 +13,7 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.evidence.gain import Measure
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import ABSENT, Grid, Strong, strong_if
+from manifuse.grid import ABSENT, Grid, Strong, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
@@ -35,14 +35,28 @@ CERTAIN = "with labels, the probability that it is a gain"
 
 
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
-    """The input: every table with its sizes, where ``references`` has it, and its rows that the main table has."""
-    sizes = {table.name: _sizes(table) for table in references}
-    main = (result.main.name, "main predictor", *_sizes(result.main), ABSENT)
-    lines = (
-        (entry.name, "reference", *sizes.get(entry.name, (ABSENT, ABSENT)), f"{entry.pairs:,}")
-        for entry in result.relevance
+    """The input: every table with its rows, those that the main table has, and its features, where they are known."""
+    widths = {(each is result.main, each.name): _width(each) for each in (result.main, *references)}
+    pairs = {entry.name: f"{entry.pairs:,}" for entry in result.relevance}
+    return Grid.of(
+        {
+            "table": table.name,
+            "role": table.role,
+            "rows": ABSENT if table.rows is None else f"{table.rows:,}",
+            "features": widths.get((table.role == "main", table.name), ABSENT),
+            "common rows": pairs.get(table.name, ABSENT) if table.role == "reference" else ABSENT,
+        }
+        for table in result.provenance.tables
     )
-    return Grid(("table", "role", "rows", "features", "common rows"), (main, *lines))
+
+
+def files_grid(result: Refinement) -> Grid:
+    """The files that were read, with their checksums; no lines if the tables were in none."""
+    return Grid.of(
+        {"file": file.name, "role": table.role, "bytes": f"{file.size:,}", "SHA-256": file.sha256}
+        for table in result.provenance.tables
+        for file in table.files
+    )
 
 
 def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
@@ -102,12 +116,8 @@ def agreement_grid(result: Refinement) -> Grid:
     asked = result.agreement
     if not len(asked.pulls):
         return Grid((), ())
-    names = result.evidence.names_of_asked
-    weights = [ABSENT, *(_known(pull, "{:.2f}") for pull in asked.pulls.tolist())]
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
-    return Grid(
-        ("predictor", "loading", "weight, where yours is 1"), tuple(zip(names, loadings, weights, strict=True))
-    )
+    return Grid(("predictor", "loading"), tuple(zip(result.evidence.names_of_asked, loadings, strict=True)))
 
 
 def answers_grid(result: Refinement) -> Grid:
@@ -182,8 +192,8 @@ def _known(value: float, form: str) -> str:
     return form.format(value) if np.isfinite(value) else ABSENT
 
 
-def _sizes(table: Observations) -> tuple[str, str]:
-    return f"{len(table):,}", f"{0 if table.table is None else table.table.shape[1]:,}"
+def _width(table: Observations) -> str:
+    return f"{0 if table.table is None else table.table.shape[1]:,}"
 
 
 def _weight(weight: float) -> str:
@@ -226,8 +236,10 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
             return ABSENT, "no step was taken"
         return _text(getattr(diffusion, name)), _origin(diffusion, name, "")
 
-    most = diffusion.rounds if result.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
-    rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}, with {len(taken):,} steps"
+    most, why = diffusion.rounds, ""
+    if not result.agreement.is_followed:
+        most, why = min(ROUNDS_ALONE, most), ", because no reference is followed"
+    rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}{why}; {many(len(taken), 'step')}"
     taught = [] if columns.taught is None else [("share of what labels taught", f"{columns.taught.share:.0%}", TAUGHT)]
     return [
         ("step size of the diffusion (δ)", *used("step_size")),

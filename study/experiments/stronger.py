@@ -1,0 +1,213 @@
+"""Measure what people use today beside the rivals of the study, and write a table of docs/compare.md.
+
+Usage: python study/experiments/stronger.py [--data DIR]
+
+It needs cleanlab, which the project does not depend on (``pip install cleanlab``). The problems are those of
+``manifuse reproduce tables`` from every fifth table that have labels, and those of ``classes.py``, trials 100 to 103;
+accuracies of other methods are read from their rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+
+import classes
+import numpy as np
+import pandas as pd
+from scipy import special
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from threadpoolctl import threadpool_limits
+
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.kernels.sphere import standardise
+from manifuse.rivals.imputation import FOLDS, impute, searched_regressor
+from manifuse.tables.problem import Problem
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.experiments.drawn import STEP
+from manifuse_study.experiments.plan import FIRST_SEED
+from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.store import read_rows
+
+HERE = Path(__file__).parent
+OUT, PAGE = HERE / "results" / "stronger.csv", HERE.parents[1] / "docs" / "compare.md"
+
+#: Trials, and which tables scores are drawn from.
+TRIALS, EVERY = range(4), 5
+
+#: Candidates of the boosting, chosen by cross-validation on the labels; and rounds of the co-training.
+BOOSTING, ROUNDS = {"learning_rate": (0.03, 0.1), "min_samples_leaf": (5, 20)}, 3
+
+#: What each line of the table is called, by the name of its method.
+NAMES = {
+    "boosting": "gradient boosting on features and scores",
+    "boosting, imputed": "the same, with imputed references",
+    "co-training": "co-training on the pairs",
+    "consensus": "cleanlab's consensus (classes)",
+}
+
+
+def learned(table: FloatArray, rows: IndexArray, grades: FloatArray) -> FloatArray:
+    """Learn grades of some rows of a table by gradient boosting, and predict all."""
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    model = HistGradientBoostingRegressor(random_state=0)
+    return np.asarray(GridSearchCV(model, BOOSTING, cv=folds).fit(table[rows], grades).predict(table))
+
+
+def labelled(problem: Partners) -> tuple[IndexArray, FloatArray]:
+    """Rows with a label, and their grades."""
+    assert problem.labels is not None, "there are labels"
+    assert problem.labels.grades is not None, "labels are graded"
+    return locate(problem.labels.keys, problem.main.keys)[0], problem.labels.grades
+
+
+def own_table(problem: Partners) -> FloatArray:
+    """Own features and scores, standardised."""
+    assert problem.main.table is not None, "drawn tables have features"
+    return standardise(np.column_stack([problem.main.table, problem.main.scores]))
+
+
+def boosted(problem: Partners) -> FloatArray:
+    """Learn the labels from own features and scores."""
+    return learned(own_table(problem), *labelled(problem))
+
+
+def boosted_with_references(problem: Partners) -> FloatArray:
+    """Learn the labels from own features and scores, and from the scores of references, imputed from own features."""
+    imputed, _ = impute(Problem.of(problem.main, problem.references), 0)
+    return learned(np.column_stack([own_table(problem), imputed]), *labelled(problem))
+
+
+def co_trained(problem: Partners) -> FloatArray:
+    """Learn labels in two views: each labels the pairs for the other, which has a reference's features and scores.
+
+    What a view says of a pair comes from a model that did not have this pair. Several references are averaged.
+    """
+    own, (rows, grades) = own_table(problem), labelled(problem)
+    views = []
+    for each in problem.references:
+        theirs, known = locate(problem.main.keys, each.keys)
+        pairs = np.flatnonzero(known)
+        table = standardise(np.column_stack([each.table, each.scores]))
+        views.append((pairs, table[theirs[pairs]]))
+    said = searched_regressor(own.shape[1], len(rows), 0).fit(own[rows], grades).predict(own)
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    for _ in range(ROUNDS):
+        said[rows] = grades
+        guesses = np.full((len(own), len(views)), np.nan)
+        for column, (pairs, table) in zip(guesses.T, views, strict=True):
+            model = searched_regressor(table.shape[1], len(pairs), 0).fit(table, said[pairs]).best_estimator_
+            column[pairs] = cross_val_predict(model, table, said[pairs], cv=folds)
+        guessed = np.setdiff1d(np.flatnonzero(np.isfinite(guesses).any(axis=1)), rows)
+        targets = np.concatenate([grades, np.nanmean(guesses[guessed], axis=1)])
+        taught = np.concatenate([rows, guessed])
+        said = searched_regressor(own.shape[1], len(taught), 0).fit(own[taught], targets).predict(own)
+    return np.asarray(said)
+
+
+def consensus(problem: classes.Problem) -> FloatArray:
+    """Let cleanlab find a consensus: each classifier is an annotator, references imputed, and so are the labels."""
+    said = [problem.main.came, *(special.softmax(each, axis=1) for each in problem.imputed())]
+    votes = np.column_stack([each.argmax(axis=1) for each in said]).astype(float)
+    if problem.labels is not None:
+        rows, places = problem.labelled()
+        known = np.full(len(votes), np.nan)
+        known[rows] = places
+        votes = np.column_stack([votes, known])
+    if votes.shape[1] == 1:
+        return problem.main.came  # No reference has the same classes, so there is nobody to agree with.
+    annotators = import_module("cleanlab.multiannotator")
+    found = annotators.get_label_quality_multiannotator_ensemble(
+        pd.DataFrame(votes).astype("Int64"), np.array(said), verbose=False
+    )
+    places = found["label_quality"]["consensus_label"].to_numpy(dtype=int)
+    return np.eye(said[0].shape[1])[places]
+
+
+METHODS: Mapping[str, Callable[[Partners], FloatArray]] = {
+    "boosting": boosted,
+    "boosting, imputed": boosted_with_references,
+    "co-training": co_trained,
+}
+
+
+def of_scores(folder: Path) -> Iterator[dict[str, object]]:
+    """Rows of all problems of scores; other methods' come from the rows of ``manifuse reproduce tables``."""
+    stored = {(row.task, row.trial, row.method): row.accuracy for row in read_rows(HERE / "results" / "tables")}
+    for trial in TRIALS:
+        for number, name in list(enumerate(table_names(folder)))[::EVERY]:
+            seed = STEP * (FIRST_SEED + trial) + number
+            problem = draw_partners(read_table(folder, name), seed)
+            if problem.labels is None:
+                continue
+            facts = {"problem": name, "trial": FIRST_SEED + trial, "labels": len(problem.labels.keys)}
+            for method in ("alone", "refined"):
+                yield {**facts, "method": method, "accuracy": stored[name, trial, method]}
+            for method, predict in METHODS.items():
+                found = ranking_accuracy(problem.truth, predict(problem)[problem.test])
+                yield {**facts, "method": method, "accuracy": round(found, 6)}
+
+
+def of_classes(folder: Path) -> Iterator[dict[str, object]]:
+    """Rows of all problems of classes; other methods' come from the rows of ``classes.py``."""
+    with classes.OUT.open(encoding="utf-8") as file:
+        stored = {
+            tuple(row[key] for key in ("problem", "trial", "labels", "method")): float(row["accuracy"])
+            for row in csv.DictReader(file)
+        }
+    for make, *given in classes.jobs_of(folder, FIRST_SEED, len(TRIALS)):
+        problem = make(*given)
+        facts = {key: problem.facts[key] for key in ("problem", "trial", "labels")}
+        of_ours = "refined" if problem.labels is not None else "refined, no labels"
+        for method, ours in (("alone", "alone"), ("refined", of_ours)):
+            yield {**facts, "method": method, "accuracy": stored[(*map(str, facts.values()), ours)]}
+        found = classes.measures(problem, consensus(problem)[problem.test])["accuracy"]
+        yield {**facts, "method": "consensus", "accuracy": found}
+
+
+def lines() -> list[str]:
+    """Return the table of the page from the rows, in points, with standard errors over problems."""
+    problems: dict[tuple[str, ...], dict[str, float]] = {}
+    with OUT.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            problem = problems.setdefault((row["problem"], row["trial"], row["labels"]), {})
+            problem[row["method"]] = float(row["accuracy"])
+    made = ["| | gain over alone | refined, gain over alone | refined minus it | problems |"]
+    made.append("| --- | ---: | ---: | ---: | ---: |")
+    for method, name in NAMES.items():
+        both = np.array(
+            [[each[m] for m in ("alone", "refined", method)] for each in problems.values() if method in each]
+        )
+        alone, ours, theirs = 100.0 * both.T
+        cells = [
+            f"{gains.mean():+.1f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.1f}"
+            for gains in (theirs - alone, ours - alone, ours - theirs)
+        ]
+        made.append(f"| {name} | {' | '.join(cells)} | {len(both)} |")
+    return made
+
+
+def main() -> None:
+    """Write the rows and the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    folder = data_folder(parser.parse_args().data)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = [{**row, **provenance()} for part in (of_scores, of_classes) for row in part(folder)]
+    OUT.write_bytes(rows_csv(rows))
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- stronger -->\n")
+    tail = rest.partition("<!-- /stronger -->")[2]
+    PAGE.write_text("\n".join([f"{head}<!-- stronger -->", *lines(), f"<!-- /stronger -->{tail}"]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
