@@ -100,6 +100,7 @@ def test_rows_have_an_order_that_they_themselves_give(rng):
     backwards = [(score, *row[::-1], key) for score, row, key in zip(scores, features.tolist(), keys, strict=True)]
     order = order_of_rows(np.arange(60), scores, keys, features, np.array([1, 0]))
     assert order.tolist() == sorted(range(60), key=backwards.__getitem__)
+    assert order_of_rows(np.arange(0), scores, keys).tolist() == []
 
 
 def test_rows_are_drawn_by_their_places(rng):

@@ -57,7 +57,7 @@ def order_of_rows(
     by_name : (d,) array of int, optional
         In which order features are compared; by default as they stand.
     """
-    columns = scores[rows].reshape(len(rows), -1)
+    columns = (scores[:, None] if scores.ndim == 1 else scores)[rows]
     order: IndexArray = np.lexsort(columns.T[::-1])
     same = (columns[order[1:]] == columns[order[:-1]]).all(axis=1)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
