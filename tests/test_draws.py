@@ -77,6 +77,28 @@ def test_other_names_of_the_same_ids_change_no_bit_of_ordered_pairs(rng):
     assert found[0].gain == found[1].gain
 
 
+def test_classes_in_another_order_change_nothing_but_rounding(rng):
+    """Also where many rows have equal probabilities, whose coordinates differ by rounding."""
+    case, orders = draw(3, rows=90, pairs=40), [[0, 1, 2, 3], [2, 0, 3, 1]]
+    chances = [np.round(rng.dirichlet(np.ones(4), len(each)), 1) + 0.1 for each in (case.main, *case.references)]
+    chances[1] = np.eye(4)[chances[1].argmax(axis=1)]
+    found = []
+    for order in orders:
+        tables = [
+            mf.Observations(
+                (raw / raw.sum(axis=1, keepdims=True))[:, order],
+                table.table,
+                ids=table.keys,
+                name=table.name,
+                classes=np.array(["a", "b", "c", "d"])[order],
+            )
+            for table, raw in zip((case.main, *case.references), chances, strict=True)
+        ]
+        found.append(mf.refine(tables[0], tables[1:], rng=0))
+    np.testing.assert_allclose(found[1].weights, found[0].weights, rtol=1e-9)
+    np.testing.assert_allclose(found[1].predictions, found[0].predictions[:, orders[1]], atol=1e-4)
+
+
 def test_other_names_of_groups_change_no_bit():
     case = draw(3, rows=200, pairs=60)
     labels, groups = case.labels(), [f"g{row % 13}" for row in range(60)]
