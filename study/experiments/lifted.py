@@ -67,13 +67,16 @@ def row_of(problem: Partners) -> dict[str, object]:
     chosen = np.random.default_rng(0).choice(low, LIFTED, replace=False)
     others, row = np.setdiff1d(np.arange(len(ours)), chosen), {"main": ours.name, "common": len(common)}
     for what, given in (("none", None), ("labels", known)):
-        before = percentiles_of(mf.refine(ours, honest, given, rng=0).scores)
+        plain = mf.refine(ours, honest, given, rng=0)
+        before, row[f"named 0 {what}"] = percentiles_of(plain.scores), len(plain.evidence.unexplained)
         for count in LIFTING:
             forged = [lifted(each, ours, chosen) for each in honest[:count]]
-            moved = percentiles_of(mf.refine(ours, [*forged, *honest[count:]], given, rng=0).scores) - before
+            result = mf.refine(ours, [*forged, *honest[count:]], given, rng=0)
+            moved = percentiles_of(result.scores) - before
             row |= {
                 f"lifted {count} {what}": moved[chosen].mean(),
                 f"others {count} {what}": np.abs(moved[others]).mean(),
+                f"named {count} {what}": int(np.isin(ours.keys[chosen], result.evidence.unexplained).sum()),
             }
     return row
 

@@ -18,6 +18,7 @@ from manifuse.cli.config import read_options
 from manifuse.cli.explore_command import export_tables
 from manifuse.cli.refine_command import run_refine
 from manifuse.cli.refine_options import RefineOptions
+from manifuse.page.exploration import run
 from manifuse.page.server import Page
 from manifuse.page.shown import explain_row, show
 from manifuse.words.findings import findings_of
@@ -139,10 +140,19 @@ def test_the_references_are_followed_or_asked_strictly(browser, value):
         page.close()
 
 
-def test_a_refinement_is_cancelled_and_another_takes_its_place(exploration, browser):
-    # Several candidates make a run that takes a while.
-    slow = replace(exploration, method=mf.JointDiffusion(diffusion=mf.Algorithm1(neighbours=tuple(range(2, 40)))))
-    with serving(Page(slow, partial(export_tables, slow))) as client:
+def run_once_allowed(gate, exploration, method):
+    """Refine as soon as the file ``gate`` is gone."""
+    while gate.exists():
+        time.sleep(0.01)
+    return run(exploration, method)
+
+
+def test_a_refinement_is_cancelled_and_another_takes_its_place(exploration, browser, tmp_path, monkeypatch):
+    # A run that ends by itself may end before the page has asked for it.
+    gate = tmp_path / "wait"
+    gate.touch()
+    monkeypatch.setattr("manifuse.page.server.run", partial(run_once_allowed, gate))
+    with serving(Page(exploration, partial(export_tables, exploration))) as client:
         page = browser.new_page()
         page.goto(f"http://{client.own}/")
         page.wait_for_selector("#working", state="visible")
@@ -152,9 +162,14 @@ def test_a_refinement_is_cancelled_and_another_takes_its_place(exploration, brow
         assert page.inner_text("#sentence").startswith("The computation was cancelled. Start again")
         page.click("#reset")
         page.wait_for_selector("#working", state="visible")
+        gate.unlink()
+        settled(page, "globalThis.explored !== undefined")
+        gate.touch()
         page.get_by_role("switch", name="reference 1").uncheck()
         page.get_by_role("switch", name="reference 2").uncheck()
+        gate.unlink()
         settled(page, "globalThis.explored?.shown.ignored.length === 2")
+        gate.touch()
         page.get_by_role("switch", name="reference 1").check()
         page.wait_for_selector("#working", state="visible")
         page.click("#cancel")

@@ -21,7 +21,7 @@ from manifuse.diffusion.joint import Path
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.records import Saved
 from manifuse.tables.problem import Problem, Reference
@@ -70,10 +70,15 @@ class Given:
         return isinstance(self.score, LogLoss)
 
     @cached_property
+    def places(self) -> IndexArray:
+        """The places of the rows in the order in which they are drawn; see `Observations.order_of`."""
+        return self.problem.main.places()
+
+    @cached_property
     def measured(self) -> IndexArray:
         """The rows that measure distances."""
-        keys = self.problem.main.keys
-        return drawn_by_id(keys, np.arange(len(keys)), MEASURING_ROWS, generator(self.seed, Stream.DISTANCES))
+        rng = generator(self.seed, Stream.DISTANCES)
+        return drawn_by_place(self.places, np.arange(len(self.places)), MEASURING_ROWS, rng)
 
 
 #: The order of the columns of scores, and of classes that labels teach.

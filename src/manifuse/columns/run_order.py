@@ -121,8 +121,7 @@ def hold_out(given: Given, known: Known, *, one_trial: bool) -> Labels | None:
     """Put labels into folds; None without labels."""
     if given.score is None:
         return None
-    keys = given.problem.main.keys
-    labels = Labels.of(given.score, given.groups, known.fitted, keys, given.nearest, given.seed)
+    labels = Labels.of(given.score, given.groups, known.fitted, given.places, given.nearest, given.seed)
     return labels.first() if one_trial else labels
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, Known, Mixed
@@ -19,7 +18,7 @@ from manifuse.columns.view import Level, LogRatios, View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.nearest import squared_distances_to
 from manifuse.kernels.randomness import Stream, generator
 
@@ -64,7 +63,7 @@ class Labels:
         score: Score,
         groups: dict[int, str] | None,
         rows: View,
-        keys: NDArray[np.str_],
+        places: IndexArray,
         nearest: IndexArray | None,
         seed: int,
     ) -> Self:
@@ -76,7 +75,9 @@ class Labels:
         groups : mapping of int to str, or None
             Of the labelled rows, if the user names them.
         rows : View
-            The fitted rows, with ids ``keys`` (n,).
+            The fitted rows.
+        places : (n,) array of int
+            Of these; see `Observations.places`.
         nearest : (n,) array of int or None
             The nearest other row of each.
         seed : int
@@ -85,9 +86,9 @@ class Labels:
         score = score.few(MOST_TAUGHT, rng)
         named = None if groups is None else [groups[row] for row in score.rows.tolist()]
         distances = (
-            None if named is not None else _distances(rows, score.rows, keys, generator(seed, Stream.DISTANCES))
+            None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
         )
-        blocks, held = held_together(score.rows, keys[score.rows], named, nearest, distances)
+        blocks, held = held_together(score.rows, places[score.rows], named, nearest, distances)
         return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS))
 
     @property
@@ -282,14 +283,14 @@ def _reach(lesson: Lesson) -> float:
 
 
 def _distances(
-    rows: View, labelled: IndexArray, keys: NDArray[np.str_], rng: np.random.Generator
+    rows: View, labelled: IndexArray, places: IndexArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray] | None:
     """Squared distances of labelled rows from each other, and of other rows from the next label."""
     covariance = Covariance.of(rows, labelled, "the labelled rows", references=False)
     others = np.setdiff1d(np.arange(len(rows)), labelled)
     if len(covariance.parts) < 2 or not len(others):
         return None
-    few = drawn_by_id(keys, others, MATCHED, rng)
+    few = drawn_by_place(places, others, MATCHED, rng)
     there, elsewhere = (covariance.parts[1].points(rows.take(each)) for each in (labelled, few))
     between = euclidean_distances(there, squared=True)
     return between, euclidean_distances(elsewhere, there, squared=True).min(axis=1)

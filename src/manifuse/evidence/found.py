@@ -68,6 +68,8 @@ class Evidence(Saved):
         None without labels.
     worth : Gain or None
         What is lost without any reference; as `Relevance.worth`.
+    unexplained : tuple of str
+        Ids of rows that moved far on what references say of them and nothing else explains, the most striking first.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Evidence(Saved):
     asked: tuple[int, ...]
     measured: Measured | None
     worth: Gain | None
+    unexplained: tuple[str, ...] = ()
 
     @property
     def gain(self) -> Gain | None:

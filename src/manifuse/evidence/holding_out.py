@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.stats import rankdata
 
@@ -90,7 +89,7 @@ class Folds:
 
 def held_together(
     rows: IndexArray,
-    keys: NDArray[np.str_],
+    places: IndexArray,
     groups: Sequence[str] | None,
     nearest: IndexArray | None,
     distances: tuple[FloatArray, FloatArray] | None,
@@ -101,8 +100,8 @@ def held_together(
     ----------
     rows : (l,) array of int
         The labelled rows, as they stand in the main table.
-    keys : (l,) array of str
-        Their ids.
+    places : (l,) array of int
+        Their places in the order in which rows are drawn.
     groups : sequence of str or None
         Of the labels, if the user names them.
     nearest : (n,) array of int or None
@@ -116,14 +115,16 @@ def held_together(
     held : Held
     """
     if groups is not None:
-        return np.unique(np.asarray(groups), return_inverse=True)[1], Held.BY_GROUP
+        _, first, blocks = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+        # Numbered as they appear, so that their names do not count.
+        return np.argsort(np.argsort(first))[blocks], Held.BY_GROUP
     if nearest is not None and follow_in_time(nearest):
         return ((rankdata(rows, method="ordinal") - 1) * BLOCKS // len(rows)).astype(np.intp), Held.BY_RUN
     if distances is not None and are_crowded(*distances):
         between = np.sqrt(distances[0][np.triu_indices(len(rows), 1)])
         return fcluster(linkage(between, "average"), BLOCKS, "maxclust"), Held.BY_REGION
-    # By id, so that rows in another order are put into the same folds.
-    return np.unique(keys, return_inverse=True)[1], Held.AT_RANDOM
+    # By place, so that rows in another order are put into the same folds.
+    return np.unique(places, return_inverse=True)[1], Held.AT_RANDOM
 
 
 def follow_in_time(nearest: IndexArray) -> bool:

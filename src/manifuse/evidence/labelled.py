@@ -10,6 +10,7 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
 from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
+from manifuse.kernels.rows import inverse_order
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 
@@ -32,14 +33,16 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
         )
     demand(RankLabels, labels)
     labels = _of_rows(labels, main)
-    # In the order of their ids, so that labels in another order give the same result to the last bit.
+    rows = locate(labels.keys, main.keys)[0]
+    # In an order that rows give, so that labels in another order give the same result to the last bit.
+    order = main.order_of(rows)
     if labels.grades is None:
-        rows, order = locate(labels.keys, main.keys)[0], np.lexsort([labels.worse, labels.better])
+        places = inverse_order(order)
+        order = np.lexsort([places[labels.worse], places[labels.better]])
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
         return PairedRanking.of(rows[labels.better[order]], rows[labels.worse[order]])
-    order = np.argsort(labels.keys, kind="stable")
-    rows, grades = locate(labels.keys[order], main.keys)[0], labels.grades[order]
+    rows, grades = rows[order], labels.grades[order]
     if regression and main.scale == "probability":
         raise InputError(
             "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
@@ -61,22 +64,22 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     if not isinstance(labels, ClassLabels):
         came = type(labels).__name__
         raise InputError(f"{came} came for {main.name}, which has classes; give the labels as `ClassLabels`.")
-    order = np.argsort(labels.keys, kind="stable")
-    rows, known = locate(labels.keys[order], main.keys)
+    rows, known = locate(labels.keys, main.keys)
     if not known.all():
-        _warn_of_missing(labels.keys[order][~known], main, "labels", known)
-    places = main.classes.places_of(labels.names[order])
+        _warn_of_missing(labels.keys[~known], main, "labels", known)
+    places = main.classes.places_of(labels.names)
     strange = known & (places < 0)
     usable = known & (places >= 0)
     if strange.any():
-        names = sorted(set(labels.names[order][strange].tolist()))
+        names = sorted(set(labels.names[strange].tolist()))
         said = f"{strange.sum()} labels are of classes that {main.name} does not have ({', '.join(names[:3])})"
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
         warn("unusable_labels", f"{said}; they are left out, and in such rows it is never right.", stacklevel=4)
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
-    return LogLoss(rows[usable], places[usable], main.classes)
+    order = np.flatnonzero(usable)[main.order_of(rows[usable])]
+    return LogLoss(rows[order], places[order], main.classes)
 
 
 def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:

@@ -20,6 +20,9 @@ FEWEST_SHARED = 10
 #: believed.
 USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
 
+#: Digits after the point of standardised scores that ranks heed.
+DIGITS = 12
+
 #: Bounds on a predictor's common variance, and what ends the search for loadings.
 COMMON, ITERATIONS, SETTLED = (0.01, 0.97), 300, 1e-9
 
@@ -117,7 +120,8 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
 
 def _ranks(columns: FloatArray) -> FloatArray:
     """Ranks of columns (n, k, c) about their mean; NaN where a column is NaN."""
-    ranked = rankdata(columns, axis=0, nan_policy="omit")
+    # Of equal probabilities of classes, coordinates are equal but for rounding.
+    ranked = rankdata(np.round(columns, DIGITS), axis=0, nan_policy="omit")
     return np.asarray(ranked - (np.isfinite(ranked).sum(axis=0) + 1.0) / 2.0)
 
 

@@ -27,12 +27,42 @@ def drawn(count: int, most: int) -> IndexArray:
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
-def drawn_by_id(
-    keys: NDArray[np.str_] | NDArray[np.uint64], rows: IndexArray, most: int, rng: np.random.Generator
-) -> IndexArray:
+def drawn_by_place(places: IndexArray, rows: IndexArray, most: int, rng: np.random.Generator) -> IndexArray:
     """``most`` of some ``rows`` of a table, rising; the same ones if rows come in any order.
 
-    The table has the ids ``keys`` (n,), or hashes of them, which are sorted sooner.
+    The table's rows have the ``places`` (n,) in an order that they themselves give; see `order_of_rows`.
     """
-    by_id = rows[np.argsort(keys[rows], kind="stable")]
-    return np.sort(by_id[rng.choice(len(by_id), min(most, len(by_id)), replace=False)])
+    in_order = rows[np.argsort(places[rows])]
+    return np.sort(in_order[rng.choice(len(rows), min(most, len(rows)), replace=False)])
+
+
+def order_of_rows(
+    rows: IndexArray,
+    scores: FloatArray,
+    keys: NDArray[np.str_],
+    features: FloatArray | None = None,
+    by_name: IndexArray | None = None,
+) -> IndexArray:
+    """Put ``rows`` of a table in the order of their scores; return positions among them.
+
+    Rows with equal scores are in the order of their features, and with equal features in that of their ids. So what is
+    drawn in this order does not depend on where rows stand, nor on how ids are spelled.
+
+    Parameters
+    ----------
+    rows : (r,) array of int
+    scores : (n,) or (n, c) array
+    keys : (n,) array of str
+    features : (n, d) array, optional
+    by_name : (d,) array of int, optional
+        In which order features are compared; by default as they stand.
+    """
+    columns = (scores[:, None] if scores.ndim == 1 else scores)[rows]
+    order: IndexArray = np.lexsort(columns.T[::-1])
+    same = (columns[order[1:]] == columns[order[:-1]]).all(axis=1)
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    among = order[tied]
+    beside = np.empty((0, len(among))) if features is None else features[rows[among]].T
+    beside = beside if by_name is None else beside[by_name]
+    order[tied] = among[np.lexsort((keys[rows[among]], *beside[::-1], *columns[among].T[::-1]))]
+    return order

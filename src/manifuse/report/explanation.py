@@ -241,5 +241,8 @@ def _evidence(result: Refinement, place: int) -> str:
         return "The refinement was not taken, so no row moved."
     refined = result.refined.in_scale_of(result.main)
     support, errors = refined.support, refined.errors
+    alone = ""
+    if result.main.keys[place] in result.evidence.unexplained:
+        alone = "It moved far on what references say of it alone; neither features nor other rows explain that. "
     error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
-    return f"Its support is {support[place]:.2f} ({SUPPORT}).{error}"
+    return f"{alone}Its support is {support[place]:.2f} ({SUPPORT}).{error}"

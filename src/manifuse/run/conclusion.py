@@ -12,6 +12,7 @@ from manifuse.columns.imputed import known_at_pairs
 from manifuse.columns.refined import Refined
 from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import Honest, Scored
+from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
 from manifuse.columns.worth import worths_by_labels
 from manifuse.diffusion.algorithm1 import Setting
@@ -117,6 +118,7 @@ def _conclude(prepared: Prepared) -> Conclusion:
         asked=tuple(given.taking_part),
         measured=measured,
         worth=worth,
+        unexplained=unexplained_rows(problem.main, found, scored, refiner.fitted.scores) if verdict.accepted else (),
     )
     return Conclusion(evidence, _course(prepared, found), refiner)
 

@@ -31,6 +31,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "gain": write(result.gain),
         "worth": write(result.worth),
         "agreement": write(result.agreement.summary()),
+        "unexplained": list(result.evidence.unexplained),
         "held_out": None if result.held is None else result.held.name,
         "references": write(result.relevance),
         "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},

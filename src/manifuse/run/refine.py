@@ -152,7 +152,7 @@ def rows_to_fit(
     method: JointDiffusion,
     seed: int,
 ) -> tuple[IndexArray, list[IndexArray]] | None:
-    """Rows of tables that `refine` fits, found by their ids alone; None if it fits all.
+    """Rows of tables that `refine` fits, found by their scores and ids alone; None if it fits all.
 
     Returns
     -------
@@ -167,8 +167,7 @@ def rows_to_fit(
         warnings.simplefilter("ignore")  # `refine` will say the same.
         labelled = None if labels is None else score_of(labels, main, regression=False).rows
     demand_different(main, references)
-    keys = [reference.keys for reference in references]
-    return sample_rows(main.keys, keys, most, generator(seed, Stream.FITTED), labelled)
+    return sample_rows(main, references, most, generator(seed, Stream.FITTED), labelled)
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:

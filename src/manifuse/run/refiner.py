@@ -21,7 +21,7 @@ from manifuse.columns.scored import Scored
 from manifuse.columns.view import Level, View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_id
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import products_in_one_thread, threads
 from manifuse.records import Saved
@@ -211,7 +211,7 @@ class Refiner(Saved):
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
         view = self._fitted_view.with_column("references", self._fitted_view["looked up"])
-        measured = drawn_by_id(main.keys, np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
+        measured = drawn_by_place(main.places(), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
         try:
             return imputed.with_lesson_of_common(view, measured, main.name)
         except ValueError:

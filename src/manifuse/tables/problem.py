@@ -41,7 +41,7 @@ class Reference:
     ----------
     table : Observations
     main_rows, reference_rows : (p,) array of int
-        The pairs, in the order of their ids, so that folds drawn over them do not depend on the order of rows.
+        The pairs, in the order of `Observations.order_of`, so that folds drawn over them depend on rows alone.
     is_coupled : bool
         Whether every main row has a partner, so that the bridge is the identity.
     is_idle : bool
@@ -178,8 +178,8 @@ class Problem:
     def sample(self, rng: np.random.Generator, size: int | None = None, labelled: IndexArray | None = None) -> Problem:
         """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
         size = SAMPLED if size is None else size
-        keys = [reference.table.keys for reference in self.references]
-        rows, chosen = sample_rows(self.main.keys, keys, size, rng, labelled)
+        tables = [reference.table for reference in self.references]
+        rows, chosen = sample_rows(self.main, tables, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
         return Problem(main, references, on_sphere(self.start[rows]), Units.of(main.scores))
@@ -246,10 +246,10 @@ def _why_idle(
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
-    """Rows of the main table and of another whose ids are equal, in the order of the ids."""
+    """Rows of the main table and of another whose ids are equal, in the order of `Observations.order_of`."""
     rows, known = locate(main.keys, table.keys)
     main_rows = np.flatnonzero(known)
-    main_rows = main_rows[np.argsort(main.keys[main_rows])]
+    main_rows = main_rows[main.order_of(main_rows)]
     return main_rows, rows[main_rows]
 
 

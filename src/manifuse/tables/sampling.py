@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from manifuse.kernels.arrays import IndexArray, drawn_by_id
-from manifuse.kernels.keys import hashes_of, locate
+from manifuse.kernels.arrays import BoolArray, IndexArray, drawn_by_place, order_of_rows
+from manifuse.kernels.keys import locate
+from manifuse.kernels.rows import inverse_order
+from manifuse.tables.observations import Observations
 
 #: So many pairs are all in the sample.
 WHOLE_PAIRS = 2000
 
 
 def sample_rows(
-    main: NDArray[np.str_],
-    references: Sequence[NDArray[np.str_]],
+    main: Observations,
+    references: Sequence[Observations],
     size: int,
     rng: np.random.Generator,
     labelled: IndexArray | None = None,
@@ -31,10 +33,9 @@ def sample_rows(
 
     Parameters
     ----------
-    main : (n,) array of str
-        Ids.
-    references : sequence of (n_k,) arrays of str
-        Ids of every reference.
+    main : Observations
+        Only scores and ids are read, because features may still be in files.
+    references : sequence of Observations
     size : int
     rng : numpy.random.Generator
     labelled : (l,) array of int, optional
@@ -48,14 +49,10 @@ def sample_rows(
         Likewise, of every reference.
     """
     seed = int(rng.integers(2**63))
-    drawing, tables = _Drawing.of(main, seed), [_Drawing.of(reference, seed) for reference in references]
-    found = [locate(main, reference) for reference in references]
+    drawing, *tables = (_Drawing.of(table, seed) for table in (main, *references))
+    found = [locate(main.keys, reference.keys) for reference in references]
     bridged = sorted(
-        (
-            (int(known.sum()), table.digest, known)
-            for (_, known), table in zip(found, tables, strict=True)
-            if not known.all()
-        ),
+        ((int(known.sum()), drawing.digest(known), known) for _, known in found if not known.all()),
         key=lambda each: each[:2],
     )
     # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
@@ -70,39 +67,38 @@ def sample_rows(
     chosen: list[IndexArray] = []
     for table, (partners, known) in zip(tables, found, strict=True):
         whole = bool(known.all())
-        chosen.append(np.arange(len(table.hashes)) if whole else table.fill_up(partners[rows][known[rows]], size))
+        chosen.append(np.arange(len(table.places)) if whole else table.fill_up(partners[rows][known[rows]], size))
     return rows, chosen
 
 
 @dataclass(frozen=True, eq=False)
 class _Drawing:
-    """What draws rows of a table by their ids, so that their order does not count.
+    """What draws rows by their scores, and by ids where these are equal, so that their order does not count.
 
     Attributes
     ----------
-    hashes : (n,) array of int
-        Of the ids.
-    digest : int
-        Of all ids together.
+    places : (n,) array of int
     seed : int
     """
 
-    hashes: NDArray[np.uint64]
-    digest: int
+    places: IndexArray
     seed: int
 
     @classmethod
-    def of(cls, keys: NDArray[np.str_], seed: int) -> _Drawing:
-        hashes = hashes_of(keys)
-        return cls(hashes, int(hashes.sum()), seed)
+    def of(cls, table: Observations, seed: int) -> _Drawing:
+        return cls(inverse_order(order_of_rows(np.arange(len(table)), table.scores, table.keys)), seed)
+
+    def digest(self, known: BoolArray) -> int:
+        """A number for a set of rows (n,)."""
+        return int.from_bytes(hashlib.blake2b(np.sort(self.places[known]).tobytes(), digest_size=8).digest())
 
     def draw(self, rows: IndexArray, count: int, purpose: int) -> IndexArray:
         """Draw ``count`` of some rows, or take all if there are fewer; each ``purpose`` has its own random numbers."""
         if len(rows) <= count:
             return rows
-        return drawn_by_id(self.hashes, rows, count, np.random.default_rng([self.seed, self.digest, purpose]))
+        return drawn_by_place(self.places, rows, count, np.random.default_rng([self.seed, purpose]))
 
     def fill_up(self, kept: IndexArray, size: int) -> IndexArray:
         """Draw from all rows until there are ``size`` of them with those that are kept; rising."""
-        others = np.setdiff1d(np.arange(len(self.hashes)), kept, assume_unique=True)
+        others = np.setdiff1d(np.arange(len(self.places)), kept, assume_unique=True)
         return np.sort(np.concatenate([kept, self.draw(others, max(0, size - len(kept)), 0)]))

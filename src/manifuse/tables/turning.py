@@ -56,7 +56,8 @@ class Turning:
         known: FloatArray = np.zeros((theirs.shape[1], ours.shape[1]))
         if main.classes is not None and table.classes is not None:
             known = main.classes.from_others(table.classes)
-        fold = np.arange(len(ours)) % FOLDS
+        # At random, because pairs come in the order of their scores.
+        fold = np.random.default_rng(0).permutation(np.arange(len(ours)) % FOLDS)
         each = np.array([rotation(theirs[fold != out], ours[fold != out], known) for out in range(FOLDS)])
         shape = (theirs.shape[1], *main.scores.shape[1:])
         return cls(rotation(theirs, ours, known).reshape(shape), each[fold].reshape(len(fold), *shape))

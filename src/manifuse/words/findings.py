@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import Relevance, Standing
+from manifuse.evidence.relevance import Standing
 from manifuse.grid import many
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 
@@ -55,7 +55,7 @@ class Finding:
 def findings_of(evidence: Evidence, refined: Refined) -> list[Finding]:
     """Say what speaks for a refinement and against it; ``refined`` are the scores that came of it."""
     found = [*_of_labels(evidence), *_of_answers(evidence), *_of_worth(evidence), *_of_references(evidence)]
-    return found + (_of_rows(evidence, refined) if evidence.verdict.accepted else [])
+    return found + (list(_of_rows(evidence, refined)) if evidence.verdict.accepted else [])
 
 
 def change_of(evidence: Evidence) -> str:
@@ -159,39 +159,46 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("agrees", True, said)
     else:
         yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")
-    reverse = _named(entry for entry in entries if entry.speaks_in_reverse)
+    reverse = _named(entry.name for entry in entries if entry.speaks_in_reverse)
     if reverse:
         said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
         yield Finding("reverse", False, said, "references")
-    idle = _named(entry for entry in entries if entry.standing is Standing.IDLE)
+    idle = _named(entry.name for entry in entries if entry.standing is Standing.IDLE)
     if idle:
         said = f"Ignored, because their scores are all equal or repeat “{name}”: {idle}."
         yield Finding("idle", False, said, "references")
     differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
-    different = _named(entries[number] for number, differs in differing if differs)
+    different = _named(entries[number].name for number, differs in differing if differs)
     if different:
         said = f"Not followed, because they predict something else: {different}."
         yield Finding("differs", False, said, "same_target")
-    left_out = _named(entry for entry in entries if entry.standing is Standing.LEFT_OUT)
+    left_out = _named(entry.name for entry in entries if entry.standing is Standing.LEFT_OUT)
     if left_out:
         yield Finding("left out", False, f"Left out, as `ignored` says: {left_out}.", "ignored")
     harmful = [entry for entry in entries if entry.worth is not None and entry.worth.is_clear_loss]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
-    few = _named(entry for entry in entries if entry.pairs < FEW_COMMON_ROWS)
+    few = _named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
 
 
-def _of_rows(evidence: Evidence, refined: Refined) -> list[Finding]:
-    """How many rows have evidence; without a reference that took part, no row has any."""
+def _of_rows(evidence: Evidence, refined: Refined) -> Iterator[Finding]:
+    """Which rows moved without an explanation; how many have evidence, if a reference took part."""
+    if evidence.unexplained:
+        count = len(evidence.unexplained)
+        rows, names = many(count, "common row"), _named(evidence.unexplained)
+        said = f"{rows} moved far on what references say of {'it' if count == 1 else 'them'} alone"
+        advice = "Neither features nor other rows explain that; look at what each reference says there"
+        yield Finding("unexplained", False, f"{said}: {names}. {advice}.", "labels")
     if not evidence.relevance.weights.any():
-        return []
+        return
     little = refined.little_support
     if not little:
-        return [Finding("support", True, "Every row has some evidence from the references behind it.")]
+        yield Finding("support", True, "Every row has some evidence from the references behind it.")
+        return
     verb, them = ("has", "it") if little == 1 else ("have", "them")
     advice = f"trust {them} no more than before"
     if refined.errors is not None:
@@ -200,12 +207,12 @@ def _of_rows(evidence: Evidence, refined: Refined) -> list[Finding]:
         f"{many(little, 'row')} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "
         f"behind {them} (support below {LITTLE}): {advice}."
     )
-    return [Finding("support", False, said)]
+    yield Finding("support", False, said)
 
 
-def _named(entries: Iterator[Relevance]) -> str:
+def _named(entries: Iterable[str]) -> str:
     """Return the first names in quotation marks, and how many more there are."""
-    names = [f"“{entry.name}”" for entry in entries]
+    names = [f"“{name}”" for name in entries]
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
     return listed([*names[:NAMED], *more])
 
