@@ -164,9 +164,12 @@ class Refinement(Saved):
 
     @property
     def log_loss(self) -> Accuracy | None:
-        """With labels of classes: the log loss ``before`` and ``after``, which the gain is measured by."""
+        """With labels of classes: the log loss ``before`` and ``after``, which the gain is measured by.
+
+        Also of probabilities that labels of 0 and 1 calibrated.
+        """
         measured = self.evidence.measured
-        return None if measured is None or measured.right is None else measured.accuracy
+        return None if measured is None else measured.risk if measured.right is None else measured.accuracy
 
     @property
     def gain(self) -> Gain | None:
