@@ -85,7 +85,9 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
     losses = [-np.mean(np.log(np.where(truth, each, 1.0 - each))) for each in said]
     assert losses[2] < 0.8 * min(losses[:2])
     assert abs(np.mean(result.predictions) - truth.mean()) < 0.1
-    assert "they calibrate the probabilities: at labelled rows the log loss goes from" in " ".join(result.summary().split())
+    assert "they calibrate the probabilities: at labelled rows the log loss goes from" in " ".join(
+        result.summary().split()
+    )
     assert result.to_dict()["log_loss"]["after"] == result.log_loss.after < result.log_loss.before
     # Later rows follow, also of a saved file.
     mf.save(result, tmp_path / "model.npz")
