@@ -138,7 +138,7 @@ def _honest(given: Given, found: Found) -> Honest | None:
 def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
     """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
     assert found.labels is not None, "there are labels"
-    known, pairs = found.known.fitted, found.columns.references.pairs(found.known.fitted)
+    known, pairs = found.known.fitted, found.known.fitted["pairs"] > 0
     score = found.labels.score.only(np.flatnonzero(pairs[found.labels.score.rows]))
     if score is None:
         return None
@@ -158,7 +158,7 @@ def _is_turned(given: Given, found: Found) -> bool:
 
 def _pairs_follow(found: Found, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss."""
-    followed = found.agreement.is_followed and bool(found.columns.references.pairs(found.known.fitted).any())
+    followed = found.agreement.is_followed and bool(found.known.fitted["pairs"].any())
     return followed and (at_pairs is None or not at_pairs.is_loss)
 
 
