@@ -203,24 +203,28 @@ def teach(
     raw, _ = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson)
     level, level_of = _levels(score, raw)
-    made, variances = [], []
-    for trial, unseen in enumerate(labels.unseen):
-        values, doubt = found.without(labels.folds.rows(trial), unseen)
-        made.append(level.apply(values))
-        variances.append(doubt)
-    trials = np.array(made)
+    trials, variances = _without_folds(found, labels, level)
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
     known = replace(known, trials=alike)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
     left = 1.0
     if isinstance(score, LogLoss) and share > 0:
-        left = _left_at_pairs(known.fitted.take(score.rows), beyond, trials, targets, share)
+        there = known.fitted.take(score.rows)
+        seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level)
+        left = _left_at_pairs(there, beyond, seen, targets, share)
     column = Taught(found.lesson, level, reach, source, beyond, left)
     held_out = column.fade(known.held_out, level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, np.array(variances), found
+    return column, taught, known, variances, found
+
+
+def _without_folds(learned: Learned, labels: Labels, level: Level | Likely) -> tuple[FloatArray, FloatArray]:
+    """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l)."""
+    folds = (labels.folds.rows(trial) for trial in range(len(labels.unseen)))
+    each = [learned.without(*given) for given in zip(folds, labels.unseen, strict=True)]
+    return np.array([level.apply(values) for values, _ in each]), np.array([doubt for _, doubt in each])
 
 
 def _levels(score: Score, raw: FloatArray) -> tuple[Level | Likely, Callable[[FloatArray], Level | LogRatios]]:
@@ -263,7 +267,7 @@ def _left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatAr
     """How much of the usual share of a lesson is left at rows that a reference knows itself, in [0, 1].
 
     What is expected of them is better than elsewhere. Labels there say by least squares, as in `_confirmed`, what the
-    lesson adds to it; the usual share counts as one more measurement. In the trials, no reference knew these rows.
+    lesson adds to it; the usual share counts as one more measurement.
     """
     pairs = rows["pairs"] > 0
     if not pairs.any():
