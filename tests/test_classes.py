@@ -1,6 +1,7 @@
 """Predictors that give probabilities of classes: their log-ratios, refinements, labels and files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import manifuse as mf
 from manifuse.cli.app import main as command
 from manifuse.cli.explore_command import explore_files
 from manifuse.columns.run_order import refine_columns
+from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.reason import Reason
@@ -182,7 +184,7 @@ def test_what_labels_report_comes_true_on_rows_without_labels():
 
 def test_coarser_classes_and_scores_help_and_unrelated_classes_do_no_harm():
     losses = []
-    for seed in range(10, 15):
+    for seed in range(15):
         main, (other,), known, truth, test = draw(seed, labels=60, references=1)
         fine, noise = other.came, np.random.default_rng(seed).dirichlet(np.ones(3), len(other))
         coarse = np.column_stack([fine[:, :2].sum(axis=1), fine[:, 2:]])
@@ -265,6 +267,27 @@ def test_frames_come_back_with_a_column_for_each_class():
     np.testing.assert_allclose(applied.select(list(columns)).to_numpy(), result.predictions.to_numpy())
     with pytest.raises(mf.InputError, match="The frame has no 'ash'"):
         result.apply(frame)
+
+
+@pytest.mark.parametrize("are_right", [True, False])
+def test_labels_teach_less_where_references_know_a_row_and_are_right(are_right):
+    main, others, labels, truth, _ = draw(1, labels=120)
+    said = np.where(np.array(NAMES) == truth[:80, None], 0.91, 0.03)
+    said = said if are_right else np.roll(said, 1, axis=1)
+    changed = [
+        mf.Observations(
+            np.append(each.came[:240], said, axis=0), each.table, ids=each.keys, classes=NAMES, name=each.name
+        )
+        for each in others
+    ]
+    learned = mf.refine(main, changed, labels, rng=0, same_target=True).refiner.columns.learned
+    assert learned.at_pairs < 0.1 if are_right else learned.at_pairs == 1.0
+    # Elsewhere nothing goes back.
+    columns = {"pairs": np.array([1.0, 0.0]), learned.beyond: np.zeros((2, 3))}
+    faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(
+        View(np.empty((2, 0)), columns, np.empty((2, 0))), np.ones((2, 3))
+    )
+    np.testing.assert_allclose(faded, [[0.25] * 3, [1.0] * 3])
 
 
 def test_the_temperature_is_the_most_probable_one(rng):

@@ -12,6 +12,9 @@ from scipy.stats import rankdata
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.evidence.class_score import line_of, risks_of
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.score import GradedRanking
 from manifuse.report.refinement_statistics import Shift
 from manifuse.tables.output import write_table
 from tests.problems import draw, remade
@@ -57,6 +60,68 @@ def test_their_order_is_that_of_the_refined_log_odds(case, certain):
     inside = (result.predictions > 0) & (result.predictions < 1)
     assert inside.mean() > 0.9
     np.testing.assert_array_equal(rankdata(result.predictions[inside]), rankdata(plain.predictions[inside]))
+
+
+def risks(case):
+    """A problem whose truth is 0 or 1, and whose probabilities are too sure and too low."""
+    labels = mf.RankLabels(case.labels().keys, (case.labels().grades > 0).astype(float))
+    return as_probabilities(case, expit(4.0 * case.main.scores - 2.0)), labels
+
+
+def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp_path):
+    main, labels = risks(case)
+    result = mf.refine(main, case.references, labels, rng=0)
+    odds = remade(case.main, predictions=main.scores)
+    plain = mf.refine(odds, case.references, labels, rng=0)
+    slope, offset = np.polyfit(plain.scores, result.scores, 1)
+    assert slope > 0
+    np.testing.assert_allclose(result.scores, offset + slope * plain.scores, rtol=1e-9)
+    np.testing.assert_allclose(result.refined.errors, slope * plain.refined.errors, rtol=1e-3)
+    assert result.gain.value == pytest.approx(plain.gain.value)
+    assert plain.log_loss is None
+    # What is said is what the truth of all rows, most of which have no label, confirms.
+    truth = (case.truth > 0).astype(float)
+    said = (main.came, expit(plain.scores), result.predictions)
+    losses = [-np.mean(np.log(np.where(truth, each, 1.0 - each))) for each in said]
+    assert losses[2] < 0.8 * min(losses[:2])
+    assert abs(np.mean(result.predictions) - truth.mean()) < 0.1
+    assert "they calibrate the probabilities: at labelled rows the log loss goes from" in " ".join(
+        result.summary().split()
+    )
+    assert result.to_dict()["log_loss"]["after"] == result.log_loss.after < result.log_loss.before
+    # Later rows follow, also of a saved file.
+    mf.save(result, tmp_path / "model.npz")
+    ids = [f"later {row}" for row in range(160)]
+    raw = plain.apply_in_full(remade(odds, ids=ids))
+    for each in (result, mf.load(tmp_path / "model.npz")):
+        later = each.refine_later(remade(main, predictions=main.came, ids=ids, scale="probability"))
+        np.testing.assert_allclose(later.scores, offset + slope * raw.scores, rtol=1e-6)
+
+
+def test_where_labels_refuse_the_others_are_calibrated(case):
+    main, labels = risks(case)
+    wrong = mf.RankLabels(labels.keys, np.random.default_rng(7).permutation(labels.grades))
+    result = mf.refine(main, case.references, wrong, rng=0)
+    assert result.reason is Reason.PAIRS
+    assert "the others are only calibrated" in " ".join(result.summary().split())
+    alone = ~np.isin(main.keys, np.concatenate([each.keys for each in case.references]))
+    slope, offset = np.polyfit(main.scores[alone], result.scores[alone], 1)
+    np.testing.assert_allclose(result.scores[alone], offset + slope * main.scores[alone], rtol=1e-9)
+    assert 0 < slope < 0.5
+
+
+def test_the_line_that_calibrates_is_the_most_probable_one(rng):
+    odds = 3.0 * rng.standard_normal((2, 5000))
+    drawn = (rng.uniform(size=5000) < expit(0.7 + 0.4 * odds[0])).astype(float)
+    score = risks_of(GradedRanking(np.arange(5000), drawn), "probability")
+    assert line_of(odds[:1], score) == pytest.approx((0.7, 0.4), abs=0.05)
+    # The prior: of one label of each kind, the derivative of both together is 0.
+    few = risks_of(GradedRanking(np.arange(2), np.array([0.0, 1.0])), "probability")
+    offset, slope = line_of(np.array([[-1.0, 1.0]]), few)
+    assert offset == pytest.approx(0.0, abs=1e-4)
+    assert np.log(slope) == pytest.approx(2.0 * slope * expit(-slope), abs=1e-4)
+    for scale, grades in (("score", drawn), ("probability", 2.0 * drawn)):
+        assert risks_of(GradedRanking(np.arange(5000), grades), scale) is None
 
 
 def test_what_is_unchanged_comes_back_as_it_was(case, certain):

@@ -137,7 +137,7 @@ class Columns(Saved):
 
     def of_scores(self, rows: View) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What scores are made of: what is expected of rows, the last column, and which rows are pairs."""
-        return rows["expected"], rows[self.last], self.references.pairs(rows)
+        return rows["expected"], rows[self.last], rows["pairs"] > 0
 
     @property
     def before_last_step(self) -> str:

@@ -13,7 +13,7 @@ from manifuse.columns.column import Column, Known
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import Learned, Lesson, learn
 from manifuse.columns.view import Level, View
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.records import Saved
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
@@ -63,9 +63,9 @@ class Imputed(Column):
         return self.with_doubt(rows)[0]
 
     def add_to(self, rows: View, name: str) -> View:
-        """Add the scores, and "doubt"; see `Column.add_to`."""
+        """Add the scores, "doubt", and "pairs"; see `Column.add_to`."""
         values, doubt = self.with_doubt(rows)
-        return rows.with_column(name, values).with_column("doubt", doubt)
+        return rows.with_column(name, values).with_column("doubt", doubt).with_column("pairs", self._pairs(rows))
 
     def with_doubt(self, rows: View) -> tuple[FloatArray, FloatArray]:
         """Scores (q, m, c), and how little is known of each (q, m), in [0, 1]: 0 where the reference knows the row."""
@@ -92,10 +92,10 @@ class Imputed(Column):
                 values[:, column] = self.levels[column].apply(found.reshape(len(keys), -1))
         return View(rows.features, {**rows.columns, "looked up": values}, known, rows.edges)
 
-    def pairs(self, rows: View) -> BoolArray:
-        """Whether a reference knows a row itself that is imputed at other rows, shape (q,)."""
+    def _pairs(self, rows: View) -> FloatArray:
+        """1 where a reference knows a row itself that is imputed at other rows, else 0, shape (q,)."""
         imputed = [column for pairs in self.lessons for column in pairs.columns]
-        return np.asarray((rows.known[:, imputed] > 0).any(axis=1))
+        return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
 
     def with_lesson_of_common(self, rows: View, measured: IndexArray, name: str) -> Self:
         """Learn the references that know all fitted ``rows``, for later rows that they do not know.
@@ -131,7 +131,7 @@ class Imputed(Column):
 def impute(
     known: Known, references: Mapping[int, Reference], measured: IndexArray, name: str
 ) -> tuple[Imputed, Known, FloatArray]:
-    """Add the column "references".
+    """Add the columns "references" and "pairs".
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def impute(
     column : Imputed
     known : Known
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
-        reference knows most rows.
+        reference knows most rows; and no row counts as a pair.
     doubt : (n, m) array
         As of `Imputed.with_doubt`.
     """
@@ -178,7 +178,8 @@ def impute(
         lessons.append(PairLesson(learned.lesson, tuple(columns)))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels))
-    return imputed, known.add("references", values, held_out), doubt
+    known = known.add("references", values, held_out)
+    return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
 
 
 def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> Learned:

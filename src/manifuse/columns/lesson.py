@@ -84,10 +84,15 @@ class Lesson(Saved):
         most = float(self.variances[:-1].sum())
         return np.clip(variances / most, 0.0, 1.0) if most > 0 else np.ones(len(variances))
 
-    def _block(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def covariances(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Covariances of rows with those that taught (q, l), and variances of rows (q,), before any observation."""
         crossing = self.covariance.between(points, self.points, self.variances[:-1])
         crossing += FLAT * (1.0 + expected @ self.expected.T)
         prior = self.covariance.own(points, self.variances[:-1]) + FLAT * (1.0 + np.sum(expected**2, axis=1))
+        return crossing, prior
+
+    def _block(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+        crossing, prior = self.covariances(points, expected)
         return crossing @ self.weights, prior - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
 
 
@@ -116,6 +121,11 @@ class Learned:
     def without(self, rows: Sequence[IndexArray], unseen: Sequence[IndexArray]) -> tuple[FloatArray, FloatArray]:
         """Values (l, t) and variances (l,) of the rows that taught, fold by fold without ``unseen`` observations."""
         return predict_without(self.inverse, self.targets, self.crossing, self.prior, rows, unseen)
+
+    def seen_as(self, rows: View, expected: FloatArray) -> Learned:
+        """The same, but the rows that taught are asked for by other columns; only if each observation is of a row."""
+        crossing, prior = self.lesson.covariances(self.lesson.covariance.points(rows), expected)
+        return replace(self, crossing=crossing, prior=prior)
 
     def without_fold(self, lesson: Lesson, unseen: IndexArray) -> Lesson:
         """The lesson as if some rows had not taught; only if every observation is the value of a row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -32,7 +32,9 @@ class Scored(Saved):
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
     own_scale : float
-        What own scores are multiplied by: of classes, what calibrates them; else 1.
+        What own scores are multiplied by, if labels calibrate probabilities; else 1.
+    own_offset : float
+        What is added to them then, if they are risks; else 0.
     pairs_follow : bool
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     """
@@ -42,6 +44,7 @@ class Scored(Saved):
     certainty: float
     error_scale: float | None
     own_scale: float = 1.0
+    own_offset: float = 0.0
     pairs_follow: bool = False
 
     def found(self, values: FloatArray) -> FloatArray:
@@ -52,7 +55,7 @@ class Scored(Saved):
 
     def scores(self, own: FloatArray, expected: FloatArray, last: FloatArray, pairs: BoolArray) -> FloatArray:
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
-        known = self.own_scale * own
+        known = self.own_offset + self.own_scale * own
         if self.pairs_follow and pairs.any():
             known = np.where(pairs if own.ndim == 1 else pairs[:, None], self.followed(expected), known)
         return self._between(known, self.found(last))
@@ -63,7 +66,11 @@ class Scored(Saved):
 
     def elsewhere(self, own: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores of rows that are no pairs, from own ones and what was found, in units."""
-        return self._between(self.own_scale * own, found)
+        return self._between(self.own_offset + self.own_scale * own, found)
+
+    def calibrated(self, offset: float, slope: float) -> Self:
+        """Put what labels calibrate on all scores: a line from those of now."""
+        return replace(self, units=self.units.scaled(slope, offset), own_scale=slope, own_offset=offset)
 
     def _between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
@@ -74,7 +81,7 @@ class Scored(Saved):
         scale = 1.0 if self.error_scale is None else self.error_scale
         if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and 0 < self.own_scale < np.inf):
             raise ValueError("refined scores are out of range")
-        if not np.isfinite(line).all():
+        if not np.isfinite([*line, self.own_offset]).all():
             raise ValueError("refined scores are out of range")
 
 

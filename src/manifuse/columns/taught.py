@@ -123,6 +123,8 @@ class Taught(Column):
         The column that the lesson takes for what is expected.
     beyond : str
         The column that rows go back to where no label is near.
+    at_pairs : float
+        The share that is left of it at rows that a reference knows itself, in [0, 1]; the rest goes back, too.
     """
 
     lesson: Lesson
@@ -130,6 +132,7 @@ class Taught(Column):
     reach: float
     source: str
     beyond: str
+    at_pairs: float = 1.0
 
     def at(self, rows: View) -> FloatArray:
         """Predict rows; see `Column.at`."""
@@ -146,7 +149,10 @@ class Taught(Column):
         return self.fade(rows, self.level.apply(values)), variances
 
     def fade(self, rows: View, values: FloatArray) -> FloatArray:
-        """Go back to what is expected where no label is near."""
+        """Go back to what is expected where no label is near, and in part at rows that a reference knows."""
+        if self.at_pairs < 1:
+            back = (1.0 - self.at_pairs) * rows["pairs"][:, None]
+            values = (1.0 - back) * values + back * rows[self.beyond]
         if not np.isfinite(self.reach):
             return values
         faded, size = np.empty_like(values), max(1, NUMBERS // len(self.lesson.points[1]))
@@ -159,6 +165,8 @@ class Taught(Column):
 
     def check(self) -> None:
         """Refuse values out of range."""
+        if not 0 <= self.at_pairs <= 1:
+            raise ValueError("the share of a lesson at pairs is out of range")
         if not self.reach > 0 or (np.isfinite(self.reach) and len(self.lesson.points) < 2):
             raise ValueError("the reach of a lesson is out of range")
 
@@ -196,20 +204,28 @@ def teach(
     raw, _ = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson)
     level, level_of = _levels(score, raw)
-    column = Taught(found.lesson, level, reach, source, beyond)
-    trials, variances = [], []
-    for trial, unseen in enumerate(labels.unseen):
-        values, doubt = found.without(labels.folds.rows(trial), unseen)
-        trials.append(column.level.apply(values))
-        variances.append(doubt)
+    trials, variances = _without_folds(found, labels, level)
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
     known = replace(known, trials=alike)
-    held_out = column.fade(known.held_out, column.level.apply(raw))
+    share, shares = _confirmed(labels, rows[beyond], trials, targets)
+    left = 1.0
+    if isinstance(score, LogLoss) and share > 0:
+        there = known.fitted.take(score.rows)
+        seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level)
+        left = _left_at_pairs(there, beyond, seen, targets, share)
+    column = Taught(found.lesson, level, reach, source, beyond, left)
+    held_out = column.fade(known.held_out, level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
-    known = known.add("learned", fitted, held_out, np.array(trials)).add("variance", doubts)
-    share, shares = _confirmed(labels, rows[beyond], np.array(trials), targets)
+    known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, np.array(variances), found
+    return column, taught, known, variances, found
+
+
+def _without_folds(learned: Learned, labels: Labels, level: Level | Likely) -> tuple[FloatArray, FloatArray]:
+    """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l)."""
+    folds = (labels.folds.rows(trial) for trial in range(len(labels.unseen)))
+    each = [learned.without(*given) for given in zip(folds, labels.unseen, strict=True)]
+    return np.array([level.apply(values) for values, _ in each]), np.array([doubt for _, doubt in each])
 
 
 def _levels(score: Score, raw: FloatArray) -> tuple[Level | Likely, Callable[[FloatArray], Level | LogRatios]]:
@@ -248,10 +264,27 @@ def _confirmed(
     return _share(was, changed, truth, means=means), shares
 
 
-def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int) -> float:
+def _left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float) -> float:
+    """How much of the usual share of a lesson is left at rows that a reference knows itself, in [0, 1].
+
+    What is expected of them is better than elsewhere. Labels there say by least squares, as in `_confirmed`, what the
+    lesson adds to it; the usual share counts as one more measurement.
+    """
+    pairs = rows["pairs"] > 0
+    if not pairs.any():
+        return 1.0
+    learned = trials[:, pairs]
+    expected, truth = (np.broadcast_to(each[pairs], learned.shape) for each in (rows[beyond], targets))
+    centred = (each - each.mean(axis=1, keepdims=True) for each in (expected, learned - expected, truth))
+    return min(_share(*centred, means=1, prior=share) / share, 1.0)
+
+
+def _share(
+    was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float | None = None
+) -> float:
     """The share of what a lesson changed, by p observations in r trials, each (r, p, t), less so many means."""
     trials, count, columns = truth.shape
-    share = float(count / (count + EQUAL_LABELS))
+    share = float(count / (count + EQUAL_LABELS)) if prior is None else prior
     design = np.column_stack([was.ravel(), changed.ravel()])
     freedom = (count - means) * columns - design.shape[1]
     if freedom < 2:

@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 from manifuse.evidence.gain import Gain, Measure
 from manifuse.evidence.holding_out import Folds
-from manifuse.evidence.score import Score
+from manifuse.evidence.score import GradedRanking, Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise_prediction
 from manifuse.tables.classes import Classes
+from manifuse.tables.scales import Scale
 
 #: Logarithms of temperatures that are searched, and how exactly.
 TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
+
+#: The classes of a risk, and the offsets of its log-odds that are searched.
+RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,27 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
         return -float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
+
+
+def risks_of(score: Score, scale: Scale) -> LogLoss | None:
+    """The log loss of risks: of probabilities whose labels are all 0 or 1; None of other scores or labels."""
+    if scale != "probability" or not isinstance(score, GradedRanking) or not np.isin(score.grades, (0.0, 1.0)).all():
+        return None
+    return LogLoss(score.rows, score.grades.astype(np.intp), RISK)
+
+
+def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
+    """Offset and slope of the line that calibrates log-odds (r, l) of labelled rows in r trials (Platt 1999).
+
+    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little.
+    """
+
+    def loss(line: FloatArray) -> float:
+        calibrated = line[0] + np.exp(line[1]) * log_odds
+        return float(line @ line / 2.0 - risks.log_likelihoods(calibrated[..., None]).mean(axis=0).sum())
+
+    offset, logarithm = minimize(loss, np.zeros(2), bounds=(OFFSETS, TEMPERATURES)).x
+    return float(offset), float(np.exp(logarithm))
 
 
 def _paired(differences: FloatArray, measure: Measure) -> Gain:

@@ -36,6 +36,9 @@ class Measured(Saved):
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
+    risk : Accuracy or None
+        The log loss of probabilities that labels of 0 and 1 calibrated; None of other labels or scores, and if the
+        refinement was not taken. The two numbers of the calibration have seen all labels.
     """
 
     accuracy: Accuracy
@@ -45,6 +48,7 @@ class Measured(Saved):
     backwards: bool = False
     at_pairs: Gain | None = None
     by_class: ByClass | None = None
+    risk: Accuracy | None = None
 
 
 @dataclass(frozen=True, eq=False)

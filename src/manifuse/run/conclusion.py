@@ -20,7 +20,7 @@ from manifuse.diffusion.joint import Step
 from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.diffusion.tuning import Tried
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.class_score import LogLoss, line_of, risks_of
 from manifuse.evidence.found import Evidence, Measured
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
@@ -33,6 +33,7 @@ from manifuse.machine import products_in_one_thread
 from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
 from manifuse.run.refiner import Refiner
+from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
 
 
@@ -105,8 +106,9 @@ def _conclude(prepared: Prepared) -> Conclusion:
     verdict = judge(found.agreement, gain, safeguarded=method.safeguarded, turned=turned, pairs_follow=pairs_follow)
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is not None:
-        scored, refined = _with_errors(found, honest, scored, problem.main.scores)
+        scored, refined, risk = _calibrated(found, honest, scored, problem.main)
         measured = _measured(given, found, verdict, refined, at_pairs)
+        measured = replace(measured, risk=risk if verdict.accepted else None)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = _worths(given, found, honest)
     evidence = Evidence(
@@ -138,7 +140,7 @@ def _honest(given: Given, found: Found) -> Honest | None:
 def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
     """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
     assert found.labels is not None, "there are labels"
-    known, pairs = found.known.fitted, found.columns.references.pairs(found.known.fitted)
+    known, pairs = found.known.fitted, found.known.fitted["pairs"] > 0
     score = found.labels.score.only(np.flatnonzero(pairs[found.labels.score.rows]))
     if score is None:
         return None
@@ -158,21 +160,41 @@ def _is_turned(given: Given, found: Found) -> bool:
 
 def _pairs_follow(found: Found, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss."""
-    followed = found.agreement.is_followed and bool(found.columns.references.pairs(found.known.fitted).any())
+    followed = found.agreement.is_followed and bool(found.known.fitted["pairs"].any())
     return followed and (at_pairs is None or not at_pairs.is_loss)
 
 
-def _with_errors(found: Found, honest: Honest, scored: Scored, own: FloatArray) -> tuple[Scored, FloatArray]:
-    """Calibrate standard errors by refined scores of held-out labelled rows; also these (r, l) or (r, l, c)."""
+def _calibrated(
+    found: Found, honest: Honest, scored: Scored, main: Observations
+) -> tuple[Scored, FloatArray, Accuracy | None]:
+    """Calibrate risks and standard errors by refined scores of held-out labelled rows.
+
+    Returns
+    -------
+    scored : Scored
+    refined : (r, l) or (r, l, c) array
+        These scores.
+    risk : Accuracy or None
+        The log loss of risks before and after.
+    """
     assert found.labels is not None, "there are labels"
     assert found.variances is not None, "there are labels"
     score, folds = found.labels.score, found.labels.folds
+    own = main.scores[score.rows]
+    refined, risk, risks = scored.elsewhere(own, honest.values), None, risks_of(score, main.scale)
     # Where labels refuse, what was refused is measured.
-    taken = scored if scored.certainty > 0 else replace(scored, certainty=1.0)
-    refined = taken.elsewhere(own[score.rows], honest.values)
+    measured = refined if scored.certainty > 0 else honest.values
+    if risks is not None:
+        offset, slope = line_of(refined, risks)
+        scored, measured, refined = (
+            scored.calibrated(offset, slope),
+            offset + slope * measured,
+            offset + slope * refined,
+        )
+        risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, refined)))
     if score.has_errors:
-        scored = replace(scored, error_scale=error_scale_of(refined, found.variances, score, folds))
-    return scored, refined
+        scored = replace(scored, error_scale=error_scale_of(measured, found.variances, score, folds))
+    return scored, measured, risk
 
 
 def _measured(given: Given, found: Found, verdict: Verdict, refined: FloatArray, at_pairs: Gain | None) -> Measured:

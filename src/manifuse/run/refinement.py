@@ -164,9 +164,12 @@ class Refinement(Saved):
 
     @property
     def log_loss(self) -> Accuracy | None:
-        """With labels of classes: the log loss ``before`` and ``after``. The gain is the difference of the two."""
+        """With labels of classes: the log loss ``before`` and ``after``. The gain is the difference of the two.
+
+        Also of probabilities that labels of 0 and 1 calibrated.
+        """
         measured = self.evidence.measured
-        return None if measured is None or measured.right is None else measured.accuracy
+        return None if measured is None else measured.risk if measured.right is None else measured.accuracy
 
     @property
     def gain(self) -> Gain | None:

@@ -48,9 +48,9 @@ class Units:
         """Root of the mean squared centred score."""
         return self.scale / float(np.sqrt(self.rows * self.offset.size))
 
-    def scaled(self, factor: float) -> Units:
-        """Return units in which scores are larger by a factor."""
-        return replace(self, offset=factor * self.offset, scale=factor * self.scale)
+    def scaled(self, factor: float, offset: float = 0.0) -> Units:
+        """Return units in which scores are larger by a factor, and then by an offset."""
+        return replace(self, offset=factor * self.offset + offset, scale=factor * self.scale)
 
     @classmethod
     def of_standardised(cls, mean: FloatArray, deviation: float, rows: int) -> Units:

@@ -92,6 +92,10 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     if evidence.verdict.is_close(gain):
         said = "The decision is close: the gain is within one standard error of the loss that is refused."
         yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
+    if measured.risk is not None:
+        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
+        risk = measured.risk
+        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
     if measured.at_pairs is not None:
         yield _of_pairs(measured.at_pairs)
     if evidence.verdict.reason is Reason.UNGUARDED:

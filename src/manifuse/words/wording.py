@@ -81,7 +81,8 @@ def verdict_of(evidence: Evidence) -> str:
         return f"{name} were refined. {rows} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
         # Labels calibrate the probabilities of all rows.
-        rest = "the others stay as they were" if evidence.measured.right is None else "the others are only calibrated"
+        calibrated = evidence.measured.right is not None or evidence.measured.risk is not None
+        rest = "the others are only calibrated" if calibrated else "the others stay as they were"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."

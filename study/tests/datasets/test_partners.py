@@ -1,25 +1,9 @@
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-
 import numpy as np
 import pytest
 
 from manifuse.errors import InputError
 from manifuse_study.datasets.partners import draw_partners, read_table, table_names
 from manifuse_study.datasets.public_tables import FEWEST_ROWS, MOST_ALIKE, MOST_ROWS, public_table
-
-
-@pytest.fixture
-def published(data):
-    """The script that the tables came with."""
-    path = data / "tables" / "draw.py"
-    if not path.is_file():
-        pytest.skip("The ordinary tables are not in the data folder.")
-    spec = spec_from_file_location("published_draw", path)
-    module = module_from_spec(spec)
-    sys.modules["published_draw"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.filterwarnings("ignore")

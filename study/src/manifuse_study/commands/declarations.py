@@ -32,7 +32,10 @@ def report_command(
 @reproduce.command()
 def reproduce_command(
     datasets: Annotated[
-        list[str] | None, Argument(metavar="[DATASET]...", help="The data sets; by default all that are found.")
+        list[str] | None,
+        Argument(
+            metavar="[DATASET]...", help="The data sets, tables or classes; by default all data sets that are found."
+        ),
     ] = None,
     trials: Annotated[int, Option(help="The number of random splits of each data set.", min=1)] = 10,
     method: Annotated[list[str] | None, Option(help="Run only this method; may be repeated.")] = None,

@@ -15,7 +15,7 @@ from manifuse.errors import InputError, require
 from manifuse.run.engine import workers
 from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.experiments.drawn import TABLES, missing_draws, run_draws
+from manifuse_study.experiments.drawn import DRAWN, missing_draws, run_draws
 from manifuse_study.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse_study.experiments.runner import missing_jobs, run
 from manifuse_study.experiments.store import open_store
@@ -39,7 +39,7 @@ def run_reproduce(
         If the disk is full.
     """
     folder, chosen = data_folder(data), methods_named(methods)
-    others = [name for name in names if name != TABLES]
+    others = [name for name in names if name not in DRAWN]
     wanted = []
     if others or not names:
         require("torch", extra="deep", purpose="The deep ranker among the paper's rankers", of="manifuse-study")
@@ -59,7 +59,7 @@ def run_reproduce(
             say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
         missing = missing_jobs(wanted, chosen, trials, folder.absolute(), store.keys) if wanted else []
-        draws = missing_draws(folder.absolute(), trials, store.keys) if TABLES in names else []
+        draws = missing_draws(folder.absolute(), names, trials, store.keys)
         work = bar.add_task("starting", total=2 * sum(map(len, missing)) + len(draws))
         for step, rows in chain(run(missing, store, each), run_draws(draws, store, each)):
             bar.update(work, advance=1, description=step)

@@ -1,9 +1,10 @@
-"""Problems drawn from ordinary tables: what `refine` and every rival gain over the main predictor alone."""
+"""Problems that are drawn from tables: what `refine` and every rival make of them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,130 +17,98 @@ from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.engine import Each
 from manifuse.run.refine import refine
-from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.datasets import classifiers, partners
+from manifuse_study.datasets.classifiers import Classifiers
+from manifuse_study.datasets.partners import Partners
+from manifuse_study.experiments import classes
 from manifuse_study.experiments.plan import FIRST_SEED
 from manifuse_study.experiments.provenance import provenance
 from manifuse_study.experiments.runner import REASON_LENGTH
 from manifuse_study.experiments.store import Key, Row, Store
 
-#: The name of the experiment.
-TABLES = "tables"
+#: Why a method has no row of a problem, by the attribute that the problem lacks.
+LACKING = {
+    "labels": "It needs labels, and this problem has none.",
+    "everywhere": "It needs every reference on every main row, and here nobody knows that.",
+}
 
-#: Why a method has no row of a problem.
-NO_LABELS = "It needs labels, and this problem has none."
-
-#: A problem of trial t, from the table with number n, has the seed ``STEP * t + n``.
+#: A problem that is drawn in the trial of seed s, from the table with number n, has the seed ``STEP * s + n``.
 STEP = 1000
 
-
-def _alone(problem: Partners) -> Any:
-    return problem.main.scores
-
-
-def _refined(problem: Partners) -> Any:
-    return refine(problem.main, problem.references, problem.labels, rng=0).scores
+#: With views, and of the digits' halves, problems have so many labels.
+OF_VIEWS, OF_HALVES = (0, 200), (0, 100)
 
 
-def _refined_without_labels(problem: Partners) -> Any:
-    return refine(problem.main, problem.references, rng=0).scores
+@dataclass(frozen=True)
+class Experiment:
+    """What is drawn, and what is compared on it.
+
+    Attributes
+    ----------
+    problems : callable
+        From the data folder and the seed of a trial to how each problem of the trial is drawn, by its name, and to its
+        seed.
+    methods : mapping of str to (callable, str)
+        From a problem to predictions for all main rows; and the attribute of a problem that it needs, if any.
+    measures_of : callable
+        From a problem and predictions to the accuracy on test rows, and other measures.
+    facts_of : callable
+        What a problem is, as plain values.
+    """
+
+    problems: Callable[[Path, int], Mapping[str, tuple[Callable[[], Any], int]]]
+    methods: Mapping[str, tuple[Callable[[Any], Any], str]]
+    measures_of: Callable[[Any, Any], tuple[float, dict[str, float]]]
+    facts_of: Callable[[Any], dict[str, Any]]
+
+
+def _from_tables(folder: Path, seed: int) -> Mapping[str, tuple[Callable[[], Partners], int]]:
+    def draw(name: str, own_seed: int) -> Callable[[], Partners]:
+        return lambda: partners.draw_partners(partners.read_table(folder, name), own_seed)
+
+    seeds = {name: STEP * seed + number for number, name in enumerate(partners.table_names(folder))}
+    return {name: (draw(name, each), each) for name, each in seeds.items()}
+
+
+def _from_class_tables(folder: Path, seed: int) -> Mapping[str, tuple[Callable[[], Classifiers], int]]:
+    names = classifiers.table_names(folder)
+
+    def draw(name: str, own_seed: int) -> Callable[[], Classifiers]:
+        return lambda: classifiers.draw_classifiers(classifiers.read_class_table(folder, name), own_seed)
+
+    def of_views(name: str, labels: int) -> Callable[[], Classifiers]:
+        return lambda: classifiers.classifiers_of_views(classifiers.read_class_table(folder, name), seed, labels)
+
+    def of_halves(labels: int) -> Callable[[], Classifiers]:
+        return lambda: classifiers.classifiers_of_halves(seed, labels)
+
+    seeds = {name: STEP * seed + number for number, name in enumerate(names)}
+    found = {name: (draw(name, each), each) for name, each in seeds.items()}
+    for name in (name for name in names if name in classifiers.VIEWS):
+        found |= {f"{name} views, {labels} labels": (of_views(name, labels), seed) for labels in OF_VIEWS}
+    return found | {f"digit halves, {labels} labels": (of_halves(labels), seed) for labels in OF_HALVES}
 
 
 def _rival(rival: Callable[..., Any]) -> Callable[[Partners], Any]:
     return lambda problem: rival(problem.main, problem.references, problem.labels, 0)
 
 
-#: Every method by its name: what it does, and whether it needs labels.
-METHODS: Mapping[str, tuple[Callable[[Partners], Any], bool]] = {
-    "alone": (_alone, False),
-    "refined": (_refined, True),
-    "refined, no labels": (_refined_without_labels, False),
-    "impute and average": (_rival(rivals.impute_and_average), False),
-    "impute and stack": (_rival(rivals.impute_and_stack), True),
-    "own labels": (_rival(rivals.learn_from_labels), True),
-    "self-smoothing": (_rival(rivals.smooth_alone), True),
+#: Methods on ordinary tables.
+METHODS: Mapping[str, tuple[Callable[[Partners], Any], str]] = {
+    "alone": (lambda problem: problem.main.scores, ""),
+    "refined": (lambda problem: refine(problem.main, problem.references, problem.labels, rng=0).scores, "labels"),
+    "refined, no labels": (lambda problem: refine(problem.main, problem.references, rng=0).scores, ""),
+    "impute and average": (_rival(rivals.impute_and_average), ""),
+    "impute and stack": (_rival(rivals.impute_and_stack), "labels"),
+    "own labels": (_rival(rivals.learn_from_labels), "labels"),
+    "self-smoothing": (_rival(rivals.smooth_alone), "labels"),
 }
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One problem, and the methods that have no row yet.
-
-    Attributes
-    ----------
-    folder : Path
-        The data folder.
-    table : str
-    trial : int
-        Counted from 0.
-    seed : int
-    methods : tuple of str
-    """
-
-    folder: Path
-    table: str
-    trial: int
-    seed: int
-    methods: tuple[str, ...]
-
-
-def missing_draws(folder: Path, trials: int, stored: Container[Key]) -> list[Draw]:
-    """List the problems that lack rows: one for each table in every trial.
-
-    Raises
-    ------
-    MissingExtraError
-        If there are no tables.
-    """
-    names, found = table_names(folder), []
-    for trial in range(trials):
-        for number, name in enumerate(names):
-            lacking = tuple(method for method in METHODS if (TABLES, name, trial, method) not in stored)
-            if lacking:
-                found.append(Draw(folder, name, trial, STEP * (FIRST_SEED + trial) + number, lacking))
-    return found
-
-
-def run_draws(draws: Sequence[Draw], store: Store, each: Each) -> Iterator[tuple[str, list[Row]]]:
-    """Compute the rows of problems, and store those of a problem when it is done; see `runner.run`."""
-    for draw, rows in zip(draws, each(_measure, draws, provenance()), strict=True):
-        store.append(rows)
-        yield f"tables, trial {draw.trial + 1}", rows
-
-
-def _measure(draw: Draw, about: Mapping[str, str]) -> list[Row]:
-    with threadpool_limits(1):
-        problem = draw_partners(read_table(draw.folder, draw.table), draw.seed)
-        return [_measure_one(draw, problem, name, about) for name in draw.methods]
-
-
-def _measure_one(draw: Draw, problem: Partners, name: str, about: Mapping[str, str]) -> Row:
-    method, needs_labels = METHODS[name]
-    row: dict[str, Any] = {
-        "dataset": TABLES,
-        "protocol": "decoupled",
-        "task": draw.table,
-        "trial": draw.trial,
-        "method": name,
-        "seed": draw.seed,
-        "provenance": about,
-        "hyperparameters": _facts(problem),
-    }
-    if needs_labels and problem.labels is None:
-        return Row(**row, status="skipped", reason=NO_LABELS)
-    start = time.perf_counter()
-    try:
-        predictions = np.asarray(method(problem))
-        seconds = time.perf_counter() - start
-        accuracy = _accuracy(problem, predictions[problem.test])
-    except Exception as error:  # a failure is a row, whatever it is
-        return Row(**row, status="failed", reason=f"{type(error).__name__}: {error}"[:REASON_LENGTH])
-    return Row(**row, status="done", accuracy=accuracy, seconds=round(seconds, 4))
 
 
 def _facts(problem: Partners) -> dict[str, Any]:
     """What a problem is, as plain values; ``better`` says by how much its best reference is better, in [-1, 1]."""
-    alone = _accuracy(problem, problem.main.scores[problem.test])
-    best = max(_accuracy(problem, said) for said in problem.strengths)
+    alone, _ = _measures(problem, problem.main.scores)
+    best = max(ranking_accuracy(problem.truth, said) for said in problem.strengths)
     return {
         "references": len(problem.references),
         "pairs": problem.pairs,
@@ -149,5 +118,92 @@ def _facts(problem: Partners) -> dict[str, Any]:
     }
 
 
-def _accuracy(problem: Partners, scores: FloatArray) -> float:
-    return ranking_accuracy(problem.truth, scores)
+def _measures(problem: Partners, scores: FloatArray) -> tuple[float, dict[str, float]]:
+    return ranking_accuracy(problem.truth, scores[problem.test]), {}
+
+
+#: The experiments on drawn problems, by name.
+DRAWN: Mapping[str, Experiment] = {
+    "tables": Experiment(_from_tables, METHODS, _measures, _facts),
+    "classes": Experiment(_from_class_tables, classes.METHODS, classes.measures_of, classes.facts_of),
+}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One problem, and the methods that have no row yet.
+
+    Attributes
+    ----------
+    experiment : str
+    folder : Path
+        The data folder.
+    task : str
+    trial : int
+        Counted from 0.
+    methods : tuple of str
+    """
+
+    experiment: str
+    folder: Path
+    task: str
+    trial: int
+    methods: tuple[str, ...]
+
+
+def missing_draws(folder: Path, names: Collection[str], trials: int, stored: Container[Key]) -> list[Draw]:
+    """List the problems of some experiments that lack rows.
+
+    Raises
+    ------
+    MissingExtraError
+        If there are no tables.
+    """
+    found = []
+    for name, experiment in DRAWN.items():
+        for trial in range(trials if name in names else 0):
+            for task in experiment.problems(folder, FIRST_SEED + trial):
+                lacking = tuple(each for each in experiment.methods if (name, task, trial, each) not in stored)
+                found += [Draw(name, folder, task, trial, lacking)] if lacking else []
+    return found
+
+
+def run_draws(draws: Sequence[Draw], store: Store, each: Each) -> Iterator[tuple[str, list[Row]]]:
+    """Compute the rows of problems, and store those of a problem when it is done; see `runner.run`."""
+    for draw, rows in zip(draws, each(_measure, draws, provenance()), strict=True):
+        store.append(rows)
+        yield f"{draw.experiment}, trial {draw.trial + 1}", rows
+
+
+def _measure(draw: Draw, about: Mapping[str, str]) -> list[Row]:
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        experiment = DRAWN[draw.experiment]
+        make, seed = experiment.problems(draw.folder, FIRST_SEED + draw.trial)[draw.task]
+        problem = make()
+        row = {
+            "dataset": draw.experiment,
+            "protocol": "decoupled",
+            "task": draw.task,
+            "trial": draw.trial,
+            "seed": seed,
+            "provenance": about,
+        }
+        return [_measure_one(experiment, problem, name, row) for name in draw.methods]
+
+
+def _measure_one(experiment: Experiment, problem: Any, name: str, row: Mapping[str, Any]) -> Row:
+    method, needed = experiment.methods[name]
+    facts = experiment.facts_of(problem)
+    row = {**row, "method": name}
+    if needed and not getattr(problem, needed):
+        return Row(**row, status="skipped", reason=LACKING[needed], hyperparameters=facts)
+    start = time.perf_counter()
+    try:
+        predictions = np.asarray(method(problem))
+        seconds = round(time.perf_counter() - start, 4)
+        accuracy, others = experiment.measures_of(problem, predictions)
+    except Exception as error:  # a failure is a row, whatever it is
+        reason = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        return Row(**row, status="failed", reason=reason, hyperparameters=facts)
+    return Row(**row, status="done", accuracy=accuracy, seconds=seconds, hyperparameters={**facts, **others})

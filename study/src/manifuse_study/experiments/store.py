@@ -48,13 +48,14 @@ class Row:
     method : str
     status : {"done", "skipped", "failed"}
     accuracy : float or None
-        Ranking accuracy on the test rows, in [0, 1]; None unless done.
+        On the test rows, in [0, 1]: ranking accuracy, or of classes how often they are right; None unless done.
     seconds : float or None
         Wall time of the method on one core, without the training of rankers; of *Ind*, with it alone.
     reason : str
         Why it was skipped or how it failed; else empty.
     hyperparameters : mapping
-        What was chosen; of JMD, also the accuracy surface from which it was chosen.
+        What was chosen; of JMD, also the accuracy surface from which it was chosen. Of a problem that was drawn, what
+        it is, and other measures on its test rows.
     seed : int
         Draws the trial.
     provenance : mapping of str to str

@@ -1,0 +1,223 @@
+"""Refine classifiers: methods, and what test rows say of their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.kernels.sphere import standardise
+from manifuse.rivals.imputation import searched_regressor
+from manifuse.run.refine import refine
+from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.observations import Observations
+from manifuse_study.datasets.classifiers import Classifiers
+
+#: Probabilities below this are taken as this, so that logarithms are finite; bins of the calibration error.
+LEAST, BINS = 1e-4, 15
+
+#: Neighbours, share and steps of correct and smooth (Huang et al. 2021).
+NEIGHBOURS, SHARE, STEPS = 10, 0.8, 50
+
+#: A method: from a problem to probabilities of all main rows.
+Solve = Callable[[Classifiers], FloatArray]
+
+
+def measures_of(problem: Classifiers, probabilities: FloatArray) -> tuple[float, dict[str, float]]:
+    """Accuracy on test rows; log loss, Brier score and calibration error there."""
+    assert problem.main.classes is not None, "there are classes"
+    found = probabilities[problem.test]
+    places = problem.main.classes.places_of(problem.truth[problem.test])
+    truth = np.where(places[:, None] >= 0, np.eye(found.shape[1])[np.maximum(places, 0)], 0.0)
+    right = found.argmax(axis=1) == places
+    said = np.where(places >= 0, found[np.arange(len(places)), np.maximum(places, 0)], 0.0)
+    return float(right.mean()), {
+        "log_loss": round(float(-np.log(np.maximum(said, LEAST)).mean()), 6),
+        "brier": round(float(((found - truth) ** 2).sum(axis=1).mean()), 6),
+        "calibration": round(calibration_error(found.max(axis=1), right.astype(float)), 6),
+    }
+
+
+def calibration_error(said: FloatArray, right: FloatArray) -> float:
+    """Expected calibration error: how far what is said (t,) is from how often it is right, over bins of [0, 1]."""
+    bins = np.minimum((said * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, said - right, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(said))
+
+
+def facts_of(problem: Classifiers) -> dict[str, Any]:
+    """What a problem is, as plain values."""
+    return {
+        "references": len(problem.references),
+        "pairs": len(problem.pairs),
+        "labels": 0 if problem.labels is None else len(problem.labels.keys),
+        "coarse": problem.coarse,
+    }
+
+
+def _refine(
+    main: Observations, references: Sequence[Observations], labels: ClassLabels | None = None, **hyperparameters: Any
+) -> FloatArray:
+    return np.asarray(refine(main, references, labels, rng=0, **hyperparameters).predictions)
+
+
+def _told(problem: Classifiers) -> FloatArray:
+    """Labels at all pairs, in place of references."""
+    given = {} if problem.labels is None else dict(zip(problem.labels.keys, problem.labels.names, strict=True))
+    told = dict(zip(problem.main.keys[problem.pairs], problem.truth[problem.pairs], strict=True)) | given
+    return _refine(problem.main, [], ClassLabels([*told], [*told.values()]))
+
+
+def _logarithms(problem: Classifiers) -> FloatArray:
+    """Logarithms of the main probabilities (n, k)."""
+    return np.log(np.maximum(problem.main.came, LEAST))
+
+
+def _features(problem: Classifiers) -> FloatArray:
+    """Standardised features of the main rows."""
+    assert problem.main.table is not None, "drawn tables have features"
+    return standardise(problem.main.table)
+
+
+def _labelled(problem: Classifiers) -> tuple[IndexArray, IndexArray]:
+    """Rows with a label, and the place of the class of each."""
+    assert problem.labels is not None, "there are labels"
+    assert problem.main.classes is not None, "there are classes"
+    rows = locate(problem.labels.keys, problem.main.keys)[0]
+    places = problem.main.classes.places_of(problem.labels.names)
+    return rows[places >= 0], places[places >= 0]
+
+
+def _imputed(problem: Classifiers) -> list[FloatArray]:
+    """Logarithms of probabilities of every reference with the same classes, imputed by regression."""
+    found, features = [], _features(problem)
+    for reference in problem.references:
+        if reference.classes != problem.main.classes:
+            continue
+        theirs, known = locate(problem.main.keys, reference.keys)
+        rows = np.flatnonzero(known)
+        said = np.log(np.maximum(reference.came[theirs[rows]], LEAST))
+        regressor = searched_regressor(features.shape[1], len(rows), 0)
+        column = regressor.fit(features[rows], said).predict(features)
+        column[rows] = said
+        found.append(column)
+    return found
+
+
+def _averaged(problem: Classifiers) -> FloatArray:
+    return special.softmax(np.mean([_logarithms(problem), *_imputed(problem)], axis=0), axis=1)
+
+
+def _stacked(problem: Classifiers) -> FloatArray:
+    return _logistic(problem, np.column_stack([_logarithms(problem), *_imputed(problem)]))
+
+
+def _own_labels(problem: Classifiers) -> FloatArray:
+    return _logistic(problem, np.column_stack([_logarithms(problem), _features(problem)]))
+
+
+def _logistic(problem: Classifiers, table: FloatArray) -> FloatArray:
+    """Learn the classes of labelled rows by logistic regression."""
+    rows, places = _labelled(problem)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[rows], places)
+    return _columns(model.predict_proba(table), model.classes_, problem)
+
+
+def _spread(problem: Classifiers) -> FloatArray:
+    rows, places = _labelled(problem)
+    targets = np.full(len(problem.main), -1)
+    targets[rows] = places
+    model = LabelSpreading(kernel="knn", n_neighbors=NEIGHBOURS, max_iter=200).fit(_features(problem), targets)
+    return _columns(model.label_distributions_, model.classes_, problem)
+
+
+def _correct_and_smooth(problem: Classifiers) -> FloatArray:
+    """Spread the errors at labelled rows over the graph, correct by them, then spread what comes of it."""
+    rows, places = _labelled(problem)
+    graph = kneighbors_graph(_features(problem), NEIGHBOURS)
+    graph = graph.maximum(graph.T)
+    roots = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    matrix = graph.multiply(roots[:, None]).multiply(roots[None]).tocsr()
+    truth = np.eye(problem.main.came.shape[1])[places]
+
+    def spread(start: FloatArray, fixed: FloatArray | None) -> FloatArray:
+        values = start
+        for _ in range(STEPS):
+            values = (1.0 - SHARE) * start + SHARE * (matrix @ values)
+            if fixed is not None:
+                values[rows] = fixed
+        return values
+
+    errors = np.zeros_like(problem.main.came)
+    errors[rows] = truth - problem.main.came[rows]
+    corrected = problem.main.came + spread(errors, errors[rows])
+    corrected[rows] = truth
+    smoothed = np.maximum(spread(corrected, None), LEAST)
+    return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+
+
+def _one_against_the_rest(problem: Classifiers) -> FloatArray:
+    """Refine the log-odds of each class by themselves, as it was possible before."""
+    assert problem.main.classes is not None, "there are classes"
+    odds = []
+    for name in problem.main.classes.names:
+        main, *others = (
+            Observations(
+                each.came[:, each.classes.names.index(name)],
+                each.table,
+                ids=each.keys,
+                name=each.name,
+                scale="probability",
+            )
+            for each in (problem.main, *problem.references)
+            if each.classes is not None and name in each.classes.names
+        )
+        labels = None
+        if problem.labels is not None:
+            right = (problem.labels.names == name).astype(float)
+            labels = RankLabels(problem.labels.keys, right) if 0 < right.sum() < len(right) else None
+        if np.ptp(main.scores) == 0 or (labels is None and not others):
+            odds.append(main.scores)
+            continue
+        odds.append(refine(main, others, labels, rng=0, same_target=True).scores)
+    found = np.maximum(special.expit(np.column_stack(odds)), LEAST)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _columns(probabilities: FloatArray, places: IndexArray, problem: Classifiers) -> FloatArray:
+    """Probabilities of all classes, of which a model may know only some."""
+    found = np.full(problem.main.came.shape, LEAST)
+    found[:, places] = np.maximum(probabilities, LEAST)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+#: Every method by its name: what it does, and the attribute of a problem that it needs, if any.
+METHODS: Mapping[str, tuple[Solve, str]] = {
+    "alone": (lambda problem: problem.main.came, ""),
+    "refined": (lambda problem: _refine(problem.main, problem.references, problem.labels), "labels"),
+    "refined, no labels": (lambda problem: _refine(problem.main, problem.references), ""),
+    "refined, no references": (lambda problem: _refine(problem.main, [], problem.labels), "labels"),
+    "impute and average": (_averaged, ""),
+    "impute and stack": (_stacked, "labels"),
+    "own labels": (_own_labels, "labels"),
+    "label spreading": (_spread, "labels"),
+    "correct and smooth": (_correct_and_smooth, "labels"),
+    "one against the rest": (_one_against_the_rest, ""),
+    "truth told at the pairs": (_told, ""),
+    "coupled oracle": (
+        lambda problem: _refine(problem.main, problem.everywhere, problem.labels, safeguarded=False),
+        "everywhere",
+    ),
+}
+
+#: Methods that know more than a user has.
+ORACLES = ("truth told at the pairs", "coupled oracle")
