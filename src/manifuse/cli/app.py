@@ -294,6 +294,18 @@ def main() -> None:
             style="red",
         )
         sys.exit(1)
+    except OSError as error:
+        # Errors of files have the file's name. A reader who leaves early is no failure; Typer answers that.
+        if error.filename is not None:
+            raise
+        # Python would try, and fail, again at its end.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        say(
+            f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Output files "
+            "are complete.",
+            style="red",
+        )
+        sys.exit(2)
 
 
 def _demand_folder() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import ManifuseWarning
 
 people = Console(stderr=True, emoji=False)
 
@@ -46,26 +44,11 @@ def say(sentence: str, *, style: str | None = None) -> None:
 
 
 def answer(result: RenderableType, *, width: int | None = None) -> None:
-    """Print a result, text as it is, but without what a terminal obeys.
-
-    Raises
-    ------
-    InputError
-        If standard output refuses, as on a full disk. A reader who leaves early is no failure of ours.
-    """
-    try:
-        if isinstance(result, str):
-            typer.echo(OBEYED.sub("\ufffd", result))
-        else:
-            Console(width=width, emoji=False).print(result)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # Python would try, and fail, again at its end.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        raise InputError(
-            f"The result cannot be printed ({error.strerror}), but files are written; send standard output elsewhere."
-        ) from None
+    """Print a result, text as it is, but without what a terminal obeys."""
+    if isinstance(result, str):
+        typer.echo(OBEYED.sub("\ufffd", result))
+    else:
+        Console(width=width, emoji=False).print(result)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:
