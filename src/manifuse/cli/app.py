@@ -17,7 +17,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli.console import answer, in_flags, once, people, say, show_warning
+from manifuse.cli.console import answer, in_flags, once, people, say, say_unprinted, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
 from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
@@ -298,13 +298,7 @@ def main() -> None:
         # Errors of files have the file's name. A reader who leaves early is no failure; Typer answers that.
         if error.filename is not None:
             raise
-        # Python would try, and fail, again at its end.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        say(
-            f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Output files "
-            "are complete.",
-            style="red",
-        )
+        say_unprinted(error)
         sys.exit(2)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -49,6 +51,17 @@ def answer(result: RenderableType, *, width: int | None = None) -> None:
         typer.echo(OBEYED.sub("\ufffd", result))
     else:
         Console(width=width, emoji=False).print(result)
+
+
+def say_unprinted(error: OSError) -> None:
+    """Say that standard output refused a result, as on a full disk."""
+    # Python would try, and fail, again at its end.
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    say(
+        f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Output files are "
+        "complete.",
+        style="red",
+    )
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:
