@@ -120,7 +120,7 @@ def refine(
     fitted, score = fitted_part(problem, score, method, seed)
     groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
     with libraries_in_one_thread():
-        prepared = prepare(fitted, method, score, seed, backend, groups=groups)
+        prepared = prepare(fitted, method, score, seed, backend, groups, None if fitted is problem else problem)
         result = Refinement.of(method, seed, conclude(prepared), main)
     return replace(result, provenance=Provenance.of(main, references))
 
