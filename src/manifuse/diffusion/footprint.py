@@ -40,7 +40,7 @@ def predicted_bytes(setup: Setup, *, lessons: Sequence[Taught] = (), whole: Prob
         What the problem is a sample of, if it is one; all its rows are refined at the end.
     """
     fitted = _of_fit(setup, _of_lessons(setup, lessons))
-    # Of a fit at most half is kept: a graph, reference sides, lessons.
+    # Half of what a fit takes counts as kept: a graph, reference sides, lessons.
     return fitted if whole is None else max(fitted + _of_pairing(whole), _of_whole(whole) + fitted // 2)
 
 
