@@ -5,9 +5,13 @@ import tracemalloc
 import weakref
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.columns.covariance import Covariance
+from manifuse.columns.lesson import learn
+from manifuse.columns.view import View
 from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
@@ -144,6 +148,48 @@ def test_every_backend_says_what_it_has():
         assert backend.free_memory() > 1 << 20
 
 
+def spent(work):
+    """The memory that work takes at most, and what is announced while it is done."""
+    announced = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(footprint, "_demand", lambda what, needed, free, remedy: announced.append(needed))
+        tracemalloc.start()
+        work()
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return taken, max(announced, default=None)
+
+
+@pytest.mark.parametrize("rows, observed", [(500, 500), (800, 400)], ids=["labels", "ordered pairs"])
+def test_a_lesson_takes_about_what_is_predicted(rows, observed):
+    case, rng = draw(0, rows=rows), np.random.default_rng(0)
+    columns = {name: rng.standard_normal((rows, 1)) for name in ("own", "smoothed")}
+    view = View(case.main.table, {**columns, "references": rng.standard_normal((rows, 2, 1))}, np.zeros((rows, 2)))
+    covariance = Covariance.of(view, np.arange(300), "main", references=True)
+    contrasts = None if observed == rows else np.eye(observed, rows) - np.eye(observed, rows, rows - observed)
+    targets, variances = rng.standard_normal((observed, 1)), np.full(9, 0.5)
+    taken, _ = spent(lambda: learn(covariance, view, targets, view["own"], contrasts, variances))
+    setup = Setup(Problem.of(case.main, case.references), METHOD, 0, mf.Host())
+    needed = footprint._of_lessons(setup, [(rows, observed)]) - footprint.LESSON_BLOCK
+    assert 0.5 * needed < taken < 1.3 * needed
+
+
+def test_many_references_with_pairs_of_their_own_are_counted():
+    case = draw(0, rows=1000, pairs=200, references=12)
+    alone(case.main, case.references[:2], None, METHOD)  # modules are loaded
+    taken, _ = spent(lambda: alone(case.main, case.references, None, METHOD))
+    assert 0.5 < taken / predicted(case, METHOD) < 1.3
+
+
+def test_rows_beyond_the_sample_that_is_fitted_are_counted():
+    case = draw(0, rows=40_000, references=3, features=False)
+    method = mf.JointDiffusion(fitted_rows=2000)
+    small = draw(1, features=False)
+    mf.refine(small.main, small.references, rng=0)  # modules are loaded
+    taken, needed = spent(lambda: mf.refine(case.main, case.references, method=method, rng=0))
+    assert 0.5 * needed < taken < 1.3 * needed
+
+
 def test_memory_grows_with_classes_about_as_is_predicted():
     taken, needed = [], []
     for count in (2, 12):
@@ -153,7 +199,9 @@ def test_memory_grows_with_classes_about_as_is_predicted():
         assert mf.refine(main, others, rng=0).course.share > 0
         taken.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        needed.append(predicted_bytes(Setup(Problem.of(main, others), mf.Algorithm1(), 0, mf.Host()), taught=80))
+        needed.append(
+            predicted_bytes(Setup(Problem.of(main, others), mf.Algorithm1(), 0, mf.Host()), lessons=[(80, 80)])
+        )
     assert 0.15 * needed[1] < taken[1] < 1.2 * needed[1]
     # Of both, most is the block of a lesson, which does not grow.
     assert 0.15 * (needed[1] - needed[0]) < taken[1] - taken[0] < 1.2 * (needed[1] - needed[0])

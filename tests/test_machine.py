@@ -6,7 +6,9 @@ import joblib
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import manifuse as mf
 from manifuse import machine
+from tests.problems import draw
 
 
 @pytest.mark.parametrize("asked, count", [("3", 3), ("2,1", 2), (" 4 ", 4)])
@@ -26,6 +28,11 @@ def products():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
+def loops():
+    """The numbers of threads that libraries of loops on OpenMP use."""
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"}
+
+
 @pytest.fixture
 def two_threads():
     """Libraries of matrix products have two threads, and any thread may limit them; that of faiss is on OpenMP."""
@@ -41,7 +48,7 @@ def two_threads():
 
 @pytest.mark.usefixtures("two_threads")
 def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
-    first, second = machine.products_in_one_thread(), machine.products_in_one_thread()
+    first, second = machine.libraries_in_one_thread(), machine.libraries_in_one_thread()
     with ThreadPoolExecutor(1) as other:
         # A library on OpenMP has a number of its own for every thread.
         before = other.submit(products).result()
@@ -56,9 +63,37 @@ def test_the_limit_on_matrix_products_ends_when_the_last_leaves():
         assert other.submit(products).result() == before
 
 
+def test_loops_of_libraries_have_one_thread_and_all_for_long_work(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    with threadpool_limits(2, user_api="openmp"):
+        with machine.libraries_in_one_thread():
+            assert loops() == {1}
+            with machine.loops_in_threads():
+                assert loops() == {3}
+            assert loops() == {1}
+        assert loops() == {2}
+
+
+def test_a_run_searches_within_the_limit_and_leaves_none(monkeypatch):
+    """A library that limits threads, too, and searches in several threads, may put back what it found late."""
+    found, search = [], mf.Host.search
+
+    def watched(self, *given):
+        found.append((products(), loops()))
+        return search(self, *given)
+
+    monkeypatch.setattr(mf.Host, "search", watched)
+    case = draw(0)
+    with threadpool_limits(2):
+        mf.refine(case.main, case.references, rng=0)
+        assert (products(), loops()) == ({2}, {2})
+    assert found
+    assert all(each == ({1}, {1}) for each in found)
+
+
 def test_the_limit_ends_with_an_error():
     with threadpool_limits(2, user_api="blas"):
-        with pytest.raises(ValueError, match="an error"), machine.products_in_one_thread():
+        with pytest.raises(ValueError, match="an error"), machine.libraries_in_one_thread():
             raise ValueError("an error")
         assert products() == {2}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 #: Where Linux reports the memory, the control groups of this process, and the limits of the groups.
 MEMORY, MEMBERSHIP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -43,16 +43,17 @@ class _Limit:
 
 
 @contextmanager
-def products_in_one_thread() -> Iterator[None]:
-    """Let matrix products use one thread.
+def libraries_in_one_thread() -> Iterator[None]:
+    """Let matrix products and loops of libraries use one thread.
 
-    Products of a few hundred rows are slower on several threads, and far slower if other processes need the cores.
-    Their rounding depends on the number of threads, too. The limit is one of the whole process, so it ends when the
-    last of the threads that asked for it leaves.
+    Small ones are slower on several threads, and far slower if other processes need the cores, because threads of
+    libraries wait for each other by spinning. Their rounding depends on the number of threads, too. The limit on
+    products is one of the whole process, so it ends when the last of the threads that asked for it leaves.
     """
-    libraries = ThreadpoolController().select(user_api="blas")
+    all_libraries = ThreadpoolController()
+    libraries = all_libraries.select(user_api="blas")
     # Libraries on OpenMP keep a number for each of our threads, the others one for the process.
-    with libraries.select(threading_layer="openmp").limit(limits=1):
+    with all_libraries.select(user_api="openmp", threading_layer="openmp").limit(limits=1):
         with _Limit.lock:
             if not _Limit.asking:
                 _Limit.undo.callback(_release, libraries)
@@ -66,6 +67,12 @@ def products_in_one_thread() -> Iterator[None]:
                 _Limit.asking -= 1
                 if not _Limit.asking:
                     _Limit.undo.close()
+
+
+def loops_in_threads() -> AbstractContextManager[object]:
+    """Let loops of libraries share all threads again, for work of seconds."""
+    limit: AbstractContextManager[object] = threadpool_limits(threads(), user_api="openmp")
+    return limit
 
 
 def _release(libraries: ThreadpoolController) -> None:

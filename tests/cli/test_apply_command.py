@@ -103,6 +103,7 @@ def test_without_references_nothing_is_said_of_support(folder, capsys, monkeypat
             ("apply", "model.npz", "new.csv", "--features", "x[01]$", "--out", "out.csv"),
             "lacks the features 'x2', 'x3'",
         ),
+        (("apply", "model.npz", "new.csv", "--drop", "x9", "--out", "out.csv"), "--drop x9 came, but no table has"),
         (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "m.pkl"), "end in .npz"),
         (("refine", "main.csv", "--reference", "theirs.csv", "--out", "o.csv", "--save", "no/m.npz"), "is not there"),
     ],

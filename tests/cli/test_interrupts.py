@@ -61,19 +61,22 @@ def test_a_second_signal_does_not_interrupt_what_the_first_began():
     assert answers.number == signal.SIGHUP
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["refine", "main.csv", "--labels", "labels.csv", "--json"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--help"], ["show", "--help"], ["refine", "main.csv", "--labels", "labels.csv", "--json"]],
+)
 def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "main.csv").write_text("id,score,x\n" + "".join(f"m{k},{k % 7},{k}\n" for k in range(60)))
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"m{k},{k}\n" for k in range(0, 60, 3)))
-    out = ["--out", "out.csv"] if "refine" in arguments else []
+    out = ["--out", "out.csv"] if "--json" in arguments else []
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "manifuse.cli", *arguments, *out]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "manifuse: The result cannot be printed (No space left on device), but files are written; send standard "
-        "output elsewhere.\n"
+        "manifuse: The result cannot be printed (No space left on device); send standard output elsewhere. Output "
+        "files are complete.\n"
     )
     assert "Traceback" not in done.stderr
     assert os.path.exists("out.csv") == bool(out)

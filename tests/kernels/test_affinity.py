@@ -94,7 +94,7 @@ def test_every_affinity_gives_the_same_recurrence(kind, matrix, rng):
     sources = rng.standard_normal((6, 9, 2))
     np.testing.assert_allclose(smooth(other, values, [1.0, 30.0]), smooth(one, values, [1.0, 30.0]), atol=1e-12)
     np.testing.assert_allclose(moments(other, values, rows, 8), moments(one, values, rows, 8), atol=1e-12)
-    np.testing.assert_allclose(propagate(other, rows, sources), propagate(one, rows, sources), atol=1e-12)
+    np.testing.assert_allclose(propagate(other, [(rows, sources)]), propagate(one, [(rows, sources)]), atol=1e-12)
 
 
 def test_an_inverse_order_undoes_the_order(rng):

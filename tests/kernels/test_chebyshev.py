@@ -46,7 +46,7 @@ def test_the_matrix_free_bridge_solves_the_sylvester_equation(step, rng):
     gathered = moments(reference, np.eye(70), reference_rows, len(coefficients))
     order = np.argsort(main_rows)
     sources = np.tensordot(coefficients, gathered, axes=1)[:, order]
-    bridge = propagate(main, main_rows[order], sources)
+    bridge = propagate(main, [(main_rows[order], sources)])
     assert np.linalg.norm(bridge - exact) <= 1e-6 * np.linalg.norm(exact)
 
 
@@ -64,13 +64,13 @@ def test_propagation_is_the_adjoint_of_taking_moments(rng):
     block, rows = rng.standard_normal((40, 1)), np.array([1, 5, 30])
     sources = rng.standard_normal((7, 3, 1))
     gathered = moments(affinity, block, rows, 7)
-    left, right = np.sum(sources * gathered), np.sum(propagate(affinity, rows, sources) * block)
+    left, right = np.sum(sources * gathered), np.sum(propagate(affinity, [(rows, sources)]) * block)
     assert left == pytest.approx(right, abs=1e-12)
 
 
 def test_one_source_of_degree_zero_stays_where_it_is():
     affinity = SparseAffinity(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])))
-    np.testing.assert_array_equal(propagate(affinity, np.array([1]), np.array([[[2.0]]])), [[0.0], [2.0]])
+    np.testing.assert_array_equal(propagate(affinity, [(np.array([1]), np.array([[[2.0]]]))]), [[0.0], [2.0]])
 
 
 def test_smoothing_solves_its_systems_all_steps_at_once(rng):

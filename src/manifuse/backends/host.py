@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -25,7 +26,10 @@ from manifuse.kernels.laplacian import (
 )
 from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours
 from manifuse.kernels.rows import from_order, in_order, inverse_order, row_block
-from manifuse.machine import available_memory, threads
+from manifuse.machine import available_memory, loops_in_threads, threads
+
+#: Multiply-adds (n² d) of a search from which threads share it; one thread takes a second for them.
+SHARED_WORK = 2e9
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,14 @@ class Host(Backend):
         scaling = Scaling.of(features, standardised=query.standardised, name=query.name)
         count = min(query.count, len(features) - 1)
         recall = 1.0
-        if self._is_exact(features, query):
-            indices = exact_neighbours(scaling.apply(features), count)
-        else:
-            purpose = f"Approximate neighbour search over {len(features):,} rows"
-            faiss = require("faiss", extra="neighbours", purpose=purpose)
-            indices, recall = approximate_neighbours(scaling.narrow(features), count, faiss=faiss, rng=rng)
-            warn_of_recall(recall, query.name)
+        with loops_in_threads() if _work(features) >= SHARED_WORK else nullcontext():
+            if self._is_exact(features, query):
+                indices = exact_neighbours(scaling.apply(features), count)
+            else:
+                purpose = f"Approximate neighbour search over {len(features):,} rows"
+                faiss = require("faiss", extra="neighbours", purpose=purpose)
+                indices, recall = approximate_neighbours(scaling.narrow(features), count, faiss=faiss, rng=rng)
+                warn_of_recall(recall, query.name)
         return Neighbours(indices, scaling.squared_distances(features, indices), recall, query.standardised)
 
     def graph(self, neighbours: Neighbours, count: int) -> HostGraph:
@@ -98,12 +103,15 @@ class Host(Backend):
         return available_memory()
 
     def _is_exact(self, features: FloatArray, query: Query) -> bool:
-        rows, dimensions = features.shape
-        affordable = float(rows) ** 2 * dimensions <= self.exact_work
-        return query.search == "exact" or (query.search == "auto" and affordable)
+        return query.search == "exact" or (query.search == "auto" and _work(features) <= self.exact_work)
 
     def _precision(self, rows: int) -> type[np.float32] | type[np.float64]:
         return np.float32 if rows >= self.single_precision_rows else np.float64
+
+
+def _work(features: FloatArray) -> float:
+    """Multiply-adds of an exact search."""
+    return float(len(features)) * features.size
 
 
 class HostGraph(FeatureGraph):

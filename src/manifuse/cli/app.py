@@ -17,7 +17,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli.console import answer, in_flags, once, people, say, show_warning
+from manifuse.cli.console import answer, in_flags, once, people, say, say_unprinted, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
 from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
@@ -294,6 +294,12 @@ def main() -> None:
             style="red",
         )
         sys.exit(1)
+    except OSError as error:
+        # Errors of files have the file's name. A reader who leaves early is no failure; Typer answers that.
+        if error.filename is not None:
+            raise
+        say_unprinted(error)
+        sys.exit(2)
 
 
 def _demand_folder() -> None:

@@ -12,7 +12,6 @@ from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
-from manifuse.tables.later_table import LaterTable
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
 
@@ -45,8 +44,10 @@ def run_apply(
         check_output(out)
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
-    columns = result.provenance.columns_of_later(id, score, drop, classes)
-    later = LaterTable(table, features, result.main.feature_names, columns)
+    names = {"id": id, "score": score, "drop": drop}
+    later = result.provenance.table_of_later(
+        table, result.main.feature_names, **names, features=features, classes=classes
+    )
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 
-from manifuse.errors import InputError, ManifuseWarning
+from manifuse.errors import ManifuseWarning
 
 people = Console(stderr=True, emoji=False)
 
@@ -46,26 +46,22 @@ def say(sentence: str, *, style: str | None = None) -> None:
 
 
 def answer(result: RenderableType, *, width: int | None = None) -> None:
-    """Print a result, text as it is, but without what a terminal obeys.
+    """Print a result, text as it is, but without what a terminal obeys."""
+    if isinstance(result, str):
+        typer.echo(OBEYED.sub("\ufffd", result))
+    else:
+        Console(width=width, emoji=False).print(result)
 
-    Raises
-    ------
-    InputError
-        If standard output refuses, as on a full disk. A reader who leaves early is no failure of ours.
-    """
-    try:
-        if isinstance(result, str):
-            typer.echo(OBEYED.sub("\ufffd", result))
-        else:
-            Console(width=width, emoji=False).print(result)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # Python would try, and fail, again at its end.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        raise InputError(
-            f"The result cannot be printed ({error.strerror}), but files are written; send standard output elsewhere."
-        ) from None
+
+def say_unprinted(error: OSError) -> None:
+    """Say that standard output refused a result, as on a full disk."""
+    # Python would try, and fail, again at its end.
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    say(
+        f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Output files are "
+        "complete.",
+        style="red",
+    )
 
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:

@@ -122,6 +122,14 @@ class Covariance(Saved):
         for part, some, more in zip(self.parts, points, others, strict=True):
             yield from part.between(some, more)
 
+    def matrices(self, points: Sequence[FloatArray]) -> FloatArray:
+        """Covariances of rows with each other, shape (k, l, l)."""
+        rows = len(points[0])
+        found = np.empty((sum(part.count for part in self.parts), rows, rows))
+        for number, matrix in enumerate(self.each(points, points)):
+            found[number] = matrix
+        return found
+
     def between(self, points: Sequence[FloatArray], others: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
         """The sum of the matrices times their variances (k,), shape (q, l)."""
         total = np.zeros((len(points[0]), len(others[0])))

@@ -161,11 +161,13 @@ def learn(
         Of the matrices and the noise, if they are known.
     """
     points = covariance.points(rows)
-    parts = np.array(list(covariance.each(points, points)))
+    parts = covariance.matrices(points)
     flat = FLAT * (1.0 + expected @ expected.T)
     observed, fixed = parts, flat
     if contrasts is not None:
-        observed, fixed = contrasts @ parts @ contrasts.T, contrasts @ flat @ contrasts.T
+        # Part by part, because what stands between takes as much memory again.
+        observed = np.array([contrasts @ part @ contrasts.T for part in parts])
+        fixed = contrasts @ flat @ contrasts.T
     if variances is None:
         few = drawn(len(targets), DECIDING)
         variances = fit_variances(observed[:, few][:, :, few], fixed[np.ix_(few, few)], targets[few])

@@ -31,7 +31,7 @@ def unexplained_rows(main: Observations, found: Found, scored: Scored, refined: 
         Their ids, the most striking first.
     """
     known, name = found.known, "expected" if found.columns.taught is None else "taught"
-    pairs = found.columns.references.pairs(known.fitted)
+    pairs = known.fitted["pairs"] > 0
     fitted, held_out = (
         scored.scores(main.scores, view["expected"], view[name], pairs) for view in (known.fitted, known.held_out)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.diffusion.algorithm1 import choices
@@ -10,15 +12,20 @@ from manifuse.diffusion.setup import Setup
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.machine import available_memory
+from manifuse.tables.problem import Problem
 
-#: Matrices that a lesson needs at the same time, and bytes of a block of rows while it predicts.
-LESSON_MATRICES, LESSON_BLOCK = 16, 45_000_000
+#: Of a lesson: the matrices of its rows that exist at the same time, and those of its observations if each is a
+#: difference of rows; copies of the rows' features; bytes of a block of rows while it predicts.
+LESSON_MATRICES, LESSON_CONTRASTS, LESSON_FEATURES, LESSON_BLOCK = 12, 8, 3, 45_000_000
+
+#: Rows that a lesson is learned from, and what was observed of them.
+Taught = tuple[int, int]
 
 #: Edges of a row for each neighbour asked for; there are more than N because only one end need name the other.
 EDGES = 1.6
 
 
-def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
+def predicted_bytes(setup: Setup, *, lessons: Sequence[Taught] = (), whole: Problem | None = None) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
     The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
@@ -27,13 +34,22 @@ def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
     Parameters
     ----------
     setup : Setup
-    taught : int
-        Pairs or labels that a lesson is learned from, at the most; 0 without lessons.
+    lessons : sequence of pairs of int
+        The rows of each lesson, and its observations.
+    whole : Problem, optional
+        What the problem is a sample of, if it is one; all its rows are refined at the end.
     """
+    fitted = _of_fit(setup, _of_lessons(setup, lessons))
+    # Half of what a fit takes counts as kept: a graph, reference sides, lessons.
+    return fitted if whole is None else max(fitted + _of_pairing(whole), _of_whole(whole) + fitted // 2)
+
+
+def _of_fit(setup: Setup, lessons: float) -> int:
+    """Bytes of fitting all rows of a problem, whose lessons take so many."""
     problem, algorithm, backend = setup.problem, setup.algorithm, setup.backend
     rows, references, entries = len(problem.main), len(problem.references), problem.start.size
     if not (problem.bridged or setup.own_graph):
-        return _of_round(entries, references) + _of_lesson(taught)
+        return int(_of_round(entries, references) + lessons)
     searched = problem.tables_with_graphs()
     count = max(choices(algorithm.neighbours))
     scalings = 1 if problem.is_large or not problem.bridged else len(choices(algorithm.standardised))
@@ -45,18 +61,18 @@ def predicted_bytes(setup: Setup, *, taught: int = 0) -> int:
     sides, used = _of_bridges(setup)
     running = _of_round(entries, references) + _of_edges(backend, rows, count) + used
     held_out = 32 * min(HELD_OUT_NUMBERS, algorithm.folds * references * (entries + rows)) + used
-    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + _of_lesson(taught)))
+    return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + lessons))
 
 
-def demand_memory(setup: Setup, *, taught: int = 0) -> None:
-    """Refuse a run that would not fit into memory.
+def demand_memory(setup: Setup, *, lessons: Sequence[Taught] = (), whole: Problem | None = None) -> None:
+    """Refuse a run that would not fit into memory; parameters as of `predicted_bytes`.
 
     Raises
     ------
     InputError
         If less memory is free than is needed.
     """
-    needed = predicted_bytes(setup, taught=taught)
+    needed = predicted_bytes(setup, lessons=lessons, whole=whole)
     _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
 
 
@@ -75,9 +91,38 @@ def demand_memory_to_replay(bridges: Bridges, start: FloatArray, rounds: int) ->
     _demand("Refining rows that came later", needed, available_memory(), "")
 
 
-def _of_lesson(taught: int) -> int:
-    """Bytes of the covariances of observations, part by part, twice, and of a block of rows."""
-    return 0 if taught == 0 else 8 * LESSON_MATRICES * taught**2 + LESSON_BLOCK
+def _of_lessons(setup: Setup, lessons: Sequence[Taught]) -> float:
+    """Bytes of the largest lesson while it is learned, and of what all of them keep."""
+    if not lessons:
+        return 0.0
+    table = setup.problem.main.table
+    width = 0 if table is None else table.shape[1]
+    kept = sum(8 * rows * (rows + LESSON_FEATURES * width) for rows, _ in lessons)
+    learned = max(
+        8 * (LESSON_MATRICES * rows**2 + (LESSON_CONTRASTS * observed**2 if observed != rows else 0))
+        for rows, observed in lessons
+    )
+    return float(kept + learned + LESSON_BLOCK)
+
+
+def _of_pairing(whole: Problem) -> int:
+    """Bytes of the rows of all pairs of a problem, and of its scores on the manifold."""
+    return 8 * whole.start.size + sum(16 * len(each.main_rows) for each in whole.references)
+
+
+def _of_whole(whole: Problem) -> int:
+    """Bytes of refining all rows of a problem of which a sample was fitted, beside the fit.
+
+    For every row: the refined row, what each coupled reference knows of it, and looking its id up. For every row of a
+    coupled reference, its place among the ids.
+    """
+    coupled = [each for each in whole.references if each.is_coupled]
+    rows, entries, count = len(whole.main), whole.start.size, len(coupled)
+    known = 8 * (entries * (count + 2) + rows * (count + 4))
+    looking_up = rows * (33 + whole.main.keys.itemsize)
+    places = sum(16 * len(each.table) for each in coupled)
+    # Coupled references are looked up when all else is there.
+    return _of_pairing(whole) + places + (known + looking_up if coupled else max(known, looking_up))
 
 
 def _of_round(entries: int, references: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -128,13 +128,12 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         if main.pairwise and len(anchors) > 1:
             return [block for anchor in anchors for block in self._solve(main, [anchor], power=power)]
         coefficients = self._coefficients(power)
-        rows = np.unique(np.concatenate([anchor.main_rows for anchor in anchors]))
-        widths = [anchor.moments.shape[2] for anchor in anchors]
-        ends = np.cumsum([0, *widths])
-        sources = np.zeros((len(coefficients), len(rows), ends[-1]))
-        for anchor, first, last in zip(anchors, ends[:-1], ends[1:], strict=True):
-            moments = anchor.moments[: len(coefficients)]
-            positions = np.searchsorted(rows, anchor.main_rows)
-            sources[:, positions, first:last] = np.tensordot(coefficients, moments, axes=1)
-        solution = chebyshev.propagate(main, rows, sources)
+        groups = []
+        # The folds of a reference have their pairs in common.
+        for _, alike in groupby(anchors, lambda anchor: id(anchor.main_rows)):
+            same = list(alike)
+            sources = [np.tensordot(coefficients, each.moments[: len(coefficients)], axes=1) for each in same]
+            groups.append((same[0].main_rows, np.concatenate(sources, axis=2)))
+        solution = chebyshev.propagate(main, groups)
+        ends = np.cumsum([0, *(anchor.moments.shape[2] for anchor in anchors)])
         return [solution[:, first:last] for first, last in pairwise(ends)]

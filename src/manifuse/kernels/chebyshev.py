@@ -10,6 +10,7 @@ elsewhere. So ``V g`` takes two steps. `moments` computes ``T_b(L_k - I) g`` at 
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -111,26 +112,33 @@ def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int)
     return np.stack(taken)
 
 
-def propagate(affinity: Affinity, rows: IndexArray, sources: FloatArray) -> FloatArray:
+def propagate(affinity: Affinity, groups: Sequence[tuple[IndexArray, FloatArray]]) -> FloatArray:
     """Compute ``sum_a T_a(-S) E sources[a]``, the solution of eq. 16, by Clenshaw's recurrence.
 
     Parameters
     ----------
     affinity : Affinity
         Of n rows.
-    rows : (p,) array
-        Distinct rows of the sources. ``E`` has a one at (``rows[i]``, i) for every i, and is zero elsewhere.
-    sources : (degree + 1, p, columns) array
+    groups : sequence of pairs of arrays
+        Of each group of columns the distinct rows (p,) of its sources, and the sources (degree + 1, p, columns).
+        ``E`` has a one at (``rows[i]``, i) for every i, and is zero elsewhere.
 
     Returns
     -------
     (n, columns) array
+        The columns of all groups, one group after another.
     """
-    later, latest = affinity.zeros(sources.shape[2]), affinity.zeros(sources.shape[2])
-    for source in sources[:0:-1]:
+    ends = np.cumsum([0, *(sources.shape[2] for _, sources in groups)]).tolist()
+
+    def add(block: Any, order: int) -> None:
+        for (rows, sources), first, last in zip(groups, ends[:-1], ends[1:], strict=True):
+            affinity.add(block[:, first:last], rows, sources[order])
+
+    later, latest = affinity.zeros(ends[-1]), affinity.zeros(ends[-1])
+    for order in range(len(groups[0][1]) - 1, 0, -1):
         later, latest = latest, affinity.recur(latest, later, -2.0)
-        affinity.add(latest, rows, source)
+        add(latest, order)
     result = affinity.recur(latest, later, -1.0)
     del later, latest
-    affinity.add(result, rows, sources[0])
+    add(result, 0)
     return affinity.leave(result)

@@ -29,7 +29,6 @@ from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.machine import products_in_one_thread
 from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
 from manifuse.run.refiner import Refiner
@@ -91,11 +90,6 @@ class Conclusion:
 
 def conclude(prepared: Prepared) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
-    with products_in_one_thread():
-        return _conclude(prepared)
-
-
-def _conclude(prepared: Prepared) -> Conclusion:
     given, problem, method = prepared.given, prepared.problem, prepared.method
     found = refine_columns(given)
     honest, scored, measured = _honest(given, found), Scored(problem.units, None, 1.0, None), None

@@ -19,7 +19,7 @@ from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, rows_to_fit, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_checks import ColumnNames
-from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.output import TableWriter, check_output, refined_columns
@@ -245,9 +245,10 @@ def apply_files(
     new, out = _path_of(new), Path(_path_of(out))
     check_output(out)
     check_paths(read=(new,), written=(out,))
-    ids, scores, dropped = (_one_or_more(each) for each in (id, score, drop))
-    columns = result.provenance.columns_of_later(ids, scores, dropped, classes)
-    table = LaterTable(new, features, result.main.feature_names, columns)
+    names = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
+    table = result.provenance.table_of_later(
+        new, result.main.feature_names, **names, features=features, classes=classes
+    )
     return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
 
 

@@ -11,7 +11,7 @@ from manifuse.columns.all_columns import Given
 from manifuse.columns.imputed import MOST_PAIRS
 from manifuse.columns.taught import MOST_TAUGHT
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.footprint import demand_memory
+from manifuse.diffusion.footprint import Taught, demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import Tried, choose_bridges, scalings_to_try
@@ -65,6 +65,7 @@ def prepare(
     seed: int,
     backend: Backend,
     groups: dict[int, str] | None = None,
+    whole: Problem | None = None,
 ) -> Prepared:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
 
@@ -79,6 +80,8 @@ def prepare(
         Searches neighbours and keeps graphs.
     groups : mapping of int to str, optional
         Of the labelled rows.
+    whole : Problem, optional
+        What the problem is a sample of, if it is one.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def prepare(
         If the neighbour search needs a library that is not installed.
     """
     setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
-    demand_memory(setup, taught=_taught(problem, score))
+    demand_memory(setup, lessons=_lessons(problem, score), whole=whole)
     tuned = choose_bridges(setup, scalings_to_try(setup))
     given = Given(
         problem=problem,
@@ -119,8 +122,11 @@ def needs_own_graph(problem: Problem, score: Score | None) -> bool:
     return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
 
-def _taught(problem: Problem, score: Score | None) -> int:
-    """The largest number of pairs or labels that teach a lesson."""
+def _lessons(problem: Problem, score: Score | None) -> list[Taught]:
+    """Rows of every lesson, and its observations: of pairs, and of labels."""
     pairs = [min(len(reference.main_rows), MOST_PAIRS) for reference in problem.bridged.values()]
-    labels = 0 if score is None else min(len(score.observations()), MOST_TAUGHT)
-    return max([labels, *pairs])
+    lessons = [(count, count) for count in pairs]
+    if score is not None:
+        observed = min(len(score.observations()), MOST_TAUGHT)
+        lessons.append((min(len(score.rows), 2 * observed), observed))
+    return lessons

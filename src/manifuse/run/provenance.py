@@ -13,6 +13,7 @@ from typing import Self
 from manifuse.files import reading
 from manifuse.records import Saved, demand_counts
 from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
@@ -124,15 +125,19 @@ class Provenance(Saved):
                 made.append(InputTable(role, path.stem, None, _files_of(str(path))))
         return cls(tuple(made), names.id, names.score, names.drop, names.classes)
 
-    def columns_of_later(
+    def table_of_later(
         self,
+        given: str,
+        fitted: tuple[str, ...] | None,
+        *,
         id: Sequence[str],  # noqa: A002
         score: Sequence[str],
         drop: Sequence[str],
+        features: str | None,
         classes: str | None,
-    ) -> ColumnNames:
-        """Return what columns of a table of later rows are called: as they are given, or else as in the main table."""
-        return ColumnNames(
+    ) -> LaterTable:
+        """Return a table of later rows, whose columns are called as is given, or else as those of the main table."""
+        columns = ColumnNames(
             tuple(id) or self.id,
             tuple(score) or self.score,
             drop=tuple(drop) or self.drop,
@@ -140,6 +145,7 @@ class Provenance(Saved):
             # A table may also have manifuse's own names, if no others were asked for.
             all_there=bool(id or score or classes),
         )
+        return LaterTable(given, features, fitted, columns, tuple(drop))
 
 
 def _files_of(given: str) -> tuple[InputFile, ...]:

@@ -20,6 +20,7 @@ from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
+from manifuse.machine import libraries_in_one_thread
 from manifuse.run.conclusion import conclude
 from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.run.preparation import prepare
@@ -118,8 +119,9 @@ def refine(
     demand(Backend, backend)
     fitted, score = fitted_part(problem, score, method, seed)
     groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
-    prepared = prepare(fitted, method, score, seed, backend, groups=groups)
-    result = Refinement.of(method, seed, conclude(prepared), main)
+    with libraries_in_one_thread():
+        prepared = prepare(fitted, method, score, seed, backend, groups, None if fitted is problem else problem)
+        result = Refinement.of(method, seed, conclude(prepared), main)
     return replace(result, provenance=Provenance.of(main, references))
 
 

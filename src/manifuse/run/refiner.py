@@ -23,7 +23,7 @@ from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.keys import KeyIndex
-from manifuse.machine import products_in_one_thread, threads
+from manifuse.machine import libraries_in_one_thread, threads
 from manifuse.records import Saved
 from manifuse.run.familiarity import Familiarity, find_changed
 from manifuse.run.ranks import Ranks, Stretched, alone_of
@@ -97,16 +97,14 @@ class Refiner(Saved):
         later = np.flatnonzero(~known)
         if len(later):
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
-            with products_in_one_thread():
+            with libraries_in_one_thread():
                 self._refine_later(new, later, made)
         return made
 
     def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.columns.references.look_up(new.keys, self._view(new))
-        # Sums that threads share are rounded by the number of threads.
-        with threadpool_limits(1, user_api="openmp"):
-            self._prepare(view)
+        self._prepare(view)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +31,19 @@ MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
 #: A number with a decimal comma.
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+
+
+def demand_dropped(names: Iterable[str], tables: Sequence[Collection[str]]) -> None:
+    """Refuse names of columns to leave out that none of the tables, by the columns left out of each, has.
+
+    A misspelt one would stay a feature.
+    """
+    for name in names:
+        if not any(name in dropped for dropped in tables):
+            raise InputError(
+                f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each column "
+                "by itself."
+            )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.column_checks import ColumnNames, demand_dropped
 from manifuse.tables.formats import BY_COLUMN, FORMATS, open_columns
 from manifuse.tables.score_tables import Table, feature_names_of, read_table, table_of
 
@@ -26,12 +26,15 @@ class LaterTable:
     features : str or None
     fitted : tuple of str or None
     columns : ColumnNames
+    drop : tuple of str
+        Columns to leave out that must be there.
     """
 
     given: str
     features: str | None
     fitted: tuple[str, ...] | None
     columns: ColumnNames
+    drop: tuple[str, ...] = ()
 
     @property
     def is_windowed(self) -> bool:
@@ -45,8 +48,10 @@ class LaterTable:
         """
         if not self.is_windowed:
             table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
+            demand_dropped(self.drop, [table.dropped])
             return len(table), lambda first, count: table
         file = open_columns(Path(self.given), self.columns.of_scores)
+        demand_dropped(self.drop, [file.dropped])
         classes = self.columns.classes_in(file.path, file.types)
         names = feature_names_of(file, self.features, self.fitted, classes)
 

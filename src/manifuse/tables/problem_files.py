@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import identity
-from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.column_checks import ColumnNames, demand_dropped
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -66,13 +66,7 @@ class Files:
             raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
         table = read_table(self.main, features=self.features, columns=replace(self.columns, all_there=True))
         others = [read_table(given, features=self.features, columns=self.columns) for given in self.references]
-        for name in self.columns.drop:
-            # A misspelt one would stay a feature.
-            if not any(name in each.dropped for each in (table, *others)):
-                raise InputError(
-                    f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each "
-                    "column by itself."
-                )
+        demand_dropped(self.columns.drop, [each.dropped for each in (table, *others)])
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.
             others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
