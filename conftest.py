@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     """A browser, or skip the test."""
     chromium = shutil.which("chromium")
@@ -29,6 +30,14 @@ def browser():
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The engine of a Dask cluster of one worker, which is started once for all tests."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as started:
+        yield started.scheduler_address.replace("tcp://", "dask://")
 
 
 @pytest.fixture(scope="session")

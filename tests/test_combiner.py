@@ -179,9 +179,9 @@ def test_cross_validation_is_the_plain_loop_and_beats_the_scores_alone(numerals)
         assert score > ranking_accuracy(y[judged], X["score"][judged]) + 0.01
 
 
-def test_a_grid_search_chooses_hyperparameters(numerals):
-    X, y, references = numerals
-    combiner = mf.PredictorCombiner(references, random_state=0)
+def test_a_grid_search_chooses_hyperparameters(case):
+    X, y = frame_of(case.main), np.where(np.arange(len(case.main)) % 3 == 0, case.truth, np.nan)
+    combiner = mf.PredictorCombiner(case.references, random_state=0)
     grid = {"combine__method__diffusion__score_scale": [0.1, np.inf], "combine__method__diffusion__rounds": [3]}
     search = GridSearchCV(scaled(combiner), grid, cv=FOLDS, error_score="raise").fit(X, y)
     by_hand = [

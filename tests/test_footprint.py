@@ -193,7 +193,7 @@ def test_rows_beyond_the_sample_that_is_fitted_are_counted():
 def test_memory_grows_with_classes_about_as_is_predicted():
     taken, needed = [], []
     for count in (2, 12):
-        main, others, _, _, _ = draw_classes(0, rows=6000, names=tuple(f"class {each:02}" for each in range(count)))
+        main, others, _, _, _ = draw_classes(0, rows=3000, names=tuple(f"class {each:02}" for each in range(count)))
         mf.refine(main, others, rng=0)  # modules are loaded
         tracemalloc.start()
         assert mf.refine(main, others, rng=0).course.share > 0

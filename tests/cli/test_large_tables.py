@@ -106,7 +106,7 @@ def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window
 
 @pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
 @pytest.mark.parametrize("command", ["apply", "engine"])
-def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, command):
+def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, request, command):
     table = pl.read_parquet("main.parquet")
     numbered = table.with_row_index("n")
     numbered.write_parquet("numbered.parquet")
@@ -119,7 +119,7 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
     # Rows of the middle do not number the table any more.
     numbered.slice(100, 400).write_parquet("middle.parquet")
     monkeypatch.setattr(apply_engine, "ROWS", 250)
-    engine = ["--engine", "dask"] if command == "engine" else []
+    engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
     written = []
     for model, name in (("plain", "main.parquet"), ("model", "numbered.parquet"), ("model", "middle.parquet")):
         out = f"{name.partition('.')[0]}-later" + ("" if engine else ".parquet")
@@ -130,7 +130,7 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
 
 
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])
-def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys, monkeypatch, command):
+def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys, monkeypatch, request, command):
     assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
     frame = pl.read_parquet("main.parquet")
     paired = frame["id"].is_in(pl.read_parquet("theirs.parquet")["id"].to_list())
@@ -141,8 +141,10 @@ def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys,
     arguments = {
         "refine": ("refine", "bad.parquet", *REFINE[2:], "--out", "out.parquet"),
         "apply": ("apply", "model.npz", "bad.parquet", "--out", "out.parquet"),
-        "engine": ("apply", "model.npz", "bad.parquet", "--out", "out", "--engine", "dask"),
+        "engine": ("apply", "model.npz", "bad.parquet", "--out", "out", "--engine"),
     }[command]
+    if command == "engine":
+        arguments += (request.getfixturevalue("cluster"),)
     monkeypatch.setattr(apply_engine, "ROWS", 250)
     done, said = run(capsys, monkeypatch, *arguments)
     assert done == 2

@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from manifuse.columns.refined import LITTLE
 from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
-from manifuse.tables.containers import rows_as
-from manifuse.tables.feature_source import Loaded
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter, refined_columns
 from manifuse.tables.score_tables import Table
 from manifuse.tables.seen_ids import SeenIds
-from manifuse.tables.validity import demand_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +49,8 @@ def refine_part(
         scores = np.empty((0, len(table.classes))) if table.classes else none
         columns = refined_columns(table.ids, scores, scores, none, errors, table.classes)
         return columns, Part(np.empty(0, dtype=np.str_), 0, 0, 0)
-    if not drop_invalid:
-        table = replace(table, source=None if table.source is None else Loaded(table.source.take()))
-        parts = {"score": table.scores} | ({} if table.source is None else {"features": table.source.take()})
-        numbers = {what: values for what, values in parts.items() if values.dtype.kind == "f"}
-        with rows_as(table.counting):
-            demand_finite(table.name, numbers, np.arange(first, first + len(table)))
-    new = observe(table, drop=drop_invalid, scale=result.main.scale)
+    noun, number = table.counting
+    new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
     columns = refined_rows(result, new, table.ids[new.rows], table.classes)
     rows, known = result.refiner.locate(new.keys)
     changed = changed_rows(new, result.refiner.main, rows, known)

@@ -2,82 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.tables.column_file import ColumnFile
 
-
-class Source(Protocol):
-    """The features of a table."""
-
-    @property
-    def is_read(self) -> bool:
-        """Whether all of them are in memory."""
-
-    @property
-    def width(self) -> int:
-        """The number of features."""
-
-    def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the features of some rows, or of all."""
-
-    def window(self, first: int, count: int) -> NDArray[Any]:
-        """Return the features of ``count`` rows from ``first`` on."""
+#: Row numbers, a range of them, or None for all rows.
+Rows = NDArray[Any] | range | None
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
-    """Features in memory.
+class Source:
+    """The features of a table.
 
     Attributes
     ----------
-    matrix : (n, d) array
+    take : callable
+        Takes `Rows`, and returns their features, (q, d). Of a file, it reads a range of rows without the others.
+    width : int
+        The number of features.
+    is_read : bool
+        Whether all of them are in memory.
     """
 
-    matrix: NDArray[Any]
-    is_read = True
+    take: Callable[[Rows], NDArray[Any]]
+    width: int
+    is_read: bool
 
-    @property
-    def width(self) -> int:
-        """The number of features."""
-        return self.matrix.shape[1] if self.matrix.ndim > 1 else 1
+    @classmethod
+    def loaded(cls, matrix: NDArray[Any]) -> Self:
+        """Return features (n, d) in memory."""
 
-    def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return some rows; see `Source.take`."""
-        return self.matrix if rows is None else np.asarray(self.matrix[rows])
+        def take(rows: Rows) -> NDArray[Any]:
+            if isinstance(rows, range):
+                return matrix[rows.start : rows.stop]
+            return matrix if rows is None else np.asarray(matrix[rows])
 
-    def window(self, first: int, count: int) -> NDArray[Any]:
-        """Return rows that follow each other; see `Source.window`."""
-        return self.matrix[first : first + count]
+        return cls(take, matrix.shape[1] if matrix.ndim > 1 else 1, is_read=True)
 
+    @classmethod
+    def in_file(cls, file: ColumnFile, names: tuple[str, ...]) -> Self:
+        """Return features in columns of a file, by their names."""
 
-@dataclass(frozen=True, eq=False)
-class InFile:
-    """Features in columns of a file.
+        def take(rows: Rows) -> NDArray[Any]:
+            if isinstance(rows, range):
+                return file.window(rows.start, len(rows)).take_matrix(names)
+            return file.take_matrix(names, rows)
 
-    Attributes
-    ----------
-    file : ColumnFile
-    names : tuple of str
-    """
-
-    file: ColumnFile
-    names: tuple[str, ...]
-    is_read = False
-
-    @property
-    def width(self) -> int:
-        """The number of features."""
-        return len(self.names)
-
-    def take(self, rows: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Read some rows, column by column; see `Source.take`."""
-        return self.file.take_matrix(self.names, rows)
-
-    def window(self, first: int, count: int) -> NDArray[Any]:
-        """Read rows that follow each other; see `Source.window`."""
-        return self.file.window(first, count).take_matrix(self.names)
+        return cls(take, len(names), is_read=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifuse.tables.column_checks import ColumnNames, demand_dropped
-from manifuse.tables.formats import BY_COLUMN, FORMATS, open_columns
-from manifuse.tables.score_tables import Table, feature_names_of, read_table, table_of
+from manifuse.tables.formats import BY_COLUMN, FORMATS
+from manifuse.tables.score_tables import Table, open_table, read_table
 
 #: Rows of a window.
 WINDOW = 1 << 17
@@ -50,12 +50,6 @@ class LaterTable:
             table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
             demand_dropped(self.drop, [table.dropped])
             return len(table), lambda first, count: table
-        file = open_columns(Path(self.given), self.columns.of_scores)
-        demand_dropped(self.drop, [file.dropped])
-        classes = self.columns.classes_in(file.path, file.types)
-        names = feature_names_of(file, self.features, self.fitted, classes)
-
-        def window(first: int, count: int) -> Table:
-            return table_of(file.window(first, min(count, file.rows - first)), names, classes)
-
-        return file.rows, window
+        rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
+        demand_dropped(self.drop, [read(0, 1).dropped])
+        return rows, read

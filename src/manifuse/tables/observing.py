@@ -40,7 +40,7 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None)
     """
     features, source = None, table.source
     if source is not None:
-        features = source.window(rows.start, len(rows)) if isinstance(rows, range) else source.take(rows)
+        features = source.take(rows)
         with rows_as(table.counting):
             demand_finite(table.name, {"features": features}, np.asarray(rows))
     return Observations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
 from manifuse.tables.default_features import OF_FILE, Shown, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import warn_of_names
-from manifuse.tables.feature_source import InFile, Loaded, Source
+from manifuse.tables.feature_source import Source
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
@@ -77,7 +77,7 @@ class Table:
     @property
     def features(self) -> NDArray[Any] | None:
         """All features, shape (n, d); None if there are none."""
-        return None if self.source is None else self.source.take()
+        return None if self.source is None else self.source.take(None)
 
 
 def read_table(
@@ -123,9 +123,9 @@ def read_table(
     if ending == ".h5ad":
         return _from_annotated(path, entry, columns)
     table = (
-        _from_archive(path) if ending == ".npz" else _from_columns(path, features, fitted, columns, bare=bool(entry))
+        _from_archive(path) if ending == ".npz" else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     )
-    return replace(table, source=Loaded(read_features(Path(entry))), feature_names=None) if entry else table
+    return replace(table, source=Source.loaded(read_features(Path(entry))), feature_names=None) if entry else table
 
 
 def _from_archive(path: Path) -> Table:
@@ -139,17 +139,24 @@ def _from_archive(path: Path) -> Table:
     return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes)
 
 
-def _from_columns(
-    path: Path, pattern: str | None, fitted: Sequence[str] | None, called: ColumnNames, *, bare: bool
-) -> Table:
-    """Read a table of columns; if ``bare``, without its features."""
+def open_table(
+    path: Path, pattern: str | None, fitted: Sequence[str] | None, called: ColumnNames, *, bare: bool = False
+) -> tuple[int, Callable[..., Table]]:
+    """Open a table of columns; if ``bare``, without its features.
+
+    Returns the number of its rows, and a function that reads all of them, or some: a first row, and how many.
+    """
     file = open_columns(path, called.of_scores)
     classes = called.classes_in(path, file.types)
-    names = () if bare else feature_names_of(file, pattern, fitted, classes)
-    return table_of(file, names, classes)
+    names = () if bare else _feature_names_of(file, pattern, fitted, classes)
+
+    def read(first: int = 0, count: int = file.rows) -> Table:
+        return _table_of(file.window(first, min(count, file.rows - first)), names, classes)
+
+    return file.rows, read
 
 
-def feature_names_of(
+def _feature_names_of(
     file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None, classes: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
@@ -179,7 +186,7 @@ def feature_names_of(
     return tuple(names)
 
 
-def table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str]) -> Table:
+def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str]) -> Table:
     """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
     if classes:
         ids, scores = file.take(["id"])["id"], file.take_matrix(list(classes))
@@ -189,7 +196,7 @@ def table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str
         demand_numbers(file.path, file.theirs["score"], scores)
     source: Source | None = None
     if names:
-        source = Loaded(file.take_matrix(names)) if file.is_read else InFile(file, names)
+        source = Source.loaded(file.take_matrix(names)) if file.is_read else Source.in_file(file, names)
     counting = counting_in(file.path)
     return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting)
 
@@ -243,7 +250,7 @@ def _probabilities_in(path: Path, entries: Mapping[str, Any], name: str) -> Any:
 
 
 def _loaded(features: NDArray[Any] | None) -> Source | None:
-    return None if features is None else Loaded(features)
+    return None if features is None else Source.loaded(features)
 
 
 def _size_of(file: Any, h5py: Any) -> float:
