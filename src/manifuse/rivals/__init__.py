@@ -24,7 +24,7 @@ from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking, Score
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
-from manifuse.machine import products_in_one_thread
+from manifuse.machine import libraries_in_one_thread
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import FOLDS, impute
 from manifuse.rivals.own_labels import own_labels
@@ -114,7 +114,7 @@ def compare(
             raise InputError("All labels of a fold are equal; give more labels, or another rng.")
         known = RankLabels(main.keys[score.rows[train]], score.grades[train])
         for name, method in methods.items():
-            with products_in_one_thread():
+            with libraries_in_one_thread():
                 made = method(main, references, known, seed)
             predictions = to_floats(made, what=f"What {name!r} returned", dimensions=1)
             if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
