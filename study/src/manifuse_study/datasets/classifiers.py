@@ -135,6 +135,13 @@ def read_class_table(folder: Path, name: str) -> Table:
     return VIEWS[name](folder) if name in VIEWS else read_arrays(folder / "classes" / f"{name}.npz", ("X", "y"))
 
 
+def of_two_classes(table: Table) -> Table:
+    """Make two classes of the targets of a table: below and above the median, of almost equal size."""
+    y = np.asarray(table["y"], dtype=float)
+    above = min((y > np.median(y), y >= np.median(y)), key=lambda each: abs(each.mean() - 0.5))
+    return {"X": table["X"], "y": np.where(above, "above", "below")}
+
+
 def draw_classifiers(table: Table, seed: int) -> Classifiers:
     """Draw one problem from a table."""
     rng = np.random.default_rng(seed)
