@@ -14,6 +14,7 @@ import manifuse as mf
 from manifuse.cli.app import main as command
 from manifuse.cli.explore_command import explore_files
 from manifuse.columns.run_order import refine_columns
+from manifuse.columns.taught import _left_at_pairs
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
@@ -269,25 +270,44 @@ def test_frames_come_back_with_a_column_for_each_class():
         result.apply(frame)
 
 
-@pytest.mark.parametrize("are_right", [True, False])
-def test_labels_teach_less_where_references_know_a_row_and_are_right(are_right):
-    main, others, labels, truth, _ = draw(1, labels=120)
-    said = np.where(np.array(NAMES) == truth[:80, None], 0.91, 0.03)
-    said = said if are_right else np.roll(said, 1, axis=1)
-    changed = [
-        mf.Observations(
-            np.append(each.came[:240], said, axis=0), each.table, ids=each.keys, classes=NAMES, name=each.name
-        )
-        for each in others
-    ]
-    learned = mf.refine(main, changed, labels, rng=0, same_target=True).refiner.columns.learned
-    assert learned.at_pairs < 0.1 if are_right else learned.at_pairs == 1.0
-    # Elsewhere nothing goes back.
+def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):
+    """Of half of the usual share, if what is expected is right at pairs; of all of it, if the lesson is."""
+    truth, noise = rng.standard_normal((400, 3)), rng.standard_normal((5, 400, 3))
+    pairs = (np.arange(400) < 200).astype(float)
+    for expected, learned, least, most in (
+        (truth, truth + noise, 0.0, 0.1),
+        (truth + noise[0], np.array([truth] * 5), 1.0, 1.0),
+        (truth + noise[0], truth + np.roll(noise, 1, axis=1), 0.7, 0.9),
+    ):
+        rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
+        assert least <= _left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
+    nowhere = rows.with_column("pairs", np.zeros(400))
+    assert _left_at_pairs(nowhere, "calibrated", learned, truth, share=0.6) == 1.0
+
+
+def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():
+    main, others, labels, _, _ = draw(1, labels=120)
+    learned = mf.refine(main, others, labels, rng=0).refiner.columns.learned
     columns = {"pairs": np.array([1.0, 0.0]), learned.beyond: np.zeros((2, 3))}
-    faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(
-        View(np.empty((2, 0)), columns, np.empty((2, 0))), np.ones((2, 3))
-    )
+    rows = View(np.empty((2, 0)), columns, np.empty((2, 0)))
+    faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(rows, np.ones((2, 3)))
     np.testing.assert_allclose(faded, [[0.25] * 3, [1.0] * 3])
+    with pytest.raises(ValueError, match="at pairs is out of range"):
+        replace(learned, at_pairs=1.5).check()
+
+
+def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():
+    main, others, labels, _, _ = draw(1, labels=60)
+    problem = Problem.of(main, others)
+    prepared = prepare(problem, mf.JointDiffusion(), score_of(labels, main, regression=False), 0, mf.Host())
+    found = refine_columns(prepared.given)
+    learned, column = found.lesson, found.columns.learned
+    there = found.known.fitted.take(found.labels.score.rows)
+    seen, fold = learned.seen_as(there, there[column.source]), np.arange(10)
+    values, variances = seen.without([fold], [fold])
+    expected, _ = learned.without_fold(column.lesson, fold).predict(there.take(fold), there[column.source][fold])
+    np.testing.assert_allclose(values[fold], expected, atol=1e-6)
+    assert (variances[fold] > 0).all()
 
 
 def test_the_temperature_is_the_most_probable_one(rng):

@@ -171,7 +171,7 @@ def versions(row: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {row[name]}" for name in ("python", "numpy", "scipy", "scikit-learn"))
 
 
-def header(first: str, names: tuple[str, ...]) -> list[str]:
+def header(first: str, names: Sequence[str]) -> list[str]:
     """Return the head of a table."""
     return [line(first, list(names)), line("---", ["---:"] * len(names))]
 

@@ -12,6 +12,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
+from classifiers import of_classes
 from ordinary import gates, ordinary, short_of_tables
 from sections import ablation, calibration, header, line, payoff, simulated, toy
 
@@ -77,7 +78,9 @@ def main() -> None:
     text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
     text = replaced(text, "all", overview(summaries))
     readme.write_text(replaced(text, "halves", printed(text, "halves")), encoding="utf-8")
-    index, compare = (HERE.parents[1] / "docs" / name for name in ("index.md", "compare.md"))
+    index, compare, classes = (HERE.parents[1] / "docs" / f"{name}.md" for name in ("index", "compare", "classes"))
+    found = of_classes(read_rows(HERE / "results" / "classes"))
+    classes.write_text(replaced(classes.read_text(encoding="utf-8"), "results", found), encoding="utf-8")
     text = index.read_text(encoding="utf-8")
     index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
     text = compare.read_text(encoding="utf-8")

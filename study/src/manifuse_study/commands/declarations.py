@@ -34,7 +34,8 @@ def reproduce_command(
     datasets: Annotated[
         list[str] | None,
         Argument(
-            metavar="[DATASET]...", help="The data sets, tables or classes; by default all data sets that are found."
+            metavar="[DATASET]...",
+            help="The data sets, tables, classes or risks; by default all data sets that are found.",
         ),
     ] = None,
     trials: Annotated[int, Option(help="The number of random splits of each data set.", min=1)] = 10,

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from manifuse.datasets.digit_halves import load_digit_halves
+from manifuse.datasets.digit_halves import draw_halves
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.tables.labels import ClassLabels
@@ -135,6 +135,13 @@ def read_class_table(folder: Path, name: str) -> Table:
     return VIEWS[name](folder) if name in VIEWS else read_arrays(folder / "classes" / f"{name}.npz", ("X", "y"))
 
 
+def of_two_classes(table: Table) -> Table:
+    """Make two classes of the targets of a table: below and above the median, of almost equal size."""
+    y = np.asarray(table["y"], dtype=float)
+    above = min((y > np.median(y), y >= np.median(y)), key=lambda each: abs(each.mean() - 0.5))
+    return {"X": table["X"], "y": np.where(above, "above", "below")}
+
+
 def draw_classifiers(table: Table, seed: int) -> Classifiers:
     """Draw one problem from a table."""
     rng = np.random.default_rng(seed)
@@ -192,7 +199,7 @@ def classifiers_of_views(table: Table, seed: int, labels: int) -> Classifiers:
 
 def classifiers_of_halves(seed: int, labels: int) -> Classifiers:
     """Make the problem of the digits' halves; test rows are no pairs there."""
-    halves = load_digit_halves(labels=labels, seed=seed)
+    halves = draw_halves(labels=labels, seed=seed)
     return Classifiers(halves.main, halves.references, (), halves.labels, halves.truth, halves.test)
 
 

@@ -20,6 +20,7 @@ from manifuse.rivals.imputation import searched_regressor
 from manifuse.run.refine import refine
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.scales import Scale
 from manifuse_study.datasets.classifiers import Classifiers
 
 #: Probabilities below this are taken as this, so that logarithms are finite; bins of the calibration error.
@@ -217,6 +218,35 @@ METHODS: Mapping[str, tuple[Solve, str]] = {
         lambda problem: _refine(problem.main, problem.everywhere, problem.labels, safeguarded=False),
         "everywhere",
     ),
+}
+
+
+def _risks(problem: Classifiers, scale: Scale) -> FloatArray:
+    """Refine how probable the second of two classes is, as one score a row."""
+    main, *others = (
+        Observations(
+            each.came[:, 1] if scale == "probability" else each.scores[:, 0],
+            each.table,
+            ids=each.keys,
+            name=each.name,
+            scale=scale,
+        )
+        for each in (problem.main, *problem.references)
+    )
+    assert problem.labels is not None, "there are labels"
+    assert problem.main.classes is not None, "there are classes"
+    right = (problem.labels.names == problem.main.classes.names[1]).astype(float)
+    found = refine(main, others, RankLabels(problem.labels.keys, right), rng=0).predictions
+    found = np.asarray(found if scale == "probability" else special.expit(found))
+    return np.column_stack([1.0 - found, found])
+
+
+#: Methods on risks, which are problems of two classes, by their names.
+METHODS_ON_RISKS: Mapping[str, tuple[Solve, str]] = {
+    "alone": METHODS["alone"],
+    "refined": (lambda problem: _risks(problem, "probability"), "labels"),
+    "refined, not calibrated": (lambda problem: _risks(problem, "score"), "labels"),
+    "refined, as two classes": METHODS["refined"],
 }
 
 #: Methods that know more than a user has.

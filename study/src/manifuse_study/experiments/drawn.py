@@ -89,6 +89,15 @@ def _from_class_tables(folder: Path, seed: int) -> Mapping[str, tuple[Callable[[
     return found | {f"digit halves, {labels} labels": (of_halves(labels), seed) for labels in OF_HALVES}
 
 
+def _of_risks(folder: Path, seed: int) -> Mapping[str, tuple[Callable[[], Classifiers], int]]:
+    def draw(name: str, own_seed: int) -> Callable[[], Classifiers]:
+        return lambda: classifiers.draw_classifiers(
+            classifiers.of_two_classes(partners.read_table(folder, name)), own_seed
+        )
+
+    return {name: (draw(name, each), each) for name, (_, each) in _from_tables(folder, seed).items()}
+
+
 def _rival(rival: Callable[..., Any]) -> Callable[[Partners], Any]:
     return lambda problem: rival(problem.main, problem.references, problem.labels, 0)
 
@@ -126,6 +135,7 @@ def _measures(problem: Partners, scores: FloatArray) -> tuple[float, dict[str, f
 DRAWN: Mapping[str, Experiment] = {
     "tables": Experiment(_from_tables, METHODS, _measures, _facts),
     "classes": Experiment(_from_class_tables, classes.METHODS, classes.measures_of, classes.facts_of),
+    "risks": Experiment(_of_risks, classes.METHODS_ON_RISKS, classes.measures_of, classes.facts_of),
 }
 
 
