@@ -1,10 +1,10 @@
 """Measure what people use today beside the rivals of the study, and write a table of docs/compare.md.
 
-Usage: python study/experiments/stronger.py [--data DIR]
+Usage: python study/experiments/stronger.py [--data DIR] [--page]
 
 It needs cleanlab, which the project does not depend on (``pip install cleanlab``). The problems are those of
-``manifuse reproduce tables`` from every fifth table that have labels, and those of ``classes.py``, trials 100 to 103;
-accuracies of other methods are read from their rows.
+``manifuse reproduce tables`` from every fifth table that have labels, and those of ``manifuse reproduce classes``,
+trials 100 to 103. With ``--page`` it writes only the table, from the rows that there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-import classes
 import numpy as np
 import pandas as pd
 from scipy import special
@@ -30,9 +29,11 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
 from manifuse.rivals.imputation import FOLDS, impute, searched_regressor
 from manifuse.tables.problem import Problem
+from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
-from manifuse_study.experiments.drawn import STEP
+from manifuse_study.experiments import classes
+from manifuse_study.experiments.drawn import DRAWN, STEP
 from manifuse_study.experiments.plan import FIRST_SEED
 from manifuse_study.experiments.provenance import provenance, rows_csv
 from manifuse_study.experiments.store import read_rows
@@ -113,12 +114,12 @@ def co_trained(problem: Partners) -> FloatArray:
     return np.asarray(said)
 
 
-def consensus(problem: classes.Problem) -> FloatArray:
+def consensus(problem: Classifiers) -> FloatArray:
     """Let cleanlab find a consensus: each classifier is an annotator, references imputed, and so are the labels."""
-    said = [problem.main.came, *(special.softmax(each, axis=1) for each in problem.imputed())]
+    said = [problem.main.came, *(special.softmax(each, axis=1) for each in classes.imputed(problem))]
     votes = np.column_stack([each.argmax(axis=1) for each in said]).astype(float)
     if problem.labels is not None:
-        rows, places = problem.labelled()
+        rows, places = classes.labelled(problem)
         known = np.full(len(votes), np.nan)
         known[rows] = places
         votes = np.column_stack([votes, known])
@@ -140,58 +141,49 @@ METHODS: Mapping[str, Callable[[Partners], FloatArray]] = {
 
 
 def of_scores(folder: Path) -> Iterator[dict[str, object]]:
-    """Rows of all problems of scores; other methods' come from the rows of ``manifuse reproduce tables``."""
-    stored = {(row.task, row.trial, row.method): row.accuracy for row in read_rows(HERE / "results" / "tables")}
+    """Rows of problems of scores."""
     for trial in TRIALS:
         for number, name in list(enumerate(table_names(folder)))[::EVERY]:
-            seed = STEP * (FIRST_SEED + trial) + number
-            problem = draw_partners(read_table(folder, name), seed)
+            problem = draw_partners(read_table(folder, name), STEP * (FIRST_SEED + trial) + number)
             if problem.labels is None:
                 continue
-            facts = {"problem": name, "trial": FIRST_SEED + trial, "labels": len(problem.labels.keys)}
-            for method in ("alone", "refined"):
-                yield {**facts, "method": method, "accuracy": stored[name, trial, method]}
             for method, predict in METHODS.items():
                 found = ranking_accuracy(problem.truth, predict(problem)[problem.test])
-                yield {**facts, "method": method, "accuracy": round(found, 6)}
+                yield {"problem": name, "trial": trial, "method": method, "accuracy": round(found, 6)}
 
 
 def of_classes(folder: Path) -> Iterator[dict[str, object]]:
-    """Rows of all problems of classes; other methods' come from the rows of ``classes.py``."""
-    with classes.OUT.open(encoding="utf-8") as file:
-        stored = {
-            tuple(row[key] for key in ("problem", "trial", "labels", "method")): float(row["accuracy"])
-            for row in csv.DictReader(file)
-        }
-    for make, *given in classes.jobs_of(folder, FIRST_SEED, len(TRIALS)):
-        problem = make(*given)
-        facts = {key: problem.facts[key] for key in ("problem", "trial", "labels")}
-        of_ours = "refined" if problem.labels is not None else "refined, no labels"
-        for method, ours in (("alone", "alone"), ("refined", of_ours)):
-            yield {**facts, "method": method, "accuracy": stored[(*map(str, facts.values()), ours)]}
-        found = classes.measures(problem, consensus(problem)[problem.test])["accuracy"]
-        yield {**facts, "method": "consensus", "accuracy": found}
+    """Rows of problems of classes."""
+    for trial in TRIALS:
+        for name, (make, _) in DRAWN["classes"].problems(folder, FIRST_SEED + trial).items():
+            problem = make()
+            found, _ = classes.measures_of(problem, consensus(problem))
+            yield {"problem": name, "trial": trial, "method": "consensus", "accuracy": found}
 
 
 def lines() -> list[str]:
-    """Return the table of the page from the rows, in points, with standard errors over problems."""
-    problems: dict[tuple[str, ...], dict[str, float]] = {}
+    """Return the table of the page, in points, with standard errors over problems.
+
+    What is compared with comes from the rows of ``manifuse reproduce``.
+    """
+    folders = (HERE / "results" / "tables", HERE / "results" / "classes")
+    stored = {(row.task, row.trial, row.method): row.accuracy for each in folders for row in read_rows(each)}
+    of_method: dict[str, list[tuple[float, ...]]] = {}
     with OUT.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            problem = problems.setdefault((row["problem"], row["trial"], row["labels"]), {})
-            problem[row["method"]] = float(row["accuracy"])
+            key = row["problem"], int(row["trial"])
+            # Without labels, "refined" has no row.
+            ours = stored[*key, "refined"] or stored[*key, "refined, no labels"]
+            of_method.setdefault(row["method"], []).append((stored[*key, "alone"], ours, float(row["accuracy"])))
     made = ["| | gain over alone | refined, gain over alone | refined minus it | problems |"]
     made.append("| --- | ---: | ---: | ---: | ---: |")
     for method, name in NAMES.items():
-        both = np.array(
-            [[each[m] for m in ("alone", "refined", method)] for each in problems.values() if method in each]
-        )
-        alone, ours, theirs = 100.0 * both.T
+        alone, ours, theirs = 100.0 * np.array(of_method[method]).T
         cells = [
             f"{gains.mean():+.1f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.1f}"
             for gains in (theirs - alone, ours - alone, ours - theirs)
         ]
-        made.append(f"| {name} | {' | '.join(cells)} | {len(both)} |")
+        made.append(f"| {name} | {' | '.join(cells)} | {len(alone)} |")
     return made
 
 
@@ -199,11 +191,14 @@ def main() -> None:
     """Write the rows and the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
-    folder = data_folder(parser.parse_args().data)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rows = [{**row, **provenance()} for part in (of_scores, of_classes) for row in part(folder)]
-    OUT.write_bytes(rows_csv(rows))
+    parser.add_argument("--page", action="store_true", help="write only the table")
+    given = parser.parse_args()
+    if not given.page:
+        folder = data_folder(given.data)
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = [{**row, **provenance()} for part in (of_scores, of_classes) for row in part(folder)]
+        OUT.write_bytes(rows_csv(rows))
     head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- stronger -->\n")
     tail = rest.partition("<!-- /stronger -->")[2]
     PAGE.write_text("\n".join([f"{head}<!-- stronger -->", *lines(), f"<!-- /stronger -->{tail}"]), encoding="utf-8")

@@ -89,7 +89,7 @@ def _features(problem: Classifiers) -> FloatArray:
     return standardise(problem.main.table)
 
 
-def _labelled(problem: Classifiers) -> tuple[IndexArray, IndexArray]:
+def labelled(problem: Classifiers) -> tuple[IndexArray, IndexArray]:
     """Rows with a label, and the place of the class of each."""
     assert problem.labels is not None, "there are labels"
     assert problem.main.classes is not None, "there are classes"
@@ -98,7 +98,7 @@ def _labelled(problem: Classifiers) -> tuple[IndexArray, IndexArray]:
     return rows[places >= 0], places[places >= 0]
 
 
-def _imputed(problem: Classifiers) -> list[FloatArray]:
+def imputed(problem: Classifiers) -> list[FloatArray]:
     """Logarithms of probabilities of every reference with the same classes, imputed by regression."""
     found, features = [], _features(problem)
     for reference in problem.references:
@@ -115,11 +115,11 @@ def _imputed(problem: Classifiers) -> list[FloatArray]:
 
 
 def _averaged(problem: Classifiers) -> FloatArray:
-    return special.softmax(np.mean([_logarithms(problem), *_imputed(problem)], axis=0), axis=1)
+    return special.softmax(np.mean([_logarithms(problem), *imputed(problem)], axis=0), axis=1)
 
 
 def _stacked(problem: Classifiers) -> FloatArray:
-    return _logistic(problem, np.column_stack([_logarithms(problem), *_imputed(problem)]))
+    return _logistic(problem, np.column_stack([_logarithms(problem), *imputed(problem)]))
 
 
 def _own_labels(problem: Classifiers) -> FloatArray:
@@ -128,13 +128,13 @@ def _own_labels(problem: Classifiers) -> FloatArray:
 
 def _logistic(problem: Classifiers, table: FloatArray) -> FloatArray:
     """Learn the classes of labelled rows by logistic regression."""
-    rows, places = _labelled(problem)
+    rows, places = labelled(problem)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[rows], places)
     return _columns(model.predict_proba(table), model.classes_, problem)
 
 
 def _spread(problem: Classifiers) -> FloatArray:
-    rows, places = _labelled(problem)
+    rows, places = labelled(problem)
     targets = np.full(len(problem.main), -1)
     targets[rows] = places
     model = LabelSpreading(kernel="knn", n_neighbors=NEIGHBOURS, max_iter=200).fit(_features(problem), targets)
@@ -143,7 +143,7 @@ def _spread(problem: Classifiers) -> FloatArray:
 
 def _correct_and_smooth(problem: Classifiers) -> FloatArray:
     """Spread the errors at labelled rows over the graph, correct by them, then spread what comes of it."""
-    rows, places = _labelled(problem)
+    rows, places = labelled(problem)
     graph = kneighbors_graph(_features(problem), NEIGHBOURS)
     graph = graph.maximum(graph.T)
     roots = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
