@@ -51,6 +51,7 @@ def test_it_gives_what_refine_gives(drawn, combiner):
 def test_cross_validation_searches_and_calibration_take_it(drawn, combiner):
     *_, X, truth, _ = drawn
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    combiner.set_params(pair_rows=X)
     pipeline = make_pipeline(FunctionTransformer(), combiner)
     held_out = cross_val_predict(pipeline, X, truth, cv=folds, method="predict_proba")
     np.testing.assert_allclose(held_out.sum(axis=1), 1.0)

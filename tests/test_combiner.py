@@ -166,7 +166,8 @@ def test_cross_validation_is_the_plain_loop_and_beats_the_scores_alone(numerals)
     known = np.arange(len(X)) % 3 == 0
     y = np.where(known, truth, np.nan)
     combiner = mf.PredictorCombiner(references, random_state=0)
-    scores = cross_val_score(scaled(combiner), X, y, cv=FOLDS, error_score="raise")
+    with pytest.warns(mf.ManifuseWarning, match="would pair with the references, but the fit had only"):
+        scores = cross_val_score(scaled(combiner), X, y, cv=FOLDS, error_score="raise")
     for score, (train, test) in zip(scores, FOLDS.split(X), strict=True):
         features = StandardScaler().fit(X.iloc[train, 2:]).transform(X.iloc[:, 2:])
 
@@ -179,6 +180,7 @@ def test_cross_validation_is_the_plain_loop_and_beats_the_scores_alone(numerals)
         assert score > ranking_accuracy(y[judged], X["score"][judged]) + 0.01
 
 
+@pytest.mark.filterwarnings("ignore:.*would pair with the references:manifuse.errors.ManifuseWarning")
 def test_a_grid_search_chooses_hyperparameters(case):
     X, y = frame_of(case.main), np.where(np.arange(len(case.main)) % 3 == 0, case.truth, np.nan)
     combiner = mf.PredictorCombiner(case.references, random_state=0)
@@ -289,7 +291,7 @@ def test_what_was_saved_transforms_frames(case, tmp_path):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda X, y: (X.to_numpy(), y), "ndarray came where Observations or a data frame"),
+        (lambda X, y: (X.to_numpy(), y), "ndarray came for X, but Observations or a data frame"),
         (lambda X, y: (X.drop(columns="score"), y), "no column 'score' .*has: id, x0"),
         (lambda X, y: (X.assign(x1="blue"), y), "Column 'x1' of X is of type String"),
         (lambda X, y: (X.assign(x1=np.nan), y), "X has NaN or infinite features"),
@@ -336,7 +338,7 @@ def test_known_truth_is_enough_without_references(case):
 def test_scorers_of_rankings_take_it(scoring):
     clinics = mf.datasets.load_clinics()
     X = frame_of(clinics.main)
-    combiner = mf.PredictorCombiner(clinics.references, random_state=0)
+    combiner = mf.PredictorCombiner(clinics.references, random_state=0, pair_rows=X)
     folds = KFold(3, shuffle=True, random_state=0)
     scores = cross_val_score(combiner, X, clinics.truth, scoring=scoring, cv=folds)
     train, test = next(folds.split(X))

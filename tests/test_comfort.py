@@ -267,7 +267,7 @@ def test_frames_that_cannot_be_read_are_refused():
         mf.Observations.from_frame(frame, drop=["village"])
     with pytest.raises(mf.InputError, match="drop='town' came, but a list"):
         mf.Observations.from_frame(frame, drop="town")
-    with pytest.raises(mf.InputError, match="ndarray came for clinic, but a data frame was expected"):
+    with pytest.raises(mf.InputError, match="ndarray came for clinic, but Observations or a data frame was expected"):
         mf.Observations.from_frame(np.zeros((3, 2)), name="clinic")
 
 

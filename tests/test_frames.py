@@ -48,7 +48,7 @@ def test_an_arrow_table_gives_an_arrow_table(case, result, expected):
 
 def test_further_columns_are_ignored_with_a_warning(case, result, expected):
     frame = frame_of(case).assign(town="A")
-    with pytest.warns(mf.ManifuseWarning, match="The frame has the feature 'town', which main was fitted without"):
+    with pytest.warns(mf.ManifuseWarning, match="the frame has the feature 'town', which main was fitted without"):
         refined = result.apply(frame, id="name", score="risk")
     np.testing.assert_array_equal(refined["score"], expected.scores)
 
@@ -112,7 +112,9 @@ def test_the_index_of_a_frame_stays(case, result):
 
 
 def test_ids_in_a_column_that_is_written_are_refused(case, result):
-    with pytest.raises(mf.InputError, match="The ids are in a column 'original'"):
+    with pytest.raises(
+        mf.InputError, match="the frame has its ids in a column 'original', a name that the output has"
+    ):
         result.apply(frame_of(case).rename(columns={"name": "original"}), id="original", score="risk")
 
 
@@ -151,9 +153,18 @@ def test_a_refinement_that_was_applied_travels_without_what_was_computed(result,
 @pytest.mark.parametrize(
     "frame, says",
     [
-        (lambda case: frame_of(case).drop(columns="x2"), "The frame has no 'x2' .it has: name, risk, x0, x1, x3"),
-        (lambda case: frame_of(case).rename(columns={"risk": "r"}), "The frame has no 'risk'"),
-        (lambda case: frame_of(case).to_numpy(), "ndarray came where Observations or a data frame was expected"),
+        (
+            lambda case: frame_of(case).drop(columns="x2"),
+            "the frame lacks the feature 'x2', with",
+        ),
+        (
+            lambda case: frame_of(case).rename(columns={"risk": "r"}),
+            "the frame has no column 'risk' .it has",
+        ),
+        (
+            lambda case: frame_of(case).to_numpy(),
+            "ndarray came for the frame, but Observations or a data frame was expected",
+        ),
         (lambda case: frame_of(case).assign(x1="a"), "The features of the frame"),
     ],
 )
@@ -164,7 +175,7 @@ def test_what_is_no_frame_or_lacks_columns_is_refused(case, result, frame, says)
 
 def test_a_frame_with_numbers_as_names_that_lacks_a_column_is_refused(case, result):
     frame = frame_of(case).rename(columns={"x5": 5})
-    with pytest.raises(mf.InputError, match="The frame has no 'x5'"):
+    with pytest.raises(mf.InputError, match="the frame lacks the feature 'x5'"):
         result.apply(frame, id="name", score="risk")
     with pytest.raises(mf.InputError, match="has no column 'points'"):
         mf.Observations.from_frame(frame, id="name", score="points")

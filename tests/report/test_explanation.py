@@ -169,9 +169,9 @@ def test_a_later_row_may_come_in_a_data_frame(case, result, make):
     later = mf.Observations(case.main.scores, case.main.table, ids=ids, name="later")
     why = mf.explain(result, "new5", case.references, later=frame, id="who", score="risk")
     assert str(why) == str(mf.explain(result, "new5", case.references, later=later))
-    with pytest.raises(mf.InputError, match="The frame has no 'id'"):
+    with pytest.raises(mf.InputError, match="the frame has no column 'id'"):
         mf.explain(result, "new5", later=frame, score="risk")
-    with pytest.raises(mf.InputError, match="list came where Observations or a data frame was expected"):
+    with pytest.raises(mf.InputError, match="list came for the frame, but Observations or a data frame"):
         mf.explain(result, "new5", later=[1.0])
 
 

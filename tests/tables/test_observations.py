@@ -89,7 +89,6 @@ def refusal(*arguments, **options):
         (([[1], [2]],), {"ids": [1, 2]}, "one number per row"),
         (([1, 2], [1, 2]), {"ids": [1, 2]}, "a table of rows by columns"),
         (([1, 2], [[], []]), {"ids": [1, 2]}, "no columns"),
-        (([],), {"ids": []}, "empty"),
         (([np.nan, np.nan],), {"ids": [1, 2], "invalid": "drop"}, "no row"),
         (([1, 2],), {"ids": [1, 2], "invalid": "keep"}, "'refuse' or 'drop'"),
         (([1, 2],), {"ids": [[1, 2]]}, "one id per row"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -74,6 +74,23 @@ class Refined(Saved):
         in_range = (np.abs(self.support - 0.5) <= 0.5 + BEYOND).all()
         if not in_range or not np.isfinite(self.scores).all() or not (self.errors is None or is_amount(self.errors)):
             raise ValueError("scores, support or errors are out of range")
+
+
+def refined_columns(table: Observations, refined: Refined) -> dict[str, Any]:
+    """Return the columns of a table of refined rows, by their names, in the scale of the ``table`` as it came.
+
+    The ids come first, as they came, and errors only if labels taught.
+    """
+    shown, original = refined.in_scale_of(table), table.in_scale(table.scores)
+    columns = {table.called.id: table.ids}
+    if table.classes is None:
+        columns |= {"score": shown.scores, "original": original, "support": shown.support}
+        return columns if shown.errors is None else {**columns, "error": shown.errors}
+    columns |= {
+        "predicted": table.classes.most_probable(shown.scores),
+        "original": table.classes.most_probable(original),
+    }
+    return {**columns, **dict(zip(table.called.classes, shown.scores.T, strict=True)), "support": shown.support}
 
 
 def support_of(doubt: FloatArray, pulls: FloatArray) -> FloatArray:

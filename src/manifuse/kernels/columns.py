@@ -17,9 +17,9 @@ def blocks_of(features: FloatArray) -> Iterator[slice]:
 
 
 def blocks_of_rows(rows: int, width: int) -> Iterator[slice]:
-    """Return slices of rows with about ``NUMBERS`` numbers each, ``width`` in a row."""
+    """Return slices of rows with about ``NUMBERS`` numbers each, ``width`` in a row; one slice of no rows."""
     size = max(1, NUMBERS // max(1, width))
-    return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
+    return (slice(first, min(first + size, rows)) for first in range(0, max(1, rows), size))
 
 
 def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,12 +17,13 @@ from manifuse.kernels.arrays import IndexArray
 from manifuse.report.heard import Heard
 from manifuse.report.pictures import shift_of
 from manifuse.report.told import Told, told_before, told_of
-from manifuse.run.frames import LaterFrame
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of
+from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.findings import listed
 from manifuse.words.wording import SUPPORT
 
@@ -55,12 +56,14 @@ class Explanation:
 def explain(
     result: Refinement,
     row: Any,
-    references: Sequence[Observations] = (),
+    references: Any = (),
     *,
-    labels: RankLabels | ClassLabels | None = None,
+    labels: Any = None,
     later: Any = None,
-    id: str = "id",  # noqa: A002
-    score: str = "score",
+    id: str | None = None,  # noqa: A002
+    score: str | None = None,
+    classes: ClassColumns = None,
+    label: str = "label",
 ) -> Explanation:
     """Explain why one row moved, by the rows whose features are most like its own.
 
@@ -73,14 +76,14 @@ def explain(
     result : Refinement
     row : object
         The id of a main row, or of a row of ``later``.
-    references : sequence of Observations, optional
+    references : Observations or data frame, or sequence of these, optional
         The references as they came. A refinement does not keep their scores.
-    labels : RankLabels or ClassLabels, optional
+    labels : RankLabels, ClassLabels or data frame, optional
         The graded labels, or those of classes, that taught; it does not keep them either.
     later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
-    id, score : str
-        Columns of a data frame.
+    id, score, classes, label
+        Columns of data frames, as of `refine`; by default as those of the main table.
 
     Returns
     -------
@@ -105,10 +108,13 @@ def explain(
     9
     """
     demand(Refinement, result)
-    demand(Observations, *references)
+    fitted = result.refiner.main
+    columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label)
     if later is not None:
-        result = _with_later(result, row, _observed(later, result.refiner.main, (id, score)))
-    main = result.main
+        result = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
+    main, truth = result.main, (label,) if labels is not None else ()
+    references = columns.observe_all(references, [entry.name for entry in result.relevance], without=truth)
+    labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name)
     used, known = _used(result, references), {} if labels is None else _known(labels, main)
     before, after = told_of(main), told_of(main, result.refined.in_scale_of(main).scores)
@@ -139,11 +145,6 @@ def explain(
         sentences += _said_by_labels([known.get(main.keys[each], "") for each in (place, *labelled)], before, labelled)
     sentences.append(_evidence(result, place))
     return Explanation(tuple(sentences), Grid.of(lines))
-
-
-def _observed(later: Any, fitted: Observations, names: tuple[str, str]) -> Observations:
-    """Return observations as they are, and read those of a frame."""
-    return later if isinstance(later, Observations) else LaterFrame.of(later, fitted, names).observed()
 
 
 def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement:

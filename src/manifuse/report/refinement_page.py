@@ -20,6 +20,7 @@ from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
+from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import doubt_of, verdict_of
@@ -31,9 +32,7 @@ LISTED = 10
 HEARD = 3
 
 
-def write_report(
-    result: Refinement, path: Path | str, *, references: Sequence[Observations] = (), seconds: float | None = None
-) -> None:
+def write_report(result: Refinement, path: Path | str, *, references: Any = (), seconds: float | None = None) -> None:
     """Write a page that says what a refinement is worth and why: one HTML file that loads nothing from elsewhere.
 
     Parameters
@@ -42,9 +41,10 @@ def write_report(
         From `refine` or `load`.
     path : path-like
         Ends in ``.html``. The file is written completely or not at all.
-    references : sequence of Observations, optional
-        The references as they came. With them the page shows their numbers of features and, of classes, what they say
-        of rows that changed; a refinement does not keep either.
+    references : Observations or data frame, or sequence of these, optional
+        The references as they came, data frames with the column names of the main table. With them the page shows
+        their numbers of features and, of classes, what they say of rows that changed; a refinement does not keep
+        either.
     seconds : float, optional
         How long the run took, if the page should say so.
 
@@ -69,7 +69,8 @@ def write_report(
     True
     """
     demand(Refinement, result)
-    demand(Observations, *references)
+    names = [entry.name for entry in result.relevance]
+    references = FrameColumns.like(result.main).observe_all(references, names)
     path = Path(path)
     check_report(path)
     write_page(path, page_of(result, references=references, seconds=seconds))

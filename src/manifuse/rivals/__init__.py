@@ -35,6 +35,7 @@ from manifuse.tables.containers import frame_of, to_floats
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
+from manifuse.tables.user_tables import FrameColumns
 from manifuse.tables.validity import demand_scores
 
 #: With fewer labels a fold says nothing.
@@ -49,11 +50,15 @@ __all__ = ["compare", "impute_and_average", "impute_and_stack", "learn_from_labe
 
 
 def compare(
-    main: Observations,
-    references: Sequence[Observations],
-    labels: RankLabels,
+    main: Any,
+    references: Any,
+    labels: Any,
     rng: Seed = 0,
     *,
+    id: str = "id",  # noqa: A002
+    score: str = "score",
+    label: str = "label",
+    drop: Sequence[str] = (),
     others: Mapping[str, Rival] = MappingProxyType({}),
     library: Any = None,
 ) -> Any:
@@ -64,14 +69,16 @@ def compare(
 
     Parameters
     ----------
-    main : Observations
+    main : Observations or data frame
         With features.
-    references : sequence of Observations
+    references : Observations or data frame, or sequence of these
         Without any, rivals that need references are left out.
-    labels : RankLabels
+    labels : RankLabels or data frame
         A label for each of at least 50 rows.
     rng : numpy.random.Generator or int, optional
         Draws the folds, and is the ``rng`` of every method.
+    id, score, label, drop
+        Columns of data frames, as of `refine`.
     others : mapping of str to callable, optional
         Methods of your own by their names, such as your model trained again:
         ``method(main, references, labels, rng)`` returns predictions (n,) for all main rows. It must not use other
@@ -102,34 +109,35 @@ def compare(
     (['method', 'accuracy', 'minus_refine', 'standard_error'], 5)
     """
     demand(Mapping, others)
-    score, seed = _grades(main, labels), _seed(rng)
-    if len(score.rows) < LEAST_LABELS:
+    main, references, labels = FrameColumns(id, score, label=label, drop=drop).read(main, references, labels)
+    measure, seed = _grades(main, labels), _seed(rng)
+    if len(measure.rows) < LEAST_LABELS:
         raise InputError(
-            f"{many(len(score.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
+            f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
         )
     methods = _methods(others, with_references=bool(len(references)))
-    places = {name: np.empty(len(score.rows)) for name in methods}
-    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(score.rows):
-        if len(np.unique(score.grades[test])) < 2 or len(np.unique(score.grades[train])) < 2:
+    places = {name: np.empty(len(measure.rows)) for name in methods}
+    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows):
+        if len(np.unique(measure.grades[test])) < 2 or len(np.unique(measure.grades[train])) < 2:
             raise InputError("All labels of a fold are equal; give more labels, or another rng.")
-        known = RankLabels(main.keys[score.rows[train]], score.grades[train])
+        known = RankLabels(main.keys[measure.rows[train]], measure.grades[train])
         for name, method in methods.items():
             with libraries_in_one_thread():
                 made = method(main, references, known, seed)
             predictions = to_floats(made, what=f"What {name!r} returned", dimensions=1)
             if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
                 raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
-            places[name][test] = rankdata(predictions)[score.rows[test]]
-    gains = {name: score.gain(places["refine"], each) for name, each in places.items()}
+            places[name][test] = rankdata(predictions)[measure.rows[test]]
+    gains = {name: measure.gain(places["refine"], each) for name, each in places.items()}
     names = sorted(gains, key=lambda name: -gains[name].value)
     return frame_of(
         {
             "method": names,
-            "accuracy": [score.measured(places[name]) for name in names],
+            "accuracy": [measure.measured(places[name]) for name in names],
             "minus_refine": [gains[name].value for name in names],
             "standard_error": [gains[name].standard_error for name in names],
         },
-        library or main.library_of_series,
+        library or main.origin.frames,
     )
 
 

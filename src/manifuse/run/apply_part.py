@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.refined import LITTLE
+from manifuse.columns.refined import LITTLE, refined_columns
 from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
-from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe
-from manifuse.tables.output import TableWriter, refined_columns
+from manifuse.tables.output import TableWriter
 from manifuse.tables.score_tables import Table
 from manifuse.tables.seen_ids import SeenIds
 
@@ -43,27 +42,13 @@ def refine_part(
     result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
 ) -> tuple[dict[str, NDArray[Any]], Part]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
-    if not len(table):
-        none = np.empty(0)
-        errors = None if result.errors is None else none
-        scores = np.empty((0, len(table.classes))) if table.classes else none
-        columns = refined_columns(table.ids, scores, scores, none, errors, table.classes)
-        return columns, Part(np.empty(0, dtype=np.str_), 0, 0, 0)
     noun, number = table.counting
     new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
-    columns = refined_rows(result, new, table.ids[new.rows], table.classes)
+    columns = refined_columns(new, result.refine_later(new))
     rows, known = result.refiner.locate(new.keys)
     changed = changed_rows(new, result.refiner.main, rows, known)
     counts = (int(np.count_nonzero(each)) for each in (known, changed, columns["support"] < LITTLE))
     return columns, Part(new.keys, *counts)
-
-
-def refined_rows(
-    result: Refinement, new: Observations, ids: NDArray[Any], classes: Mapping[str, str]
-) -> dict[str, NDArray[Any]]:
-    """Refine checked rows; return their columns, with ``ids`` (q,) and ``classes`` as the file holds them."""
-    applied = result.apply_in_full(new)
-    return refined_columns(ids, new.in_scale(new.scores), applied.scores, applied.support, applied.errors, classes)
 
 
 def apply_here(

@@ -12,16 +12,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from manifuse.errors import InputError
-from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import is_missing
+from manifuse.kernels.arrays import FloatArray
 from manifuse.run.combiner import PredictorCombiner
 from manifuse.run.method import JointDiffusion
+from manifuse.run.truth import known_names, named_of
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
+from manifuse.tables.user_tables import FrameColumns
 
 
 class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[misc]
@@ -33,7 +32,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     Parameters
     ----------
-    references, method, random_state, id_column, drop
+    references, method, random_state, id_column, drop, pair_rows
         As of `PredictorCombiner`.
     class_columns : sequence of str, or mapping of str to str
         The columns of data frames with the probabilities of classes; a mapping goes from the column to the name of its
@@ -63,7 +62,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     def __init__(
         self,
-        references: Sequence[Observations] = (),
+        references: Any = (),
         method: JointDiffusion | None = None,
         random_state: Any = None,
         *,
@@ -71,8 +70,9 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         class_columns: Sequence[str] | Mapping[str, str] = (),
         drop: Sequence[str] = (),
         scale: Scale | None = None,
+        pair_rows: Any = None,
     ) -> None:
-        super().__init__(references, method, random_state, id_column=id_column, drop=drop)
+        super().__init__(references, method, random_state, id_column=id_column, drop=drop, pair_rows=pair_rows)
         self.class_columns = class_columns
         self.scale = scale
 
@@ -100,7 +100,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             If features of the fit are missing.
         """
         check_is_fitted(self, "refinement_")
-        refined = self.refinement_.apply_in_full(self._observe(X, self.refinement_.main.feature_names)).scores
+        refined = self.refinement_.apply_in_full(self._later(X)).scores
         return np.asarray(refined[:, self._classes.places_of(self.classes_)])
 
     def predict(self, X: Any) -> NDArray[np.str_]:
@@ -118,7 +118,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     def score(self, X: Any, y: Any) -> float:
         """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
-        known, names = _known_names(y, len(X))
+        known, names = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
         return float(np.mean(self.predict(X)[known] == self._named(names)))
@@ -139,37 +139,21 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             raise InputError("X has one score a row; give `class_columns`, or Observations with `classes`.")
         if y is None or isinstance(y, ClassLabels):
             return y
-        known, names = _known_names(y, len(main))
-        return ClassLabels(main.keys[known], _named_of(names, main.classes)) if len(known) else None
+        known, names = known_names(y, len(main))
+        return ClassLabels(main.keys[known], named_of(names, main.classes)) if len(known) else None
 
     def _named(self, names: NDArray[np.str_]) -> NDArray[np.str_]:
-        return _named_of(names, self._classes)
+        return named_of(names, self._classes)
 
-    def _read(self) -> dict[str, Any]:
-        return {"score": self.score_column, "classes": self.class_columns, "scale": self.scale}
+    @property
+    def _columns(self) -> FrameColumns:
+        return FrameColumns(self.id_column, classes=self.class_columns, drop=self.drop, scale=self.scale)
+
+    @staticmethod
+    def _names(columns: FrameColumns) -> dict[str, Any]:
+        return {"id_column": columns.id, "class_columns": columns.classes}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         return tags
-
-
-def _known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[np.str_]]:
-    """Rows where ``y`` names a class, and the names there."""
-    values = to_numpy(y, what="y")
-    if values.shape != (rows,):
-        raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
-    known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
-    return known, to_text(values[known], what="y")
-
-
-def _named_of(names: NDArray[np.str_], classes: Classes) -> NDArray[np.str_]:
-    """Names of classes, where whole numbers that name none are places among the sorted classes.
-
-    scikit-learn's ``cross_val_predict(method="predict_proba")`` gives such numbers in place of the names.
-    """
-    places, ordered = {str(place) for place in range(len(classes))}, np.array(sorted(classes.names))
-    came = set(names.tolist())
-    if came <= places and not came & set(classes.names):
-        return np.asarray(ordered[names.astype(np.intp)])
-    return names

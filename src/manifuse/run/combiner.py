@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,30 +13,30 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.errors import InputError, demand, warn
+from manifuse.errors import InputError, demand
 from manifuse.evidence.score import GradedRanking
-from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.run.folds import demand_pairs, warn_of_lost_pairs, with_pairs
 from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
-from manifuse.tables.containers import to_floats
-from manifuse.tables.frame_reading import observe_frame
+from manifuse.run.truth import graded, known_grades
+from manifuse.tables.frame_reading import is_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
+from manifuse.tables.user_tables import FrameColumns
 
 
 class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Refine a predictor by references. It is fitted on one set of main rows and applies to further rows.
 
     The main rows come as `Observations`, or as a data frame with a column of ids, a column of scores and feature
-    columns. Pipelines and cross-validation can split a data frame by rows. The known truth
-    comes as `RankLabels`, or as ``y`` with one number for every row, and NaN where the truth is not known.
+    columns, which pipelines and cross-validation can split by rows. The known truth comes as `RankLabels`, or as ``y``
+    with one number for every row, and NaN where the truth is not known.
 
     Parameters
     ----------
-    references : sequence of Observations
+    references : Observations or data frame, or sequence of these
         Others' predictions. They are a parameter and not an argument of ``fit``, because they have their own rows and
         are the same in every fold. With known truth there need be none.
     method : JointDiffusion, optional
@@ -45,11 +44,16 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, numpy.random.Generator or None
         The ``rng`` of `refine`.
     id_column, score_column : str
-        The names of the columns of ids and of scores, in data frames.
+        The names of the columns of ids and of scores, in all data frames. `Observations.from_frame` reads a reference
+        with names of its own.
     drop : sequence of str
-        Columns of data frames that are no features.
+        Columns of the main rows that are no features, in data frames; references may have them, too.
     scale : {"score", "probability"}, optional
-        What the scores of data frames are; see `Observations`.
+        What the main scores of data frames are; see `Observations`.
+    pair_rows : data frame or Observations, optional
+        Main rows that may pair with the references in every fit, such as the whole main table. Cross-validation takes
+        rows away from ``fit``, and their pairs with them. Rows of this table whose ids a reference has stay, without
+        their truth, which it need not have: their scores and features help to learn what the references say.
 
     Attributes
     ----------
@@ -81,7 +85,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        references: Sequence[Observations] = (),
+        references: Any = (),
         method: JointDiffusion | None = None,
         random_state: Any = None,
         *,
@@ -89,6 +93,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         score_column: str = "score",
         drop: Sequence[str] = (),
         scale: Scale | None = None,
+        pair_rows: Any = None,
     ) -> None:
         self.references = references
         self.method = method
@@ -97,6 +102,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.score_column = score_column
         self.drop = drop
         self.scale = scale
+        self.pair_rows = pair_rows
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Refine the predictions of ``X``, with the help of the known truth ``y``.
@@ -122,8 +128,12 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
         main = self._observe(X)
-        labels = self._labels(main, y)
-        self.refinement_ = refine(main, self.references, labels=labels, method=self.method, rng=self.random_state)
+        labels, references = self._labels(main, y), self._columns.observe_all(self.references)
+        if self.pair_rows is None:
+            demand_pairs(main, references)
+        else:
+            main = with_pairs(main, self._observe(self.pair_rows, main, name="pair_rows"), references)
+        self.refinement_ = refine(main, references, labels=labels, method=self.method, rng=self.random_state)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -145,7 +155,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If features of the fit are missing.
         """
         check_is_fitted(self)
-        refined = self.refinement_.apply(self._observe(X, self.refinement_.main.feature_names))
+        refined = self.refinement_.apply(self._later(X))
         return refined if isinstance(X, Observations) else np.asarray(refined)
 
     def decision_function(self, X: Any) -> Any:
@@ -202,7 +212,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If ``y`` has another length than ``X``, or its known values are all equal.
         """
         refined = np.asarray(self.predict(X))
-        known, grades = _known(y, len(refined))
+        known, grades = known_grades(y, len(refined))
         if len(np.unique(grades)) < 2:
             raise InputError("The known values of y are all equal or missing; give at least two different ones.")
         if self.refinement_.method.is_regression:
@@ -221,11 +231,16 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Load a fitted combiner that can transform. It has no references and the usual column names; see `load`."""
+        """Load a fitted combiner that can transform, and knows the names of columns, but no references; see `load`."""
         refinement = load(path)
         combiner = cls(method=refinement.method, random_state=refinement.seed, scale=refinement.main.scale)
         combiner.refinement_ = refinement
-        return combiner
+        return combiner.set_params(**combiner._names(FrameColumns.like(refinement.main)))
+
+    @staticmethod
+    def _names(columns: FrameColumns) -> dict[str, Any]:
+        """The parameters that name columns."""
+        return {"id_column": columns.id, "score_column": columns.score}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
@@ -249,34 +264,35 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.method = with_parameters(method, inner)
         return self
 
-    def _observe(self, X: Any, fitted: Sequence[str] | None = None) -> Observations:
-        """Read the main predictor from a data frame; return Observations as they are.
-
-        ``fitted`` has the features of the fit, if there was one.
+    def _observe(self, X: Any, fitted: Observations | None = None, *, name: str = "X") -> Observations:
+        """Read main rows, if there was a fit by its features.
 
         Raises
         ------
         InputError
-            If ``X`` is neither, a column is missing, or a feature column has other values than numbers.
+            If ``X`` is neither a data frame nor observations, a column is missing, or a feature is no number.
         """
-        if isinstance(X, Observations):
-            return X
-        if not isinstance(nw.from_native(X, pass_through=True), nw.DataFrame):
-            columns = f"{self.id_column} and {self.score_column}"
+        if not isinstance(X, Observations) and not is_frame(X):
             raise InputError(
-                f"{type(X).__name__} came where Observations or a data frame with columns {columns} were expected; "
-                "in a pipeline, call set_output(transform='pandas') on the earlier steps."
+                f"{type(X).__name__} came for {name}, but Observations or a data frame with ids, scores and features "
+                "was expected; in a pipeline, call set_output(transform='pandas') on the earlier steps."
             )
-        read = self._read()
-        return observe_frame(Observations, X, id=self.id_column, drop=self.drop, name="X", fitted=fitted, **read)
+        return self._columns.observe(X, name=name, fitted=fitted)
 
-    def _read(self) -> dict[str, Any]:
-        """How the predictions are read from a data frame."""
-        return {"score": self.score_column, "classes": None, "scale": self.scale}
+    def _later(self, X: Any) -> Observations:
+        """Read rows after the fit; warn of those that would have paired in it."""
+        rows = self._observe(X, self.refinement_.main)
+        warn_of_lost_pairs(rows, self.refinement_.main, self._columns.observe_all(self.references))
+        return rows
+
+    @property
+    def _columns(self) -> FrameColumns:
+        """What the columns of data frames are called."""
+        return FrameColumns(self.id_column, self.score_column, drop=self.drop, scale=self.scale)
 
     def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
         """Make labels of the truth that came."""
-        return y if y is None or isinstance(y, RankLabels) else label(main, y)
+        return y if y is None or isinstance(y, RankLabels) else graded(main, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -284,23 +300,3 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
-
-
-def label(main: Observations, y: Any) -> RankLabels | None:
-    """Make labels of the rows where ``y`` (n,) is known; None if there are none."""
-    known, grades = _known(y, len(main))
-    return RankLabels(main.keys[known], grades) if len(known) else None
-
-
-def _known(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
-    """Return the rows where ``y`` is not NaN, and its values there."""
-    grades = to_floats(y, what="y", dimensions=1)
-    if len(grades) != rows:
-        raise InputError(
-            f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."
-        )
-    known = np.flatnonzero(~np.isnan(grades))
-    if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
-        unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
-        warn("minus_one_in_labels", unsure, stacklevel=4)
-    return known, grades[known]

@@ -132,7 +132,7 @@ def _limits(rows: int, widest: FloatArray) -> FloatArray:
 def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
     """Find rows that changed since the fit (q,); parameters as of `find_changed`, which also warns."""
     units = Units.of(main.scores)
-    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
+    scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
     differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
     alike = new.feature_names == main.feature_names
     if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
@@ -171,7 +171,7 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
             "anew from what they bring, as later rows are.",
             stacklevel=5,
         )
-    scores, fitted = (units.standardise(each.scores).reshape(len(each), -1) for each in (new, main))
+    scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
     later, largest = np.abs(scores[~known]), np.abs(fitted).max().reshape(1)
     if len(later) and (median := float(np.median(later))) > _limits(len(later), largest)[0]:
         warn(

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
+from manifuse.columns.refined import refined_columns
 from manifuse.errors import InputError, demand
-from manifuse.run.apply_part import apply_here, refined_rows
+from manifuse.run.apply_part import apply_here
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, rows_to_fit, seed_of
@@ -22,7 +23,7 @@ from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe, observe_part
-from manifuse.tables.output import TableWriter, check_output, refined_columns
+from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
 from manifuse.tables.score_tables import Table
@@ -53,15 +54,12 @@ class RefinedFiles:
         """Columns of the refined table: at once if all rows were fitted, else window by window."""
         result, table = self.result, self.table
         if not self.is_sample:
-            main, refined = result.main, result.refined.in_scale_of(result.main)
-            original = main.in_scale(main.scores)
-            ids, classes = table.ids[main.rows], table.classes
-            yield refined_columns(ids, original, refined.scores, refined.support, refined.errors, classes)
+            yield refined_columns(result.main, result.refined)
             return
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
             part = observe_part(table, rows, scale=result.main.scale)
-            yield refined_rows(result, part, table.ids[rows], table.classes)
+            yield refined_columns(part, result.refine_later(part))
 
 
 def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:

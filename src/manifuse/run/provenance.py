@@ -108,7 +108,9 @@ class Provenance(Saved):
     def of(cls, main: Observations, references: Sequence[Observations]) -> Self:
         """Return the provenance of tables that were in no files."""
         others = (InputTable("reference", each.name, len(each)) for each in references)
-        return cls((InputTable("main", main.name, len(main)), *others))
+        called = main.called
+        id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
+        return cls((InputTable("main", main.name, len(main)), *others), id, score)
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:

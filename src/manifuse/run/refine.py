@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -26,20 +26,30 @@ from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.run.preparation import prepare
 from manifuse.run.provenance import Provenance
 from manifuse.run.refinement import Refinement
+from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem, demand_different
 from manifuse.tables.sampling import sample_rows
+from manifuse.tables.scales import Scale
+from manifuse.tables.user_tables import FrameColumns
 from manifuse.tables.validity import all_alike
 
 
 def refine(
-    main: Observations,
-    references: Sequence[Observations] = (),
-    labels: RankLabels | ClassLabels | None = None,
+    main: Any,
+    references: Any = (),
+    labels: Any = None,
     method: JointDiffusion | None = None,
     rng: np.random.Generator | int | None = None,
     *,
+    id: str = "id",  # noqa: A002
+    score: str = "score",
+    classes: ClassColumns = None,
+    label: str = "label",
+    group: str | None = None,
+    drop: Sequence[str] = (),
+    scale: Scale | None = None,
     backend: Backend | None = None,
     **hyperparameters: Any,
 ) -> Refinement:
@@ -47,14 +57,24 @@ def refine(
 
     Parameters
     ----------
-    main : Observations
+    main : Observations or data frame
         The predictor to refine.
-    references : sequence of Observations
+    references : Observations or data frame, or sequence of these
         Others' predictions. Rows with ids of the main table are its pairs. Their ids and scores are enough; features
         of the reference are optional. With labels there need be no reference.
-    labels : RankLabels or ClassLabels, optional
+    labels : RankLabels, ClassLabels or data frame, optional
         What is known of the truth of some main rows, which must not be rows that the main predictor was trained on.
-        They teach, and decide whether the refinement is taken.
+        They teach, and decide whether the refinement is taken. A data frame has columns of ids and labels, and perhaps
+        one of groups, or the columns ``better`` and ``worse``; rows without a label do not count. It may be the main
+        table itself.
+    id, score, classes, label, group : str
+        The columns of all data frames. The ids, the scores, the probabilities of classes in their place, the labels
+        and their groups; all others are features. ``classes`` as of `Observations.from_frame`, which also reads a
+        table with names of its own. By default the groups are in ``group``, if there is such a column.
+    drop : sequence of str
+        Columns of the main table that are no features, in data frames; references may have them, too.
+    scale : {"score", "probability", "logits"}, optional
+        What main scores of a data frame are, and those of classes in all of them; see `Observations`.
     method : JointDiffusion, optional
         All hyperparameters; the defaults are sound.
     rng : numpy.random.Generator or int, optional
@@ -102,25 +122,26 @@ def refine(
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
-    references = tuple(references) if isinstance(references, Iterable) else (references,)
     method = JointDiffusion() if method is None else method
-    demand(Observations, main, *references)
     demand(JointDiffusion, method)
     method = with_parameters(method, hyperparameters)
+    main, references, labels = FrameColumns(id, score, classes, label, group, drop, scale).read(
+        main, references, labels
+    )
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
-    score = None if labels is None else score_of(labels, main, regression=method.is_regression)
+    measure = None if labels is None else score_of(labels, main, regression=method.is_regression)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
-    fitted, score = fitted_part(problem, score, method, seed)
-    groups = None if labels is None or score is None else groups_of(labels, fitted.main, score)
+    fitted, measure = fitted_part(problem, measure, method, seed)
+    groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
-        prepared = prepare(fitted, method, score, seed, backend, groups, None if fitted is problem else problem)
+        prepared = prepare(fitted, method, measure, seed, backend, groups, None if fitted is problem else problem)
         result = Refinement.of(method, seed, conclude(prepared), main)
     return replace(result, provenance=Provenance.of(main, references))
 

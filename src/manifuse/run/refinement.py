@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.refined import Refined
+from manifuse.columns.refined import Refined, refined_columns
 from manifuse.diffusion.joint import Step
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
@@ -24,12 +23,13 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saved, read_fields, write
 from manifuse.run.conclusion import Conclusion, Course
 from manifuse.run.facts import facts_of, probability_of_order
-from manifuse.run.frames import LaterFrame, apply_to_frame, frame_of_refined
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
 from manifuse.run.refiner import Refiner
 from manifuse.tables.arranging import demand_alike
+from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
+from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
@@ -107,8 +107,7 @@ class Refinement(Saved):
     def support(self) -> Any:
         """How much is known of the references' scores of each row (n,), in [0, 1].
 
-        It is 1 where they know the row itself, 0 if nothing says what they would say, or if the main predictor came
-        back unchanged.
+        It is 1 where they know the row itself, and 0 if nothing says what they would say, or nothing was taken.
         """
         return self.main.like_container(self.refined.support, "support")
 
@@ -217,9 +216,9 @@ class Refinement(Saved):
         self,
         new: Any,
         *,
-        id: str = "id",  # noqa: A002
-        score: str = "score",
-        classes: Sequence[str] | Mapping[str, str] | None = None,
+        id: str | None = None,  # noqa: A002
+        score: str | None = None,
+        classes: ClassColumns = None,
     ) -> Any:
         """Refine rows that came later, without fitting again. The first call repeats the rounds, on this machine.
 
@@ -230,7 +229,7 @@ class Refinement(Saved):
             names, by position. Further features are ignored, with a warning. Rows of the fit keep their
             prediction, unless they come with another score or other features.
         id, score, classes
-            Columns of a data frame, as of `Observations.from_frame`. By default, those of classes have their names.
+            Columns of a data frame, as of `Observations.from_frame`; by default as those of the main table.
 
         Returns
         -------
@@ -243,15 +242,16 @@ class Refinement(Saved):
         InputError
             If features are missing, or there is not enough memory.
         """
-        if isinstance(new, Observations):
-            return new.like_container(self.apply_in_full(new).scores)
-        errors = self.refined.errors is not None
-        later = LaterFrame.of(new, self.refiner.main, (id, score), classes)
-        return apply_to_frame(self.apply_in_full, new, later, errors=errors)
+        later = FrameColumns.later(new, self.refiner.main, id=id, score=score, classes=classes)
+        refined = self.refine_later(later)
+        return (
+            later.like_predictions(refined.scores) if later is new else later.frame_of(refined_columns(later, refined))
+        )
 
-    def apply_in_full(self, new: Observations) -> Refined:
-        """Refine rows that came later, as `apply` does, with support and errors, in the scale of ``new``."""
-        return self.refine_later(new).in_scale_of(new)
+    def apply_in_full(self, new: Any, **columns: Any) -> Refined:
+        """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and errors."""
+        later = FrameColumns.later(new, self.refiner.main, **columns)
+        return self.refine_later(later).in_scale_of(later)
 
     def refine_later(self, new: Observations) -> Refined:
         """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""
@@ -294,20 +294,20 @@ class Refinement(Saved):
         Parameters
         ----------
         library : module, optional
-            Such as ``pandas``. By default that of the main predictions, if they came as a series, else ``polars``.
+            Such as ``pandas``. By default that of the main table, if it was a data frame or a series, else ``polars``.
 
         Returns
         -------
         data frame
-            With ``id``, ``score``, ``original``, ``support`` and, if labels taught, ``error``. Ids are text. Of
-            classes, with ``id``, ``predicted`` and ``original``, the probabilities of every class, and ``support``.
+            With the ids, ``score``, ``original``, ``support`` and, if labels taught, ``error``; of classes, with the
+            ids, ``predicted``, ``original``, the probabilities of every class, and ``support``. Index, ids and their
+            name are those of the data frame that came; a saved refinement has ids as text.
         """
-        return frame_of_refined(self.main, self.refined, library)
+        return self.main.frame_of(refined_columns(self.main, self.refined), library)
 
     def __repr__(self) -> str:
         size = f"{many(len(self.main), 'row')}, {many(len(self.relevance), 'reference')}"
         return f"Refinement({size}, {'accepted' if self.accepted else 'unchanged'}: {self.why})"
 
     def _repr_html_(self) -> str:
-        said = escape(f"{verdict_of(self.evidence)} {self.why}")
-        return f"<p>{said}</p>{self.relevance._repr_html_()}"
+        return f"<p>{escape(f'{verdict_of(self.evidence)} {self.why}')}</p>{self.relevance._repr_html_()}"

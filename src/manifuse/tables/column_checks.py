@@ -95,9 +95,6 @@ class ColumnNames:
                 f"`classes` {self.classes!r} came, but {many(len(found), 'column')} of {path} match it; give an "
                 "expression for the names of all columns with probabilities."
             )
-        taken = sorted(found.keys() & {"predicted", "original", "support"})
-        if taken:
-            raise InputError(f"{path} has a class in a column {taken[0]!r}, a name that the output has; rename it.")
         return found if len(found) > 1 else {}
 
     @property

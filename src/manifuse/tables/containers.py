@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -69,47 +69,6 @@ def columns_of(values: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(native.collect_schema().names())
     return names if all(isinstance(name, str) for name in names) else None
-
-
-def parts_of_frame(
-    frame: Any,
-    *,
-    id: str,  # noqa: A002
-    scores: Sequence[str],
-    drop: Sequence[str],
-    name: str,
-    choose: Callable[[nw.DataFrame[Any], list[str]], list[str]],
-) -> tuple[Any, Any, Any]:
-    """Return the ids, a frame of the scores, and one of the features or None; see `Observations.from_frame`.
-
-    ``choose`` takes the frame and the names of its other columns, and returns those of the features.
-
-    Raises
-    ------
-    InputError
-        If it is no data frame, a column is missing, or a feature holds anything but numbers.
-    """
-    if isinstance(drop, str):
-        raise InputError(f"drop={drop!r} came, but a list of columns was expected; give [{drop!r}].")
-    table = nw.from_native(frame, pass_through=True)
-    if not isinstance(table, nw.DataFrame):
-        raise InputError(f"{type(frame).__name__} came for {name}, but a data frame was expected; give one.")
-    columns = table.schema
-    missing = [each for each in (id, *scores, *drop) if each not in columns]
-    if missing:
-        raise InputError(
-            f"{name} has no column {missing[0]!r} (it has: {', '.join(map(str, columns))}); rename the column that "
-            "holds it, or give its name."
-        )
-    features = choose(table, [each for each in columns if each not in (id, *scores, *drop)])
-    wrong = [each for each in features if not (columns[each].is_numeric() or columns[each] == nw.Boolean)]
-    if wrong:
-        raise InputError(
-            f"Column {wrong[0]!r} of {name} is of type {columns[wrong[0]]}, but numbers were expected; encode or drop "
-            "it."
-        )
-    parts = [table.select(list(names)).to_native() for names in (scores, features) if names]
-    return table[id].to_native(), parts[0], parts[1] if features else None
 
 
 def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:

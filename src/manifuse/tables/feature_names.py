@@ -70,18 +70,13 @@ def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[in
     further = [name for name in names if name not in known]
     if missing:
         raise InputError(f"{came} lacks {_listed(missing)}, with which {fitted} was fitted; give the same columns.")
-    warn_of_further(further, fitted=fitted, came=came)
-    return [places[name] for name in wanted]
-
-
-def warn_of_further(further: list[str], *, fitted: str, came: str) -> None:
-    """Warn of features of the table ``came`` that the table ``fitted`` does not have, if there are any."""
     if further:
         warn(
             "further_columns",
             f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.",
             stacklevel=5,
         )
+    return [places[name] for name in wanted]
 
 
 def _listed(names: list[str], *, most: int = 5) -> str:

@@ -9,12 +9,45 @@ import narwhals.stable.v2 as nw
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
-from manifuse.tables.containers import parts_of_frame, to_floats
+from manifuse.tables.called import Called
+from manifuse.tables.containers import to_floats
 from manifuse.tables.default_features import OF_FRAME, Shown, demand_no_classes, without_row_numbers
-from manifuse.tables.feature_names import warn_of_names
+from manifuse.tables.feature_names import places_of, warn_of_names
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
+
+#: Names of the columns of probabilities, or by these names those of the classes.
+ClassColumns = Sequence[str] | Mapping[str, str] | None
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a data frame of pandas, polars or any library that narwhals knows."""
+    return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+
+
+def columns_in(frame: Any, names: Sequence[str], *, name: str, or_else: str = "Observations") -> nw.DataFrame[Any]:
+    """Return a data frame that has these columns; ``or_else`` is what could come in its place, for messages.
+
+    Raises
+    ------
+    InputError
+        If it is no data frame, or lacks one.
+    """
+    table = nw.from_native(frame, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        came = type(frame).__name__
+        remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
+        raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
+    there = table.columns
+    missing = next((each for each in names if each not in there), None)
+    if missing is None:
+        return table
+    index = nw.maybe_get_index(table)
+    remedy = "rename the column that holds it, or give its name"
+    if index is not None and missing in index.names:
+        remedy = "its index is called so: call reset_index()"
+    raise InputError(f"{name} has no column {missing!r} (it has: {', '.join(map(str, there))}); {remedy}.")
 
 
 def observe_frame(
@@ -23,10 +56,11 @@ def observe_frame(
     *,
     id: str,  # noqa: A002
     score: str,
-    drop: Sequence[str],
+    drop: Sequence[str] = (),
     name: str,
-    classes: Mapping[str, str] | Sequence[str] | None,
-    fitted: Sequence[str] | None = None,
+    classes: ClassColumns,
+    fitted: Observations | None = None,
+    without: Sequence[str] = (),
     **more: Any,
 ) -> Observations:
     """Read a data frame.
@@ -37,8 +71,10 @@ def observe_frame(
         `Observations`.
     frame, id, score, drop, name, classes
         As of `Observations.from_frame`.
-    fitted : sequence of str, optional
-        Features of a fit; they are features here, whatever they hold.
+    fitted : Observations, optional
+        A fitted table, of which these are later rows. Its features are their features.
+    without : sequence of str
+        Columns that are no features and need not be there.
     **more
         As of `Observations`.
 
@@ -47,33 +83,57 @@ def observe_frame(
     InputError
         If a column is missing, a feature holds anything but numbers, or features seem to be probabilities of classes.
     """
-    columns = (score,) if classes is None else tuple(classes)
-    if not columns:
+    if isinstance(drop, str):
+        raise InputError(f"drop={drop!r} came, but a list of columns was expected; give [{drop!r}].")
+    scores = (score,) if classes is None else tuple(classes)
+    if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
+    called = Called(id, score, () if classes is None else scores)
+    called.demand_free(name)
+    table = columns_in(frame, (id, *scores, *(drop if fitted is None else ())), name=name)
+    others = [each for each in table.columns if each not in (id, *scores, *drop, *without)]
+    if fitted is None:
+        features = _features_of(table, others, None if called.classes else score, name=name)
+    else:
+        features = _features_as_in(fitted, others, name=name)
+    made = kind(
+        (table[score] if classes is None else table.select(list(scores))).to_native(),
+        table.select(features).to_native() if features else None,
+        ids=table[id].to_native(),
+        name=name,
+        classes=list(classes.values()) if isinstance(classes, Mapping) else classes,
+        **more,
+    )
+    made.called = called
+    return made
 
-    def choose(table: nw.DataFrame[Any], there: list[str]) -> list[str]:
-        if not all(isinstance(each, str) for each in there):
-            return there
+
+def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None, *, name: str) -> list[str]:
+    """Names of the features among the ``others``; with a ``score``, refuse probabilities of other classes."""
+    types = table.schema
+    if all(isinstance(each, str) for each in others):
 
         def look(names: Sequence[str], rows: int | None) -> FloatArray:
             chosen = table.select(list(names)).head(len(table) if rows is None else rows)
             return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
-        shown = Shown(name, {each for each, kind in table.schema.items() if kind.is_numeric()}, look)
-        names = without_row_numbers(shown, there, fitted or ())
-        if classes is None and fitted is None:
-            demand_no_classes(shown, names, score, score, OF_FRAME)
-        return names
+        shown = Shown(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
+        others = without_row_numbers(shown, others)
+        if score is not None:
+            demand_no_classes(shown, others, score, score, OF_FRAME)
+        warn_of_names(name, others)
+    wrong = next((each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)), None)
+    if wrong is not None:
+        raise InputError(
+            f"Column {wrong!r} of {name} is of type {types[wrong]}, but numbers were expected; encode or drop it."
+        )
+    return others
 
-    ids, scores, features = parts_of_frame(frame, id=id, scores=columns, drop=drop, name=name, choose=choose)
-    named = list(classes.values()) if isinstance(classes, Mapping) else classes
-    made = kind(
-        nw.from_native(scores)[score].to_native() if classes is None else scores,
-        features,
-        ids=ids,
-        name=name,
-        classes=named,
-        **more,
-    )
-    warn_of_names(name, made.feature_names or ())
-    return made
+
+def _features_as_in(fitted: Observations, others: list[str], *, name: str) -> list[str]:
+    """Names of the features that a fitted table has, which the ``others`` must have, too; warn of further ones."""
+    if fitted.table is None:
+        return []
+    if fitted.feature_names is None:
+        return others
+    return [others[place] for place in places_of(fitted.feature_names, tuple(others), fitted=fitted.name, came=name)]

@@ -13,10 +13,11 @@ from manifuse.grid import SHOWN, Grid, as_html, many
 from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
 from manifuse.kernels.rows import inverse_order
 from manifuse.records import Saved, read, write
+from manifuse.tables.called import Called
 from manifuse.tables.classes import Classes
 from manifuse.tables.containers import device_of, to_floats, to_keys
 from manifuse.tables.feature_names import names_of
-from manifuse.tables.frame_reading import observe_frame
+from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
@@ -75,8 +76,14 @@ class Observations(Saved):
         The torch device of features or predictions that came as tensors outside of this machine's memory.
     keys : (n,) array of str
     feature_names : tuple of str or None
+    ids : (n,) array or series
+        As they came if they were a series or whole numbers, else ``keys``.
     rows : (n,) array of int
-        The positions of the rows in the input. They differ from 0 ... n - 1 if rows were dropped.
+        The positions of the rows in the input: 0 ... n - 1, unless rows were dropped.
+    called : Called
+        What its columns are called.
+    origin : Origin
+        What kind of array the predictions were.
 
     Raises
     ------
@@ -112,8 +119,6 @@ class Observations(Saved):
         keys = to_keys(ids, what=f"The id column of {name}")
         if table is not None and neighbours is not None:
             raise InputError(f"{name} came with features and with neighbours; give one or the other.")
-        if len(scores) == 0:
-            raise InputError(f"{name} is empty; a table needs at least three rows.")
         for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
             if length != len(scores):
                 raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
@@ -137,7 +142,9 @@ class Observations(Saved):
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
         self.device = device_of(features) or device_of(predictions)
-        self._origin = Origin.of(predictions)
+        self.called = Called(classes=() if self.classes is None else self.classes.names)
+        self.origin = Origin.of(predictions)
+        self.ids = self.origin.keep_ids(ids, self.keys, kept)
 
     @classmethod
     def from_frame(
@@ -149,7 +156,7 @@ class Observations(Saved):
         drop: Sequence[str] = (),
         name: str = "table",
         scale: Scale | None = None,
-        classes: Mapping[str, str] | Sequence[str] | None = None,
+        classes: ClassColumns = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> "Observations":
         """Read a data frame of pandas, polars or any library that narwhals knows.
@@ -228,17 +235,16 @@ class Observations(Saved):
             "feature_names": write(self.feature_names),
             "scale": self.scale,
             "classes": write(self.classes),
+            "called": write(self.called),
         }
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saved.from_record`."""
-        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale", "classes"}:
-            raise ValueError("a table should have name, scores, table, keys, feature_names, scale and classes")
-        scores, classes = (
-            read(FloatArray, record["scores"], "scores"),
-            read(Classes | None, record["classes"], "classes"),
-        )
+        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale", "classes", "called"}:
+            raise ValueError("a table should have name, scores, table, keys, feature_names, scale, classes and called")
+        scores = read(FloatArray, record["scores"], "scores")
+        classes = read(Classes | None, record["classes"], "classes")
         made = cls(
             scores if classes is None else classes.logarithms(scores),
             read(FloatArray | None, record["table"], "table"),
@@ -254,6 +260,9 @@ class Observations(Saved):
             scores,
         )
         made.came = from_points(scores, made.scale, classes)
+        made.called = read(Called, record["called"], "called")
+        if len(made.called.classes) != (0 if classes is None else len(classes)):
+            raise ValueError("the columns of classes are not those of the classes")
         return made
 
     def order_of(self, rows: IndexArray) -> IndexArray:
@@ -272,7 +281,8 @@ class Observations(Saved):
         taken = copy(self)
         taken.table = None if self.table is None else self.table[rows]
         taken.scores, taken.came, taken.keys = self.scores[rows], self.came[rows], self.keys[rows]
-        taken.rows, taken.device, taken._origin = np.arange(len(rows)), None, Origin.of(taken.came)
+        taken.rows, taken.device, taken.ids = np.arange(len(rows)), None, taken.keys
+        taken.origin = Origin.of(taken.came)
         return taken
 
     def followed_by(self, more: "Observations") -> "Observations":
@@ -285,7 +295,7 @@ class Observations(Saved):
         made.keys = np.append(self.keys, more.keys)
         made.table = None if self.table is None or more.table is None else np.vstack([self.table, more.table])
         made.rows, made.neighbours, made.device = np.arange(len(made.scores)), None, None
-        made._origin = Origin.of(made.came)
+        made.origin, made.ids = Origin.of(made.came), made.keys
         return made
 
     def like_predictions(self, numbers: FloatArray) -> Any:
@@ -294,12 +304,14 @@ class Observations(Saved):
 
     def like_container(self, numbers: FloatArray, name: str | None = None) -> Any:
         """Return numbers (n,) or (n, k), one row per kept row, in library and dtype of what came; name a series."""
-        return self._origin.restore(numbers, self.rows, name)
+        return self.origin.restore(numbers, self.rows, name)
 
-    @property
-    def library_of_series(self) -> Any:
-        """The library of data frames that the predictions came from; None if they came as an array or tensor."""
-        return self._origin.implementation if self._origin.library == "frame" else None
+    def frame_of(self, columns: Mapping[str, Any], library: Any = None) -> Any:
+        """Return columns, one entry per kept row, as a data frame with the index and in the library of what came.
+
+        If it came as arrays, the frame is of polars; ``library`` overrules this.
+        """
+        return self.origin.frame(columns, self.rows, library)
 
     def in_scale(self, numbers: FloatArray) -> FloatArray:
         """Return ``numbers`` like `scores` in the scale of what came: log-odds and log-ratios as probabilities."""

@@ -16,7 +16,7 @@ from manifuse.tables.validity import demand_finite
 def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
     """Check a table; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``."""
     with rows_as(table.counting):
-        return Observations(
+        made = Observations(
             table.scores,
             table.features,
             ids=table.ids,
@@ -26,6 +26,8 @@ def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
             classes=table.class_names,
             invalid="drop" if drop else "refuse",
         )
+    made.called = table.called
+    return made
 
 
 def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:
@@ -43,7 +45,7 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None)
         features = source.take(rows)
         with rows_as(table.counting):
             demand_finite(table.name, {"features": features}, np.asarray(rows))
-    return Observations(
+    made = Observations(
         table.scores[rows],
         features,
         ids=table.ids[rows],
@@ -52,3 +54,5 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None)
         scale=scale,
         classes=table.class_names,
     )
+    made.called = table.called
+    return made

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.tables.containers import is_torch
+from manifuse.tables.containers import frame_of, is_torch
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,43 @@ class Origin:
             return import_module("torch").as_tensor(numbers, dtype=self.dtype, device=self.implementation)
         if self.library == "frame":
             backend, label = self.implementation, self.name if name is None else name
-            index = None if self.index is None else self.index[rows]
-            made: Any
-            if numbers.ndim == 1:
-                made = nw.new_series(label, numbers, self.dtype, backend=backend)
-            else:
-                made = nw.from_numpy(numbers, schema=list(self.columns), backend=backend)
-                index = [index]
-            return (made if self.index is None else nw.maybe_set_index(made, index=index)).to_native()
+            if numbers.ndim == 2:
+                return self._indexed(nw.from_numpy(numbers, schema=list(self.columns), backend=backend), rows)
+            return self._indexed(nw.new_series(label, numbers, self.dtype, backend=backend), rows)
         return numbers.astype(self.dtype)
+
+    @property
+    def frames(self) -> Any:
+        """The library of the data frame or series that came; None if another array did."""
+        return self.implementation if self.library == "frame" else None
+
+    def keep_ids(self, ids: Any, keys: NDArray[np.str_], rows: IndexArray) -> Any:
+        """Return the ids of ``rows`` (n,) of the input as they came: series, whole numbers, or their ``keys`` (n,)."""
+        series = nw.from_native(ids, allow_series=True, pass_through=True)
+        if isinstance(series, nw.Series) and series.implementation == self.implementation:
+            return series[rows]
+        dtype = getattr(ids, "dtype", None)
+        return ids[rows] if isinstance(dtype, np.dtype) and dtype.kind in "iu" else keys
+
+    def frame(self, columns: Mapping[str, Any], rows: IndexArray, library: Any = None) -> Any:
+        """Return columns of ``rows`` of the input as a data frame, with their index.
+
+        It is of ``library``, else of the library of the input, else of polars.
+        """
+        if library is not None or self.frames is None:
+            return frame_of({name: np.asarray(each).tolist() for name, each in columns.items()}, library)
+        backend, made = self.frames, {}
+        for name, each in columns.items():
+            if isinstance(each, np.ndarray):
+                kind = nw.String() if each.dtype.kind == "U" else None
+                made[name] = nw.new_series(name, each, kind, backend=backend)
+            else:
+                made[name] = each
+        return self._indexed(nw.from_dict(made, backend=backend), rows)
+
+    def _indexed(self, made: Any, rows: IndexArray) -> Any:
+        """Give a series or a data frame the index of ``rows`` of the input, if it has one; return it by itself."""
+        if self.index is not None:
+            index = self.index[rows]
+            made = nw.maybe_set_index(made, index=[index] if isinstance(made, nw.DataFrame) else index)
+        return made.to_native()

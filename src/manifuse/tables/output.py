@@ -34,37 +34,6 @@ def check_output(path: Path) -> None:
         )
 
 
-def refined_columns(
-    ids: Any,
-    original: NDArray[Any],
-    refined: NDArray[Any],
-    support: NDArray[Any],
-    errors: NDArray[Any] | None,
-    classes: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Return the columns of a refined table.
-
-    Parameters
-    ----------
-    ids : (n,) array or series
-    original, refined : (n,) or (n, k) array
-        Scores, or probabilities of classes.
-    support : (n,) array
-    errors : (n,) array or None
-        None if no label taught; then there is no such column.
-    classes : mapping of str to str, optional
-        The name of each class by that of its column.
-    """
-    if classes:
-        names = np.array(list(classes.values()))
-        columns = {"id": ids} | {
-            name: names[each.argmax(axis=1)] for name, each in (("predicted", refined), ("original", original))
-        }
-        return {**columns, **dict(zip(classes, refined.T, strict=True)), "support": support}
-    columns = {"id": ids, "score": refined, "original": original, "support": support}
-    return columns if errors is None else {**columns, "error": errors}
-
-
 def write_table(
     path: Path,
     columns: Mapping[str, NDArray[Any]],
@@ -75,15 +44,15 @@ def write_table(
 ) -> None:
     """Write a table, and other files beside it; either all of these files are written, or none.
 
-    With ``escape``, CSV has an apostrophe before ids that a spreadsheet would run as formulas. ``classes`` as of
-    `refined_columns`.
+    The first column has the ids. With ``escape``, CSV has an apostrophe before those that a spreadsheet would run as
+    formulas. ``classes`` has the name of each class by that of its column.
 
     Warns
     -----
     ManifuseWarning
         If a spreadsheet would run ids as formulas.
     """
-    ids = columns["id"]
+    name, ids = next(iter(columns.items()))
     if FORMATS.get(path.suffix.lower()) == "csv" and ids.dtype.kind in "OU":
         texts = list(map(str, ids.tolist()))
         risky = next((each for each in texts if FORMULA.match(each)), None)
@@ -91,7 +60,7 @@ def write_table(
             escaped = [f"'{each}" if FORMULA.match(each) else each for each in texts]
             if len(set(escaped)) < len(escaped):
                 raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
-            columns = {**columns, "id": np.array(escaped)}
+            columns = {**columns, name: np.array(escaped)}
         elif risky is not None:
             warn(
                 "formula_ids",
@@ -142,7 +111,7 @@ class TableWriter:
         InputError
             If the disk is full.
         """
-        self._rows.append(len(columns["id"]))
+        self._rows.append(len(next(iter(columns.values()))))
         if self._path.suffix.lower() != ".parquet":
             self._columns.append(columns)
             return
@@ -186,7 +155,7 @@ def table_bytes(
 ) -> bytes | memoryview:
     """Return the content of a file with this ending that holds the columns.
 
-    An archive has the probabilities of ``classes`` in one array, ``score``.
+    An archive has names of its own: the ids are ``id``, and the probabilities of ``classes`` one array, ``score``.
 
     Raises
     ------
@@ -197,6 +166,7 @@ def table_bytes(
     if ending == ".npz":
         # An archive stores text without pickling only as strings of fixed width.
         plain = {name: each.astype(np.str_) if each.dtype.kind == "O" else each for name, each in columns.items()}
+        plain = {"id": plain.pop(next(iter(plain)))} | plain
         if classes:
             probabilities = np.column_stack([plain.pop(name) for name in classes])
             plain |= {"score": probabilities, "classes": np.array(list(classes.values()))}

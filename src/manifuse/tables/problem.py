@@ -145,8 +145,8 @@ class Problem:
                 "No reference and no labels came; give at least one table of another predictor's scores, or labels."
             )
         if len(main) < LEAST_PAIRS:
-            rows = many(len(main), "row")
-            raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
+            came = f"has {many(len(main), 'row')}" if len(main) else "is empty"
+            raise InputError(f"{main.name} {came}, but at least {LEAST_PAIRS} rows were expected; give more.")
         if is_constant(main.scores).all():
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
@@ -186,13 +186,16 @@ class Problem:
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
-    """Refuse references with one name, a reference that was given twice, and the main table as a reference.
+    """Refuse empty tables, references with one name, a reference that came twice, and the main table as a reference.
 
     Raises
     ------
     InputError
-        If there are any.
+        If there are any, or a table is empty.
     """
+    empty = next((table.name for table in (main, *references) if not len(table)), None)
+    if empty is not None:
+        raise InputError(f"{empty} is empty, but at least {LEAST_PAIRS} rows were expected; give more.")
     names = [reference.name for reference in references]
     if len(set(names)) < len(names):
         raise InputError(f"The references are named {names}; give each a name of its own.")

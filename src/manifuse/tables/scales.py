@@ -72,7 +72,7 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     """
     if scale != "probability":
         return came if classes is None else classes.log_ratios(came)
-    outside = ((came < 0) | (came > 1)).reshape(len(came), -1).any(axis=1)
+    outside = np.atleast_2d(((came < 0) | (came > 1)).T).any(axis=0)
     if outside.any():
         remedy = 'with scale="logits"' if classes else "as scores, without `scale='probability'`"
         raise InputError(

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from manifuse.errors import InputError, require, warn
 from manifuse.files import demand_memory, reading, shorten
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
+from manifuse.tables.called import Called
 from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
@@ -55,6 +56,8 @@ class Table:
         Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
     counting : tuple of str and int
         See `counting_in`.
+    called : Called
+        What its columns are called.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Table:
     dropped: frozenset[str] = frozenset()
     classes: Mapping[str, str] = field(default_factory=dict)
     counting: tuple[str, int] = ("row", 0)
+    called: Called = field(default_factory=Called)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -135,8 +139,8 @@ def _from_archive(path: Path) -> Table:
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(path, "ids", ids)
-    classes = dict(zip(named, named, strict=True))
-    return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes)
+    classes, called = dict(zip(named, named, strict=True)), Called(classes=tuple(named))
+    return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes, called=called)
 
 
 def open_table(
@@ -162,6 +166,7 @@ def _feature_names_of(
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
     demand_columns(path, file.theirs, "id", *scores)
+    Called(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]
     if pattern is not None:
@@ -198,7 +203,8 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     if names:
         source = Source.loaded(file.take_matrix(names)) if file.is_read else Source.in_file(file, names)
     counting = counting_in(file.path)
-    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting)
+    called = Called(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes))
+    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting, called)
 
 
 def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
@@ -236,7 +242,8 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
         names = None if features is None else columns_of(features)
-        return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes)
+        columns = Called(classes=tuple(classes))
+        return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes, called=columns)
 
 
 def _probabilities_in(path: Path, entries: Mapping[str, Any], name: str) -> Any:

@@ -46,9 +46,9 @@ def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop:
     if not drop:
         demand_finite(name, parts, rows)
         return rows
-    finite = [all_finite(each.reshape(len(scores), -1)) for each in parts.values()]
+    finite = [all_finite(np.atleast_2d(each.T).T) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
-    if len(kept) == 0:
+    if len(kept) == 0 < len(scores):
         raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
     if len(kept) < len(scores):
         left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
@@ -65,7 +65,7 @@ def demand_finite(name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.i
         If there are any.
     """
     for what, values in parts.items():
-        bad = rows[~all_finite(values.reshape(len(rows), -1))].tolist()
+        bad = rows[~all_finite(np.atleast_2d(values.T).T)].tolist()
         if bad:
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "

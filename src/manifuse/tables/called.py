@@ -1,0 +1,41 @@
+"""Called: what the columns of a table are called, as it came and as it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manifuse.errors import InputError
+from manifuse.records import Saved
+
+#: Columns of refined scores and of refined classes, beside those of the ids and of each class.
+OF_SCORES, OF_CLASSES = ("score", "original", "support", "error"), ("predicted", "original", "support")
+
+
+@dataclass(frozen=True)
+class Called(Saved):
+    """What the columns of a table are called.
+
+    Attributes
+    ----------
+    id, score : str
+    classes : tuple of str
+        The column of each class, in the order of the classes; empty of scores.
+    """
+
+    id: str = "id"
+    score: str = "score"
+    classes: tuple[str, ...] = ()
+
+    def demand_free(self, name: object) -> None:
+        """Refuse names that a refined table has for other columns; ``name`` is that of the table, for messages.
+
+        Raises
+        ------
+        InputError
+            If the ids or a class are in a column of such a name.
+        """
+        written = OF_CLASSES if self.classes else OF_SCORES
+        taken = next((each for each in (self.id, *self.classes) if each in written), None)
+        if taken is not None:
+            what = "its ids" if taken == self.id else "a class"
+            raise InputError(f"{name} has {what} in a column {taken!r}, a name that the output has; rename it.")

@@ -1,0 +1,137 @@
+"""Tables as users have them: observations and labels as they are, and data frames by the names of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from manifuse.errors import InputError
+from manifuse.kernels.keys import is_missing
+from manifuse.tables.containers import to_numpy
+from manifuse.tables.frame_reading import ClassColumns, columns_in, is_frame, observe_frame
+from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.scales import Scale
+
+#: What messages call a data frame of labels.
+LABELS = "The table of labels"
+
+Labels = RankLabels | ClassLabels
+
+
+@dataclass(frozen=True)
+class FrameColumns:
+    """What the columns of data frames are called. `Observations` and labels are taken as they are.
+
+    Attributes
+    ----------
+    id, score, label : str
+    classes : sequence of str, or mapping of str to str, or None
+        As of `Observations.from_frame`.
+    group : str or None
+        None for ``group``, if the labels have such a column.
+    drop : sequence of str
+        Columns that are no features: of the main table, and of references that have them.
+    scale : {"score", "probability", "logits"}, optional
+        What main scores are, and those of classes in all tables.
+    """
+
+    id: str = "id"
+    score: str = "score"
+    classes: ClassColumns = None
+    label: str = "label"
+    group: str | None = None
+    drop: Sequence[str] = ()
+    scale: Scale | None = None
+
+    @classmethod
+    def like(cls, main: Observations, **given: Any) -> Self:
+        """Return the names that are ``given``, not None, and else those that a main table came with."""
+        called, classes = main.called, None
+        if main.classes is not None:
+            classes = dict(zip(called.classes, main.classes.names, strict=True))
+        came = {"id": called.id, "score": called.score, "classes": classes, "scale": main.scale}
+        return cls(**came | {name: each for name, each in given.items() if each is not None})
+
+    def read(
+        self, main: Any, references: Any, labels: Any
+    ) -> tuple[Observations, tuple[Observations, ...], Labels | None]:
+        """Read a main table, its references and its labels. Columns of labels are no features beside a frame of these.
+
+        Raises
+        ------
+        InputError
+            If one of them is neither a data frame nor what it should become, or cannot be used.
+        """
+        truth = (self.label, self.group or "group") if is_frame(labels) else ()
+        table = self.observe(main, name="main", without=truth)
+        return table, self.observe_all(references, without=truth), self.labels_of(labels, table)
+
+    def observe(
+        self, given: Any, *, name: str, fitted: Observations | None = None, without: Sequence[str] = ()
+    ) -> Observations:
+        """Read a main table, or later rows of a ``fitted`` one; columns ``without`` which it is read may be there."""
+        return self._observe(given, name, self.scale, drop=self.drop, fitted=fitted, without=without)
+
+    def observe_all(
+        self, given: Any, names: Sequence[str] | None = None, *, without: Sequence[str] = ()
+    ) -> tuple[Observations, ...]:
+        """Read references, one or several. Those in data frames have the ``names``, else numbers.
+
+        Raises
+        ------
+        InputError
+            If one cannot be read, or there are more or fewer data frames than names.
+        """
+        tables = (given,) if is_frame(given) or not isinstance(given, Iterable) else tuple(given)
+        if names is not None and len(names) != len(tables) and any(map(is_frame, tables)):
+            raise InputError(
+                f"{len(tables)} references came where {len(names)} were expected, and a data frame has no name that "
+                "says which it is; give all of them in their order."
+            )
+        if names is None or len(names) != len(tables):
+            names = [f"reference {number}" for number in range(1, len(tables) + 1)]
+        scale, without = None if self.classes is None else self.scale, (*self.drop, *without)
+        return tuple(
+            self._observe(each, name, scale, without=without) for each, name in zip(tables, names, strict=True)
+        )
+
+    def labels_of(self, given: Any, main: Observations) -> Labels | None:
+        """Read labels of a main table: of the rows that have one, or ordered pairs.
+
+        Raises
+        ------
+        InputError
+            If they are neither labels nor a data frame, lack a column, or cannot be used.
+        """
+        if given is None or isinstance(given, RankLabels | ClassLabels):
+            return given
+        there = columns_in(given, (), name=LABELS, or_else="labels").columns
+        if self.label not in there and {"better", "worse"} <= {*there}:
+            table = columns_in(given, (), name=LABELS)
+            return RankLabels.from_pairs(table["better"].to_native(), table["worse"].to_native())
+        group = self.group or ("group" if "group" in there else None)
+        table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS)
+        values = to_numpy(table[self.label].to_native(), what="The labels")
+        known = np.flatnonzero([not is_missing(value) for value in values.tolist()])
+        if not len(known):
+            raise InputError(f"{LABELS} has no value in {self.label!r}; give the truth of some rows, or no labels.")
+        ids, truths, *groups = (
+            table[name][known].to_native() for name in (self.id, self.label, group) if name is not None
+        )
+        return (RankLabels if main.classes is None else ClassLabels)(ids, truths, *groups)
+
+    @classmethod
+    def later(cls, given: Any, fitted: Observations, **names: Any) -> Observations:
+        """Read later rows of a ``fitted`` table, with the ``names`` of `like`."""
+        return cls.like(fitted, **names).observe(given, name="the frame", fitted=fitted)
+
+    def _observe(self, given: Any, name: str, scale: Scale | None, **more: Any) -> Observations:
+        if isinstance(given, Observations):
+            return given
+        return observe_frame(
+            Observations, given, id=self.id, score=self.score, classes=self.classes, name=name, scale=scale, **more
+        )
