@@ -27,6 +27,9 @@ CASES = int(os.environ.get("ATTACK_CASES", "18"))
 #: A file that gets the end of each case: 0 for refined, 2 for refused.
 LOG = os.environ.get("ATTACK_LOG")
 
+#: Cases that large draws found: equal probabilities with classes in two orders, and nine reversed labels.
+ONCE_WRONG = (59, 347, 548)
+
 #: Cases of one test; a multiple of the number of kinds.
 AT_ONCE = 18
 
@@ -337,6 +340,11 @@ def attack(number, folder):
     assert "\n" not in refusal
     assert refusal.endswith(".")
     return 2
+
+
+@pytest.mark.parametrize("number", ONCE_WRONG)
+def test_cases_that_were_wrong_stay_right(number, tmp_path):
+    assert attack(number, tmp_path / "case") == 0
 
 
 @pytest.mark.parametrize("first", range(0, CASES, AT_ONCE))

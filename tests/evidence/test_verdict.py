@@ -56,7 +56,7 @@ def test_who_decides(answer, gain, safeguarded, reason, accepted):
         (CERTAIN, True, True, Reason.REVERSED),
         (AGAINST, True, True, Reason.REVERSED),
         (CERTAIN, False, True, Reason.TAUGHT),
-        (FEW, True, True, Reason.AGREE),
+        (FEW, True, True, Reason.REVERSED),
         (AGAINST, True, False, Reason.PAIRS),
         (WITHIN, True, False, Reason.TAUGHT),
         (AGAINST, False, False, Reason.UNGUARDED),

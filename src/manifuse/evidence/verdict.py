@@ -94,14 +94,15 @@ def judge(
     probability that there is a gain. Labels measure rows that no reference knows itself, so a loss there does not keep
     other rows from following the references.
     """
+    # Also few labels, which do not decide, can teach what turns the scores around.
+    if safeguarded and turned:
+        return Verdict.of(Reason.REVERSED)
     if gain is None or (gain.is_of_few and agreement.answer in YES):
         return Verdict.of(agreement.answer)
     if not safeguarded:
         return Verdict.of(Reason.TAUGHT if gain.is_seen else Reason.UNGUARDED)
     if gain.is_of_few:
         return Verdict.of(Reason.FEW_LABELS)
-    if turned:
-        return Verdict.of(Reason.REVERSED)
     if gain.is_loss:
         return Verdict.of(Reason.PAIRS, 0.0) if pairs_follow else Verdict.of(Reason.NO_GAIN)
     certainty = float(ndtr(gain.value / gain.standard_error + EXPECTED_GAIN)) if gain.standard_error > 0 else 1.0
