@@ -9,7 +9,7 @@ from ordinary import bold
 from sections import header, line, made_by
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse_study.experiments.classes import METHODS, ORACLES
+from manifuse_study.experiments.classes import METHODS, METHODS_ON_RISKS, ORACLES
 from manifuse_study.experiments.store import Row
 
 #: How names of problems end that are made of views and of halves; others are drawn.
@@ -17,7 +17,7 @@ MADE = ("labels",)
 
 
 def of_classes(rows: Iterable[Row]) -> list[str]:
-    """Return the tables of docs/classes.md.
+    """Return the tables of docs/classes.md about classes.
 
     Raises
     ------
@@ -25,10 +25,7 @@ def of_classes(rows: Iterable[Row]) -> list[str]:
         If a row failed.
     """
     stored = list(rows)
-    failed = next((row for row in stored if row.status == "failed"), None)
-    if failed is not None:
-        raise ValueError(f"{failed.method} failed on {failed.task}: {failed.reason}")
-    done = [row for row in stored if row.status == "done"]
+    done = _done(stored)
     drawn = [row for row in done if not row.task.endswith(MADE)]
     trials = len({row.trial for row in stored})
     return [
@@ -42,6 +39,34 @@ def of_classes(rows: Iterable[Row]) -> list[str]:
         "",
         made_by([row.provenance for row in stored]),
     ]
+
+
+def of_risks(rows: Iterable[Row]) -> list[str]:
+    """Return the table of docs/classes.md about probabilities whose truth is 0 or 1, of problems with labels.
+
+    Raises
+    ------
+    ValueError
+        If a row failed.
+    """
+    stored = list(rows)
+    done = [row for row in _done(stored) if row.hyperparameters["labels"]]
+    count = len({(row.task, row.trial) for row in done})
+    lines = header(f"{count} problems", ("accuracy, %", "log loss", "calibration error, points"))
+    for method in METHODS_ON_RISKS:
+        of_method = [row for row in done if row.method == method]
+        names = ("accuracy", "log_loss", "calibration")
+        accuracy, loss, error = (np.mean([_measure(row, name) for row in of_method]) for name in names)
+        lines.append(line(bold(method), [f"{100.0 * accuracy:.1f}", f"{loss:.3f}", f"{100.0 * error:.1f}"]))
+    return [*lines, "", made_by([row.provenance for row in stored])]
+
+
+def _done(rows: Sequence[Row]) -> list[Row]:
+    """Rows with a result; a row that failed is an error."""
+    failed = next((row for row in rows if row.status == "failed"), None)
+    if failed is not None:
+        raise ValueError(f"{failed.method} failed on {failed.task}: {failed.reason}")
+    return [row for row in rows if row.status == "done"]
 
 
 def _gains(rows: Sequence[Row]) -> list[str]:

@@ -12,7 +12,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from classifiers import of_classes
+from classifiers import of_classes, of_risks
 from ordinary import gates, ordinary, short_of_tables
 from sections import ablation, calibration, header, line, payoff, simulated, toy
 
@@ -79,8 +79,10 @@ def main() -> None:
     text = replaced(text, "all", overview(summaries))
     readme.write_text(replaced(text, "halves", printed(text, "halves")), encoding="utf-8")
     index, compare, classes = (HERE.parents[1] / "docs" / f"{name}.md" for name in ("index", "compare", "classes"))
-    found = of_classes(read_rows(HERE / "results" / "classes"))
-    classes.write_text(replaced(classes.read_text(encoding="utf-8"), "results", found), encoding="utf-8")
+    text = replaced(
+        classes.read_text(encoding="utf-8"), "results", of_classes(read_rows(HERE / "results" / "classes"))
+    )
+    classes.write_text(replaced(text, "risks", of_risks(read_rows(HERE / "results" / "risks"))), encoding="utf-8")
     text = index.read_text(encoding="utf-8")
     index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
     text = compare.read_text(encoding="utf-8")

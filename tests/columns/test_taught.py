@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from manifuse.columns.taught import Labels, _confirmed
+from manifuse.columns.held_labels import Labels
+from manifuse.columns.taught import _confirmed
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
 

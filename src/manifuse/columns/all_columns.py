@@ -10,11 +10,12 @@ import numpy as np
 from manifuse.columns.column import Known, Mixed
 from manifuse.columns.diffused import Diffused
 from manifuse.columns.expected import Expected
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.lesson import Learned
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.taught import Labels, Taught
+from manifuse.columns.taught import Taught
 from manifuse.columns.view import Level, View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path

@@ -10,12 +10,13 @@ from manifuse.columns.all_columns import Columns, Found, Given
 from manifuse.columns.column import Known
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import impute, known_at_pairs
 from manifuse.columns.lesson import Learned
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import found_of
-from manifuse.columns.taught import Labels, teach
+from manifuse.columns.taught import teach
 from manifuse.columns.view import Level, View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss, temperature_of

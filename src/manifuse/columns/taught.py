@@ -5,107 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, Known, Mixed
 from manifuse.columns.covariance import Covariance
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
 from manifuse.columns.probable import Likely
 from manifuse.columns.view import Level, LogRatios, View
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
-from manifuse.kernels.randomness import Stream, generator
-
-#: At most so many observations teach; more would need too large a matrix.
-MOST_TAUGHT = 2000
 
 #: So many labels count as much as what was known before them; and how far the share of a lesson may be from that,
 #: as a standard deviation.
 EQUAL_LABELS, SHARE_DEVIATION = 50, 0.3
 
-#: Rows without a label whose distance to the next label is measured.
-MATCHED = 1000
-
 #: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
 #: nothing is left.
 REACHING = 0.99
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """What labels tell, and how they are held out.
-
-    Attributes
-    ----------
-    score : Score
-        Of the labels that teach.
-    blocks : (l,) array of int
-        Rows that are held out together.
-    folds : Folds
-    unseen : list of lists of arrays of int
-        The observations that each fold of each trial must not see.
-    """
-
-    score: Score
-    blocks: IndexArray
-    folds: Folds
-    unseen: list[list[IndexArray]]
-
-    @classmethod
-    def of(
-        cls,
-        score: Score,
-        groups: dict[int, str] | None,
-        rows: View,
-        places: IndexArray,
-        nearest: IndexArray | None,
-        seed: int,
-    ) -> Self:
-        """Choose the labels that teach, and put them into folds.
-
-        Parameters
-        ----------
-        score : Score
-        groups : mapping of int to str, or None
-            Of the labelled rows, if the user names them.
-        rows : View
-            The fitted rows.
-        places : (n,) array of int
-            Of these; see `Observations.places`.
-        nearest : (n,) array of int or None
-            The nearest other row of each.
-        seed : int
-        """
-        rng = generator(seed, Stream.TEACHING)
-        score = score.few(MOST_TAUGHT, rng)
-        named = None if groups is None else [groups[row] for row in score.rows.tolist()]
-        distances = (
-            None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
-        )
-        blocks, held = held_together(score.rows, places[score.rows], named, nearest, distances)
-        return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS))
-
-    @property
-    def held(self) -> Held:
-        """How they are held out."""
-        return self.folds.held
-
-    def first(self) -> Self:
-        """Return the same with the first trial alone."""
-        return replace(self, folds=self.folds.first(), unseen=self.unseen[:1])
-
-    def only(self, kept: IndexArray) -> Labels:
-        """Return some observations (k,), put into folds anew."""
-        score = self.score.of_observations(kept)
-        places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
-        rng, blocks = np.random.default_rng(0), self.blocks[places]
-        return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,17 +234,3 @@ def _reach(lesson: Lesson) -> float:
     squares = euclidean_distances(points, squared=True)
     np.fill_diagonal(squares, np.inf)
     return float(np.quantile(squares.min(axis=1), REACHING)) or np.inf
-
-
-def _distances(
-    rows: View, labelled: IndexArray, places: IndexArray, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray] | None:
-    """Squared distances of labelled rows from each other, and of other rows from the next label."""
-    covariance = Covariance.of(rows, labelled, "the labelled rows", references=False)
-    others = np.setdiff1d(np.arange(len(rows)), labelled)
-    if len(covariance.parts) < 2 or not len(others):
-        return None
-    few = drawn_by_place(places, others, MATCHED, rng)
-    there, elsewhere = (covariance.parts[1].points(rows.take(each)) for each in (labelled, few))
-    between = euclidean_distances(there, squared=True)
-    return between, euclidean_distances(elsewhere, there, squared=True).min(axis=1)

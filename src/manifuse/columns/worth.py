@@ -14,9 +14,10 @@ import numpy as np
 
 from manifuse.columns.all_columns import Found, Given
 from manifuse.columns.column import Mixed
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import DECIDING, FLAT
 from manifuse.columns.scored import Honest
-from manifuse.columns.taught import Labels, Taught
+from manifuse.columns.taught import Taught
 from manifuse.columns.view import Level, View
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn

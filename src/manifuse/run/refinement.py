@@ -163,10 +163,7 @@ class Refinement(Saved):
 
     @property
     def log_loss(self) -> Accuracy | None:
-        """With labels of classes: the log loss ``before`` and ``after``. The gain is the difference of the two.
-
-        Also of probabilities that labels of 0 and 1 calibrated.
-        """
+        """The log loss ``before`` and ``after``, with labels of classes, or of 0 and 1 for probabilities."""
         measured = self.evidence.measured
         return None if measured is None else measured.risk if measured.right is None else measured.accuracy
 
