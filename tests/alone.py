@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,17 +16,15 @@ from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined import Refined
 from manifuse.columns.scored import Scored
 from manifuse.columns.view import Level
-from manifuse.diffusion.algorithm1 import STEP_SIZES, WEIGHT_SCALES
 from manifuse.diffusion.joint import Path, diffuse
-from manifuse.diffusion.pair_evidence import active_references
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
 from manifuse.evidence.labelled import score_of
 from manifuse.run.refiner import Refiner
 from manifuse.tables.problem import Problem
-
-#: With our additions, if labels choose the cell.
-GRID = replace(mf.Algorithm1(), step_size=STEP_SIZES, weight_scale=WEIGHT_SCALES, steps=20)
+from manifuse_study.experiments.label_search import LabelSearch
+from manifuse_study.experiments.published import TUNED as GRID
+from manifuse_study.experiments.published import active_references
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +36,7 @@ class Alone:
     tuned: Tuned
     path: Path
     active: np.ndarray
+    surface: np.ndarray | None
 
     @property
     def accepted(self):
@@ -108,4 +107,6 @@ def alone(main, references, labels=None, method=None, rng=0, backend=None):
     setup = Setup(problem, algorithm, rng, mf.Host() if backend is None else backend)
     tuned = choose_bridges(setup, scalings_to_try(setup))
     active = active_references(problem, tuned.evidence, algorithm)
-    return Alone(main, problem, tuned, diffuse(problem, tuned.bridges, active, score), active)
+    search = None if score is None else LabelSearch(score, problem.units)
+    path = diffuse(problem, tuned.bridges, active, search)
+    return Alone(main, problem, tuned, path, active, None if search is None else search.surface)

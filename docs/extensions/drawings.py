@@ -181,11 +181,12 @@ def rounds() -> Figure:
     """Digits with labels: the accuracy over the grid in the first round, then accuracy and alignments step by step."""
     digits = mf.datasets.load_digits("fourier", labels=200)
     references = [each for each in digits.references if each.name in ("profile", "zernike", "gradient")]
-    path = run_alone(TUNED, digits.main, references, digits.labels).path
+    found = run_alone(TUNED, digits.main, references, digits.labels)
+    path, cells = found.path, found.surface
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     surface, course = figure.subplots(1, 2)
     (step_sizes, weight_scales), first = TUNED.grid, path.history[0]
-    image = surface.imshow(path.surface, cmap="cividis", origin="lower", aspect="auto")
+    image = surface.imshow(cells, cmap="cividis", origin="lower", aspect="auto")
     cell = weight_scales.index(first.weight_scale), step_sizes.index(first.step_size)
     surface.plot(*cell, "x", color=ORANGE, ms=9, mew=2.5)
     surface.set_xticks(range(len(weight_scales)), [f"{value:.3g}" for value in weight_scales], fontsize=8)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from manifuse.diffusion.algorithm1 import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, Algorithm1
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
@@ -22,7 +22,7 @@ from manifuse_study.datasets.digits import digits
 from manifuse_study.datasets.hw import HW
 from manifuse_study.experiments.protocol import Protocol
 from manifuse_study.experiments.provenance import provenance, rows_csv
-from manifuse_study.experiments.published import run_alone
+from manifuse_study.experiments.published import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, run_alone
 from manifuse_study.experiments.trial import Case, Trial
 
 HERE = Path(__file__).parent

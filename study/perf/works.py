@@ -24,9 +24,7 @@ from sklearn.svm import LinearSVC
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
-from manifuse.diffusion.algorithm1 import STEP_SIZES, WEIGHT_SCALES, Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.prediction import diffuse_prediction
 from manifuse.evidence.score import GradedRanking
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray
@@ -38,7 +36,8 @@ from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse_study.baselines.tpc import tpc
-from manifuse_study.experiments.published import run_alone
+from manifuse_study.experiments.label_search import search_cells
+from manifuse_study.experiments.published import AS_PUBLISHED, STEP_SIZES, TUNED, WEIGHT_SCALES, run_alone
 from manifuse_study.ranking.ranksvm import RankSVM
 
 #: Seconds of a coupled run over 30,475 rows, as the paper reports them.
@@ -148,7 +147,7 @@ def whole_coupled_run() -> Work:
     labels = RankLabels(score.rows, score.grades)
 
     def ours() -> object:
-        return run_alone(Algorithm1.as_published(), main, references, labels)
+        return run_alone(AS_PUBLISHED, main, references, labels)
 
     work = "Algorithm 1 as published, 30,475 coupled rows, m = 4"
     return Work(work, "the paper's 0.2 s, on its machine", ours, None, 1, 1, lambda: "", PAPER_SECONDS)
@@ -384,13 +383,12 @@ class _Spreading(LabelSpreading):  # type: ignore[misc]
 
 def _coefficient_space(columns: FloatArray, score: GradedRanking) -> FloatArray:
     inside = columns[score.rows]
-    run = diffuse_prediction(
+    run, _ = search_cells(
+        TUNED,
         columns,
         columns[:, 0],
-        active=np.ones(columns.shape[1] - 1),
-        grid=(STEP_SIZES, WEIGHT_SCALES),
-        steps=20,
-        evaluate=lambda coefficients: score.evaluate(inside @ coefficients.T),
+        np.ones(columns.shape[1] - 1),
+        lambda coefficients: score.evaluate(inside @ coefficients.T),
     )
     return np.asarray(columns @ run.path[-1])
 

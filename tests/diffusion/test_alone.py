@@ -115,9 +115,9 @@ def test_labels_choose_the_best_cell_and_end_when_their_score_stops_rising():
     scores = [step.score for step in path.history]
     assert scores == sorted(scores)
     assert scores[-1] == pytest.approx(ranking_accuracy(case.truth[case.labelled], found.scores[case.labelled]))
-    assert path.surface.shape == (8, 7)
+    assert found.surface.shape == (8, 7)
     row, column = grid[0].index(path.history[0].step_size), grid[1].index(path.history[0].weight_scale)
-    assert path.surface[row, column] == path.surface.max()
+    assert found.surface[row, column] == found.surface.max()
     assert all(len(step.alignments) == len(step.weights) == 2 for step in path.history)
 
 

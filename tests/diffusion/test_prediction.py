@@ -1,72 +1,24 @@
-"""The batched f-diffusion against the plain loop, with the same stopping rule."""
+"""The f-diffusion of a round against the plain loop."""
 
 import numpy as np
 import pytest
 
-from manifuse.diffusion.prediction import diffuse_prediction
+import manifuse as mf
+from manifuse.diffusion.prediction import take_steps
 from manifuse.kernels.sphere import unit
 
-GRID = ((0.1, 1.0, 10.0), (0.1, 1.0))
 
-
-def plain(Z, score, steps):
-    """One cell after the other, one singular value decomposition per step; the first best cell wins."""
-    surface = np.empty((3, 2))
-    runs = {}
-    for i, step in enumerate(GRID[0]):
-        for j, scale in enumerate(GRID[1]):
-            f, height, trail = Z[:, 0], score(Z[:, :1])[0], [Z[:, 0]]
-            for _ in range(steps):
-                weights = np.exp(-(1 - (Z[:, 1:].T @ f) ** 2) / scale)
-                S = np.column_stack([f, np.sqrt(step * weights) * Z[:, 1:]])
-                following = np.linalg.svd(S, full_matrices=False)[0][:, 0]
-                following = following * np.sign(following @ Z[:, 0])
-                reached = score(following[:, None])[0]
-                if reached <= height:
-                    break
-                f, height = following, reached
-                trail.append(f)
-            surface[i, j], runs[i, j] = height, trail
-    return surface, runs[np.unravel_index(surface.argmax(), surface.shape)]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_equals_the_plain_loop_over_the_grid(seed):
-    rng = np.random.default_rng(seed)
-    truth = unit(rng.standard_normal((120, 1)))
-    Z = unit(truth + rng.uniform(0.05, 0.2, 5) * rng.standard_normal((120, 5)))
-
-    def score(candidates):
-        return (unit(candidates).T @ truth)[:, 0]
-
-    run = diffuse_prediction(
-        Z, Z[:, 0], active=np.ones(4), grid=GRID, steps=20, evaluate=lambda coefficients: score(Z @ coefficients.T)
-    )
-    surface, trail = plain(Z, score, 20)
-    np.testing.assert_allclose(run.surface, surface, atol=1e-10)
+@pytest.mark.parametrize("steps", [1, 4])
+def test_the_one_cell_takes_all_its_steps_as_a_plain_loop_does(rng, steps):
+    Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
+    algorithm = mf.Algorithm1(steps=steps, step_size=0.7, weight_scale=0.4)
+    run = take_steps(algorithm, Z, Z[:, 0], np.ones(2))
+    trail = [Z[:, 0]]
+    for _ in range(steps):
+        weights = np.exp(-(1 - (Z[:, 1:].T @ trail[-1]) ** 2) / 0.4)
+        S = np.column_stack([trail[-1], np.sqrt(0.7 * weights) * Z[:, 1:]])
+        following = np.linalg.svd(S, full_matrices=False)[0][:, 0]
+        trail.append(following * np.sign(following @ Z[:, 0]))
     np.testing.assert_allclose(Z @ run.path.T, np.transpose(trail), atol=1e-10)
-    assert list(run.scores) == sorted(run.scores)
-
-
-def test_without_a_score_the_one_cell_takes_all_its_steps(rng):
-    Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
-    run = diffuse_prediction(Z, Z[:, 0], active=np.ones(2), grid=((1.0,), (1.0,)), steps=4, evaluate=None)
-    assert len(run.path) == 5
-    assert run.surface is None
+    assert run.cell == (0.7, 0.4)
     assert np.isnan(run.scores).all()
-
-
-def test_if_no_step_raises_the_score_the_start_is_kept(rng):
-    Z = unit(rng.standard_normal((50, 3)))
-    run = diffuse_prediction(
-        Z, Z[:, 0], active=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: -np.abs(a[:, 1:]).sum(axis=1)
-    )
-    np.testing.assert_array_equal(run.path, np.eye(3)[:1])
-
-
-def test_a_step_that_only_keeps_the_score_is_not_taken(rng):
-    Z = unit(rng.standard_normal((50, 1)) + rng.standard_normal((50, 3)))
-    run = diffuse_prediction(
-        Z, Z[:, 0], active=np.ones(2), grid=GRID, steps=5, evaluate=lambda a: np.full(len(a), 0.7)
-    )
-    np.testing.assert_array_equal(run.path, np.eye(3)[:1])

@@ -47,19 +47,10 @@ def test_settings_are_the_product_of_all_candidates():
     ]
 
 
-def test_labels_choose_from_a_grid_only_in_the_published_form():
-    assert [len(axis) for axis in mf.Algorithm1.as_published().grid] == [8, 7]
+def test_labels_choose_from_no_grid():
     assert mf.Algorithm1().grid == ((1.0,), (0.3,))
     with pytest.raises(mf.InputError, match="labels teach and do not choose among them; give one value of each"):
         mf.JointDiffusion(diffusion=mf.Algorithm1(step_size=(1.0, 2.0)))
-
-
-def test_the_published_form_has_none_of_our_additions():
-    published = mf.Algorithm1.as_published()
-    assert not any((published.anchored, published.smoothing, published.ignore_chance))
-    assert published.selection == "alignment"
-    assert all(isinstance(setting.bridge, mf.ExplicitEuler) for setting in published.settings())
-    assert {setting.bridge.step for setting in published.settings()} == {1e-5}
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ class Diffusion:
                 for number, anchor in bridges.anchors.items()
             }
             bridges = replace(bridges, anchors=left)
-        return diffuse(self.problem.starting_from(start), bridges, self.active, None)
+        return diffuse(self.problem.starting_from(start), bridges, self.active)
 
     def values(self, path: Path, start: FloatArray) -> FloatArray:
         """What came of it (n, c), standardised."""

@@ -1,4 +1,4 @@
-"""Algorithm1: the paper's method as a value, every hyperparameter a field, with the grid that labels choose from."""
+"""Algorithm1: the paper's method as a value, every hyperparameter a field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from manifuse.backends.neighbours import Search
-from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme
 from manifuse.errors import InputError
@@ -19,15 +18,8 @@ from manifuse.records import Saved
 
 Value = TypeVar("Value")
 
-#: The grid of 8 by 7 cells that labels choose (delta, sigma²) from, in the paper.
-STEP_SIZES = tuple(float(value) for value in np.logspace(-2, 2, 8))
-WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
-
 #: Characters of a refused value that a message repeats.
 LONGEST = 200
-
-#: So many steps of a round, at most, while the score on the labels rises, in the paper.
-PUBLISHED_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -165,27 +157,6 @@ class Algorithm1(Saved):
             self._demand(name, is_number(value) and 0 <= value < np.inf, "a number of at least 0")
         in_range = self.smoothing == 0 or 1e-6 <= self.smoothing <= 1e4
         self._demand("smoothing", in_range, "0 or a number in [1e-6, 1e4]")
-
-    @classmethod
-    def as_published(cls) -> Algorithm1:
-        """Return the method as the paper runs it: explicit bridges, its tuning rule, and none of our additions.
-
-        The study runs it by itself.
-        The paper gives no candidates for N, K and sigma_f²; the candidates are ours.
-        """
-        return cls(
-            neighbours=(5, 10, 20),
-            score_scale=(0.1, 0.3, 1.0),
-            bridge=tuple(ExplicitEuler(keep=keep) for keep in (5, 10, 20)),
-            step_size=STEP_SIZES,
-            weight_scale=WEIGHT_SCALES,
-            steps=PUBLISHED_STEPS,
-            anchored=False,
-            smoothing=0.0,
-            ignore_chance=False,
-            selection="alignment",
-            standardised=True,
-        )
 
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of the hyperparameters of graphs and bridges."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.prediction import Evaluate, PredictionRun, diffuse_prediction
+from manifuse.diffusion.prediction import PredictionRun, Run, take_steps
 from manifuse.diffusion.transport import Arrival
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saved, demand_counts
 from manifuse.tables.problem import Problem
-from manifuse.tables.units import Units
 
 
 class Ending(StrEnum):
@@ -26,21 +24,6 @@ class Ending(StrEnum):
     SCORE_STOPPED_RISING = "the score on the labels stopped rising"
     SETTLED = "a further round hardly changed the predictions"
     ROUNDS_USED_UP = "all rounds were used"
-
-
-class Criterion(Protocol):
-    """What the labels say of candidate predictions; larger is better.
-
-    Attributes
-    ----------
-    rows : (l,) array of int
-        The labelled rows.
-    """
-
-    rows: IndexArray
-
-    def evaluate(self, candidates: FloatArray) -> FloatArray:
-        """Score candidate predictions at ``rows``, shape (l, c), in the units of the main predictor; returns (c,)."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +68,12 @@ class Path:
     coefficients : (rounds, k) array
         For every round, the new prediction in the columns ``Z`` of `mixture`; `replay` repeats the rounds from these.
     history : tuple of Step
-    surface : (step sizes, weight scales) array or None
-        Best score of every cell in the first round; None without labels.
     ending : Ending
     """
 
     predictions: FloatArray
     coefficients: FloatArray
     history: tuple[Step, ...]
-    surface: FloatArray | None
     ending: Ending
 
 
@@ -116,7 +96,7 @@ class Round:
     coefficients: FloatArray
 
 
-def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: Criterion | None) -> Path:
+def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, chosen: Run | None = None) -> Path:
     """Alternate bridges and f-diffusion until the stopping rule holds (Algorithm 1).
 
     Parameters
@@ -125,14 +105,15 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
     bridges : Bridges
     active : (m,) array
         1 for references that take part, 0 for the others.
-    criterion : Criterion or None
-        With labels, rounds go on while it rises; without, until the predictions settle.
+    chosen : callable, optional
+        Runs a round where labels choose its steps; the rounds then go on while it takes any. By default rounds go on
+        until the predictions settle.
     """
-    algorithm, labelled = bridges.algorithm, criterion is not None
+    algorithm = bridges.algorithm
     current, origin = problem.start, problem.start if algorithm.anchored else None
     coefficients: list[FloatArray] = []
     history: list[Step] = []
-    surface, ending = None, Ending.ROUNDS_USED_UP
+    ending = Ending.ROUNDS_USED_UP
     for number in range(1, algorithm.rounds + 1):
         arrival = bridges.arrive(current, algorithm.smoothing)
         columns = mixture(current, arrival.columns(), origin)
@@ -140,15 +121,7 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
         if origin is not None:
             # It holds references back, and nothing else.
             others[-1] = active.any()
-        run = diffuse_prediction(
-            columns,
-            problem.start.ravel(),
-            active=np.append(active, others),
-            grid=algorithm.grid,
-            steps=algorithm.steps,
-            evaluate=None if criterion is None else _evaluation(columns, problem.units, criterion),
-        )
-        surface = run.surface if surface is None else surface
+        run = (chosen or take_steps)(algorithm, columns, problem.start.ravel(), np.append(active, others))
         history += _record(number, run, history[-1:], active)
         if len(run.path) == 1:
             ending = Ending.SCORE_STOPPED_RISING
@@ -159,11 +132,11 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, criterion: C
         del columns, arrival
         change = 1.0 - inner(following, current)
         current = following
-        if not labelled and change < algorithm.settled:
+        if chosen is None and change < algorithm.settled:
             ending = Ending.SETTLED
             break
     mixed = np.array(coefficients).reshape(len(coefficients), len(run.gram))
-    return Path(current, mixed, tuple(history), surface, ending)
+    return Path(current, mixed, tuple(history), ending)
 
 
 def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tuple[Round, ...]:
@@ -200,11 +173,6 @@ def mix(columns: FloatArray, coefficients: FloatArray, shape: tuple[int, ...]) -
     """``Z a``, projected to the sphere, in the shape of a prediction."""
     # Columns and coefficients have unit norm already; projecting again keeps rounding errors from adding up.
     return on_sphere((columns @ coefficients).reshape(shape))
-
-
-def _evaluation(columns: FloatArray, units: Units, criterion: Criterion) -> Evaluate:
-    rows = columns[criterion.rows]
-    return lambda coefficients: criterion.evaluate(units.from_sphere(rows @ coefficients.T))
 
 
 def _record(number: int, run: PredictionRun, before: Sequence[Step], active: FloatArray) -> list[Step]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.bridges import Bridges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
@@ -55,16 +54,6 @@ def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) 
     for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
         found[number] = inner(on_sphere(values), on_sphere(problem.references[number].paired))
     return found
-
-
-def active_references(problem: Problem, evidence: Sequence[PairEvidence], algorithm: Algorithm1) -> FloatArray:
-    """Whether each reference takes part if Algorithm 1 is run by itself, shape (m,): 0 if it is idle or at chance."""
-    active = np.ones(len(evidence))
-    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
-        is_chance = algorithm.ignore_chance and seen.is_chance
-        if reference.is_idle or is_chance:
-            active[number] = 0.0
-    return active
 
 
 def align_at_pairs(scores: FloatArray, reference: Reference) -> float:

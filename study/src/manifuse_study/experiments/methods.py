@@ -29,14 +29,14 @@ from manifuse_study.baselines.learned import Learned
 from manifuse_study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse_study.baselines.stacking import stack_by_ranksvm
 from manifuse_study.baselines.tpc import Mode, tpc
-from manifuse_study.experiments.published import TUNED, describe_alone, run_alone
+from manifuse_study.experiments.published import AS_PUBLISHED, TUNED, describe_alone, run_alone
 from manifuse_study.experiments.trial import Case, Trained
 from manifuse_study.ranking.ranksvm import RankSVM
 from manifuse_study.ranking.selection import best_family, retrain
 
 #: JMD as the paper has it. The implicit bridge is the paper's form for tables of up to 10,000 rows; the paper's rule
 #: chooses its step.
-PUBLISHED = replace(Algorithm1.as_published(), bridge=(ImplicitEuler(1.0), ImplicitEuler(10.0), ImplicitEuler(30.0)))
+PUBLISHED = replace(AS_PUBLISHED, bridge=(ImplicitEuler(1.0), ImplicitEuler(10.0), ImplicitEuler(30.0)))
 
 #: Decimal places of the weights and of the accuracy surface in a row; the rows have thousands of these numbers.
 DIGITS = 5

@@ -10,10 +10,11 @@ import numpy as np
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
-from manifuse.diffusion.algorithm1 import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, Algorithm1
+from manifuse.diffusion.algorithm1 import Algorithm1
+from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, diffuse
-from manifuse.diffusion.pair_evidence import active_references
+from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
 from manifuse.errors import InputError
@@ -24,6 +25,30 @@ from manifuse.records import write
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
+from manifuse_study.experiments.label_search import LabelSearch
+
+#: The grid of 8 by 7 cells that labels choose (delta, sigma²) from, in the paper.
+STEP_SIZES = tuple(float(value) for value in np.logspace(-2, 2, 8))
+WEIGHT_SCALES = tuple(float(value) for value in np.logspace(-2, 1, 7))
+
+#: So many steps of a round, at most, while the score on the labels rises, in the paper.
+PUBLISHED_STEPS = 20
+
+#: The method as the paper runs it: explicit bridges, its tuning rule, and none of our additions. The paper gives no
+#: candidates for N, K and sigma_f²; the candidates are ours.
+AS_PUBLISHED = Algorithm1(
+    neighbours=(5, 10, 20),
+    score_scale=(0.1, 0.3, 1.0),
+    bridge=tuple(ExplicitEuler(keep=keep) for keep in (5, 10, 20)),
+    step_size=STEP_SIZES,
+    weight_scale=WEIGHT_SCALES,
+    steps=PUBLISHED_STEPS,
+    anchored=False,
+    smoothing=0.0,
+    ignore_chance=False,
+    selection="alignment",
+    standardised=True,
+)
 
 #: Algorithm 1 with our additions, if labels choose the cell of its grid.
 TUNED = replace(Algorithm1(), step_size=STEP_SIZES, weight_scale=WEIGHT_SCALES, steps=PUBLISHED_STEPS)
@@ -41,6 +66,8 @@ class Alone:
     active : (m,) array
         1 for references that took part, 0 for the others.
     path : Path
+    surface : (step sizes, weight scales) array or None
+        Best score of every cell in the first round; None without labels.
     gain : Gain or None
         On the labels, which chose the cell, so that it is too good; None without labels.
     """
@@ -49,6 +76,7 @@ class Alone:
     tuned: Tuned
     active: FloatArray
     path: Path
+    surface: FloatArray | None
     gain: Gain | None
 
     @property
@@ -93,10 +121,21 @@ def run_alone(
     demand_memory(setup)
     tuned = choose_bridges(setup, scalings_to_try(setup))
     active = active_references(problem, tuned.evidence, algorithm)
-    path = diffuse(problem, tuned.bridges, active, score)
+    search = None if score is None else LabelSearch(score, problem.units)
+    path = diffuse(problem, tuned.bridges, active, search)
     refined = problem.units.from_sphere(path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
-    return Alone(problem, tuned, active, path, gain)
+    return Alone(problem, tuned, active, path, None if search is None else search.surface, gain)
+
+
+def active_references(problem: Problem, evidence: Sequence[PairEvidence], algorithm: Algorithm1) -> FloatArray:
+    """Whether each reference takes part, shape (m,): 0 if it is idle or at chance."""
+    active = np.ones(len(evidence))
+    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
+        is_chance = algorithm.ignore_chance and seen.is_chance
+        if reference.is_idle or is_chance:
+            active[number] = 0.0
+    return active
 
 
 def describe_alone(found: Alone, *, accepted: bool, digits: int) -> dict[str, Any]:
@@ -116,5 +155,5 @@ def describe_alone(found: Alone, *, accepted: bool, digits: int) -> dict[str, An
         "weights": weights,
         "step_sizes": list(step_sizes),
         "weight_scales": list(weight_scales),
-        "surface": None if path.surface is None else np.round(path.surface, digits).tolist(),
+        "surface": None if found.surface is None else np.round(found.surface, digits).tolist(),
     }
