@@ -45,7 +45,9 @@ def test_without_them_a_fold_says_what_is_gone_or_is_refused(case):
     says = f"{lost} rows of X would pair with the references, but the fit had only {40 - lost} other such rows"
     with pytest.warns(mf.ManifuseWarning, match=says):
         fitted.predict(X.iloc[test])
-    with pytest.raises(mf.InputError, match="shares 0 of its 160 ids with X.*give the whole main table as `pair_rows`"):
+    with pytest.raises(
+        mf.InputError, match=r"shares 0 of its 160 ids with X.*give the whole main table as `pair_rows`"
+    ):
         clone(combiner).fit(X[60:], truth[60:])
 
 
