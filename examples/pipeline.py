@@ -35,19 +35,18 @@ y = np.where(known, digits.truth, np.nan)
 # %%
 # The pipeline
 # ------------
-# Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``.
+# Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``. A fold
+# takes rows away from the fit, but the rows of ``pair_rows`` that a reference knows pair in every fit, without their
+# truth. They must be as the combiner gets its rows, so the features are scaled once, before the folds.
 
 scale = make_column_transformer(
     (StandardScaler(), make_column_selector("fourier")),
     remainder="passthrough",
     verbose_feature_names_out=False,
 )
-pipeline = Pipeline(
-    [
-        ("scale", scale.set_output(transform="pandas")),
-        ("combine", mf.PredictorCombiner(references, random_state=0)),
-    ]
-)
+X = scale.set_output(transform="pandas").fit_transform(X)
+combiner = mf.PredictorCombiner(references, random_state=0, pair_rows=X)
+pipeline = Pipeline([("combine", combiner)])
 pipeline
 
 # %%

@@ -262,12 +262,12 @@ def test_frames_come_back_with_a_column_for_each_class():
     result = mf.refine(table, others, rng=0)
     assert isinstance(result.predictions, pl.DataFrame)
     assert result.predictions.columns == list(columns)
-    assert result.to_frame(pl).columns == ["id", "predicted", "original", *NAMES, "support"]
-    applied = result.apply(frame, classes=columns)
-    assert applied.columns == ["id", "predicted", "original", *columns, "support"]
+    # The result knows what the columns of the table were called.
+    applied = result.apply(frame)
+    assert applied.columns == result.to_frame().columns == ["id", "predicted", "original", *columns, "support"]
     np.testing.assert_allclose(applied.select(list(columns)).to_numpy(), result.predictions.to_numpy())
-    with pytest.raises(mf.InputError, match="The frame has no 'ash'"):
-        result.apply(frame)
+    with pytest.raises(mf.InputError, match="the frame has no column 'ash'"):
+        result.apply(frame, classes=NAMES)
 
 
 def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):
@@ -336,6 +336,16 @@ def test_labels_of_other_kinds_and_classes_are_refused_or_said():
     ):
         result = mf.refine(main, others, mf.ClassLabels(known.keys, names), rng=0)
     assert result.gain.rows == 55
+
+
+def test_true_and_false_are_the_classes_1_and_0():
+    main, others, known, *_ = draw(2, labels=60, names=("0", "1"))
+    truth = known.names == "1"
+    expected = mf.refine(main, others, known, rng=0).scores
+    for given in (truth, truth.astype(float), truth.astype(int)):
+        np.testing.assert_array_equal(
+            mf.refine(main, others, mf.ClassLabels(known.keys, given), rng=0).scores, expected
+        )
 
 
 def test_matrices_that_are_no_probabilities_are_refused():

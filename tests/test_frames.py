@@ -11,6 +11,7 @@ import pytest
 
 import manifuse as mf
 from tests.problems import draw, remade
+from tests.test_classes import draw as classes
 
 COLUMNS = ["name", "score", "original", "support", "error"]
 
@@ -179,3 +180,129 @@ def test_a_frame_with_numbers_as_names_that_lacks_a_column_is_refused(case, resu
         result.apply(frame, id="name", score="risk")
     with pytest.raises(mf.InputError, match="has no column 'points'"):
         mf.Observations.from_frame(frame, id="name", score="points")
+
+
+NAMED = {"id": "patient", "score": "risk", "label": "outcome", "group": "ward"}
+
+
+@pytest.fixture(scope="module")
+def hospital(case):
+    """Tables with names of their own: a main table with labels of some rows beside it, and two references."""
+    ours = frame_of(case, prefix="").rename(columns={"name": "patient"}).assign(ward=np.arange(400) % 40)
+    ours["outcome"] = np.where(np.isin(np.arange(400), case.labelled), case.truth, np.nan)
+    ours.index = pd.Index(np.arange(400) * 3 + 5, name="place")
+    theirs = [
+        pd.DataFrame({"patient": each.keys, "risk": each.scores} | dict(zip("abcdef", each.table.T, strict=True)))
+        for each in case.references
+    ]
+    return ours, theirs
+
+
+@pytest.mark.parametrize("kind", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_frames_are_taken_wherever_tables_are(case, hospital, kind):
+    ours, theirs = kind(hospital[0]), list(map(kind, hospital[1]))
+    wards = mf.RankLabels(case.main.keys[case.labelled], case.truth[case.labelled], case.labelled % 40)
+    features = hospital[0].filter(like="x")
+    main = mf.Observations(hospital[0]["risk"].to_numpy(), features, ids=hospital[0]["patient"], name="main")
+    expected = mf.refine(main, case.references, wards, rng=0)
+    result = mf.refine(ours, theirs, ours, rng=0, **NAMED)
+    np.testing.assert_array_equal(result.scores, expected.scores)
+    later = kind(hospital[0].drop(columns=["ward", "outcome"]))
+    for shown in (result.to_frame(), result.apply(later)):
+        assert type(shown) is type(ours)
+        assert list(shown.columns) == ["patient", *COLUMNS[1:]]
+        assert shown["patient"].to_list() == ours["patient"].to_list()
+        assert shown["patient"].dtype == ours["patient"].dtype
+        np.testing.assert_array_equal(shown["score"], expected.scores)
+        if isinstance(shown, pd.DataFrame):
+            pd.testing.assert_index_equal(shown.index, ours.index)
+    np.testing.assert_array_equal(result.apply_in_full(later).support, expected.support)
+    told = mf.explain(result, "m3", case.references, labels=wards)
+    assert str(mf.explain(result, "m3", theirs, labels=ours, label="outcome")) == str(told)
+
+
+def test_a_combiner_takes_frames_as_references_and_remembers_their_names(case, hospital, tmp_path):
+    ours, theirs = hospital
+    names = {"id_column": "patient", "score_column": "risk", "drop": ["ward", "outcome"]}
+    combiner = mf.PredictorCombiner(theirs, random_state=0, **names).fit(ours, ours["outcome"])
+    expected = mf.refine(ours, theirs, ours, rng=0, drop=["ward"], **{**NAMED, "group": None})
+    np.testing.assert_array_equal(combiner.predict(ours), expected.scores)
+    combiner.save(tmp_path / "model.npz")
+    again = mf.PredictorCombiner.load(tmp_path / "model.npz")
+    later = ours.drop(columns=["ward", "outcome"])
+    np.testing.assert_array_equal(again.predict(later), expected.scores)
+    assert list(mf.load(tmp_path / "model.npz").apply(later).columns) == ["patient", *COLUMNS[1:]]
+
+
+def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
+    ours, theirs = (
+        each.assign(patient=each["patient"].str[1:].astype(int) + 1000 * each["patient"].str.startswith("r"))
+        for each in (hospital[0].drop(columns=["ward", "outcome"]), hospital[1][0])
+    )
+    result = mf.refine(ours, theirs, rng=0, id="patient", score="risk")
+    assert result.to_frame(pl)["patient"].to_list() == list(range(400))
+    assert result.to_frame()["patient"].dtype == np.int64
+    scores = mf.Observations(case.main.scores, case.main.table, ids=np.arange(400), name="main")
+    assert mf.refine(scores, [theirs], rng=0, id="patient", score="risk").to_frame()["id"].dtype == pl.Int64
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"labels": "outcome"}, "str came for The table of labels, but labels or a data frame was expected"),
+        ({"label": "truth"}, "The table of labels has no column 'truth'"),
+        ({"group": "day"}, "The table of labels has no column 'day'"),
+        ({"label": "empty"}, "The table of labels has no value in 'empty'"),
+        ({"id": "place"}, "main has no column 'place' .*; its index is called so: call reset_index"),
+        ({"id": "risk", "score": "x0", "drop": ["patient"]}, "The id column of main holds fractions"),
+        ({"references": ["theirs.csv"]}, "str came for reference 1, but Observations or a data frame was expected"),
+        ({"main": pl.LazyFrame({"patient": ["a"]})}, "LazyFrame came for main.*; collect it"),
+    ],
+)
+def test_frames_that_cannot_be_used_are_refused(hospital, change, says):
+    (ours, theirs), known = hospital, ["ward", "outcome"]
+    given = {
+        "main": ours.drop(columns=known),
+        "references": theirs,
+        "labels": ours.assign(empty=np.nan),
+        **NAMED,
+        **change,
+    }
+    with pytest.raises(mf.InputError, match=says):
+        mf.refine(**given, rng=0)
+
+
+def test_frames_without_names_are_told_apart_by_their_order_alone(case, hospital):
+    ours, theirs = hospital
+    result = mf.refine(ours.drop(columns=["ward", "outcome"]), theirs, rng=0, id="patient", score="risk")
+    with pytest.raises(
+        mf.InputError, match=r"1 reference came where 2 were expected.*give all of them in their order"
+    ):
+        mf.explain(result, "m3", theirs[1:])
+    assert str(mf.explain(result, "m3", case.references[1:])).count("reference 2") > 1
+
+
+def test_labels_of_classes_and_ordered_pairs_come_in_frames():
+    main, others, known, *_ = classes(3, labels=60)
+    frame = pl.DataFrame(
+        {"id": main.ids}
+        | dict(zip(main.classes.names, main.came.T, strict=True))
+        | {f"x{k}": column for k, column in enumerate(main.table.T)}
+    )
+    truth = pl.DataFrame({"id": known.keys.astype(int), "label": known.names})
+    result = mf.refine(frame, others, truth, classes=main.classes.names, rng=0)
+    np.testing.assert_allclose(result.scores, mf.refine(main, others, known, rng=0).scores, atol=1e-9)
+    better, worse = known.keys[:30], known.keys[30:]
+    scores = mf.Observations(main.came[:, 0], main.table, ids=main.ids, name="main")
+    pairs = pd.DataFrame({"better": better, "worse": worse})
+    expected = mf.refine(scores, [], mf.RankLabels.from_pairs(better, worse), rng=0)
+    np.testing.assert_array_equal(mf.refine(scores, [], pairs, rng=0).scores, expected.scores)
+
+
+def test_rivals_are_compared_on_frames(case, hospital):
+    ours, theirs = hospital
+    ours = ours.assign(outcome=np.round(case.truth)).head(200)
+    main = mf.Observations(ours["risk"].to_numpy(), ours.filter(like="x"), ids=ours["patient"], name="main")
+    expected = mf.rivals.compare(main, case.references, mf.RankLabels(ours["patient"], ours["outcome"]), library=pd)
+    names = {"id": "patient", "score": "risk", "label": "outcome", "drop": ["ward"]}
+    pd.testing.assert_frame_equal(mf.rivals.compare(ours, theirs, ours, **names), expected)

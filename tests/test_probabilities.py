@@ -160,6 +160,8 @@ def test_the_report_shows_probabilities(case, certain):
 def test_what_is_no_probability_is_refused(case, certain):
     with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3; correct them"):
         as_probabilities(case, np.where(np.arange(160) == 3, 1.2, certain))
+    with pytest.raises(mf.InputError, match="if they are percentages, divide by 100"):
+        as_probabilities(case, 100 * certain)
     values = np.where(np.arange(160) == 3, 1.2, np.where(np.arange(160) == 1, np.nan, certain))
     with pytest.raises(mf.InputError, match=r"scores outside of \[0, 1\] in row 3"):
         as_probabilities(case, values, invalid="drop")

@@ -57,11 +57,14 @@ class Grid:
 
 
 def as_text(grid: Grid) -> str:
-    """Return a table as lines of plain text, at most `WIDTH` wide; only names in the first column break."""
+    """Return a table as lines of plain text, at most `WIDTH` wide.
+
+    Only names in the first column break, and names of columns at their last underscore.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
     for name in grid.head[1:]:
-        table.add_column(Text(name), justify="right", no_wrap=True)
+        table.add_column(_broken(name), justify="right", no_wrap=True)
     _fill(table, grid)
     file = io.StringIO()
     Console(file=file, width=WIDTH, color_system=None).print(table)
@@ -69,12 +72,17 @@ def as_text(grid: Grid) -> str:
 
 
 def as_table(grid: Grid, *, title: str) -> Table:
-    """Return a table for `rich` to print."""
+    """Return a table for `rich` to print, whose names of columns break at their last underscore."""
     table = Table(title=Text(title))
     for number, name in enumerate(grid.head):
-        table.add_column(Text(name), justify="right" if number else "left")
+        table.add_column(_broken(name), justify="right" if number else "left")
     _fill(table, grid)
     return table
+
+
+def _broken(name: str) -> Text:
+    """Break the name of a column at its last underscore, if it has one."""
+    return Text("_\n".join(name.rsplit("_", 1)))
 
 
 def _fill(table: Table, grid: Grid) -> None:

@@ -147,6 +147,16 @@ CASES = {
     ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
     "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
+    "a column of ids named like a column of the output": (
+        {"main.csv": frame(MAIN.rename({"id": "support"}))},
+        ["--id", "support"],
+        "main.csv has its ids in a column 'support', a name that the output has; rename it",
+    ),
+    "percentages that should be probabilities": (
+        {"main.csv": frame(MAIN.with_columns(p_a=pl.int_range(60), p_b=100 - pl.int_range(60)))},
+        ["--classes", "p_(.*)"],
+        "if they are percentages, divide by 100",
+    ),
     "probabilities that do not sum to 1": (
         {"main.csv": frame(MAIN.with_columns(p_a=pl.lit(0.2), p_b=pl.lit(0.3)))},
         ["--classes", "p_(.*)"],

@@ -37,7 +37,7 @@ def demo(monkeypatch, capsys, *arguments):
 def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monkeypatch, capsys):
     status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
     assert status == 0
-    for word in (*HEADINGS, "imputed: how well", "all together", "best single predictor"):
+    for word in (*HEADINGS, "fidelity: how well", "all together", "best single predictor"):
         assert word in output.out
     lines = re.findall(r"^│ (\w+) +│" + r" +(\d\d\.\d)% │" * len(HEADINGS), output.out, re.MULTILINE)
     accuracies = {name: dict(zip(HEADINGS, map(float, numbers), strict=True)) for name, *numbers in lines}

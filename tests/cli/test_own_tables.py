@@ -58,7 +58,7 @@ def test_names_change_nothing_but_names(folder, monkeypatch):
     assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
     assert run(monkeypatch, *OWN, *CALLED, "--out", "own.tsv", "--save", "model.npz") == 0
     usual, own = pl.read_csv("usual.csv"), pl.read_csv("own.tsv", separator="\t")
-    assert usual.columns == own.columns
+    assert ["patient", *usual.columns[1:]] == own.columns
     for column in usual.columns[1:]:
         np.testing.assert_allclose(own[column], usual[column], rtol=1e-9)
     assert mf.load("model.npz").main.feature_names == tuple(f"x{k}" for k in range(6))
@@ -160,7 +160,7 @@ def test_ids_keep_their_zeros_under_any_name(folder, monkeypatch):
         table.with_columns(numbers).write_csv(name, separator=separator)
     arguments = ("refine", "ours.csv", "--reference", "partner.tsv", *CALLED[:4], "--drop", "town", "--same-target")
     assert run(monkeypatch, *arguments, "--out", "out.csv") == 0
-    assert pl.read_csv("out.csv", infer_schema=False)["id"].str.starts_with("00").all()
+    assert pl.read_csv("out.csv", infer_schema=False)["patient"].str.starts_with("00").all()
 
 
 @pytest.mark.parametrize("ordered", [False, True])

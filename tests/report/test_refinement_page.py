@@ -130,7 +130,7 @@ def runs():
             coupled.references,
             None,
             {"same_target": False},
-            ["stay as they were", "fewer than three cannot", "in correlation"],
+            ["stay as they were", "fewer than three cannot", "points of correlation"],
             None,
         ),
         "coupled": (
@@ -253,18 +253,18 @@ def test_no_page_needs_the_network_or_a_script(name):
 def test_what_the_tables_say_reads_back_as_the_result(name):
     result, markup = run(name)
     read = Reader(markup)
-    said = read.table("reference")
+    said = read.table("name")
     assert list(said) == sorted(said, key=lambda name: -float(said[name]["weight"]))
     for index, entry in enumerate(result.relevance):
         line = said[entry.name]
         assert float(line["weight"]) == pytest.approx(result.weights[index], abs=6e-4)
-        assert float(line["agrees"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
-        assert float(line["chance"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
+        assert float(line["held_out_alignment"]) == pytest.approx(entry.held_out_alignment, abs=6e-4)
+        assert float(line["chance_alignment"]) == pytest.approx(entry.chance_alignment, abs=6e-4)
         if result.accepted:
-            assert float(line["alignment, refined"]) == pytest.approx(entry.alignment, abs=6e-4)
+            assert float(line["alignment"]) == pytest.approx(entry.alignment, abs=6e-4)
         else:
-            assert line["alignment, refined"] == ABSENT
-        assert line["known"] == f"{entry.reached:.1%}"
+            assert line["alignment"] == ABSENT
+        assert line["reached"] == f"{entry.reached:.1%}"
         assert int(line["pairs"]) == entry.pairs
     facts = {line: cells["value"] for line, cells in read.table("result").items()}
     assert facts["rows"] == "160"
@@ -299,14 +299,11 @@ def test_what_the_references_say_reads_back_as_the_result(name):
     left = answers["correlation that one common factor leaves"]
     assert float(left) == pytest.approx(asked.residual, abs=6e-4) if several else left == "—"
     for entry in result.relevance:
-        shown = read.table("reference")[entry.name]["worth"]
+        shown = read.table("name")[entry.name]["worth"]
         if entry.worth is None:
             assert shown == "—"
         else:
-            unit = 100 if result.gain else 1
-            assert float(shown.split()[0]) == pytest.approx(
-                unit * entry.worth.value, abs=0.06 if result.gain else 6e-4
-            )
+            assert float(shown.split()[0]) == pytest.approx(100 * entry.worth.value, abs=0.06)
 
 
 def test_what_is_not_measured_is_amber():
@@ -355,7 +352,7 @@ def test_references_of_slight_weight_are_counted_and_not_named():
     changed = with_evidence(result, relevance=slight)
     read = Reader(page_of(changed))
     assert "by weight: “reference 1” (weight 0.04), and 1 more with less." in read.words
-    assert read.table("reference")["reference 2"]["weight"] == "<0.001"
+    assert read.table("name")["reference 2"]["weight"] == "<0.001"
 
 
 def test_rows_out_of_reach_are_counted():
@@ -439,7 +436,7 @@ def test_a_page_of_many_rows_stays_small_and_says_what_it_draws(rng):
     assert len(markup.encode()) < 1_000_000
     assert "1,000 of 5,000 rows are drawn, evenly spaced" in Reader(markup).words
     assert "Drawn are the 24 of the largest weight." in Reader(markup).words
-    assert len(Reader(markup).table("reference")) == 40
+    assert len(Reader(markup).table("name")) == 40
     assert markup == page_of(result, references=others)
 
 
@@ -476,7 +473,7 @@ def test_what_cannot_be_written_is_refused_first(path, says, tmp_path, monkeypat
 def test_only_refinements_are_reported(tmp_path):
     with pytest.raises(mf.InputError, match="Refinement was expected"):
         mf.write_report("result", tmp_path / "page.html")
-    with pytest.raises(mf.InputError, match="Observations was expected"):
+    with pytest.raises(mf.InputError, match="Observations or a data frame was expected"):
         mf.write_report(run("not measured")[0], tmp_path / "page.html", references=["other"])
 
 

@@ -248,7 +248,7 @@ def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
         gain = Gain(0.012, 0.004, 60, measure)
         assert gain.amount(signed=False) == text
         assert gain.amount(signed=True) == f"+{text}"
-    assert Gain(-0.0001, 0.004, 60, "correlation").amount(signed=True) == "+0.000 ± 0.004 in correlation"
+    assert Gain(-0.0001, 0.004, 60, "correlation").amount(signed=True) == "+0.0 ± 0.4 points"
 
 
 @pytest.mark.parametrize("labelled, measure", [(True, "accuracy"), (False, "correlation")])

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import manifuse as mf
@@ -40,3 +41,10 @@ def test_ids_of_pairs_may_be_numbers():
     assert mf.RankLabels.from_pairs([1.0, 2.0], [3.0, 4.0]).keys.tolist() == ["1", "2", "3", "4"]
     with pytest.raises(mf.InputError, match="no value in row 1"):
         mf.RankLabels.from_pairs(["a", None], ["b", "c"])
+
+
+def test_text_as_the_truth_of_scores_is_refused_with_a_way():
+    for truth in (["benign", "malignant"], pd.Series(["benign", "malignant"]), np.array(["0", "1"])):
+        with pytest.raises(mf.InputError, match=r"came as text, such as '(benign|0)', but .* give numbers, such as"):
+            mf.RankLabels(["a", "b"], truth)
+    assert mf.RankLabels(["a", "b"], [True, False]).grades.tolist() == [1.0, 0.0]

@@ -45,7 +45,7 @@ UNITS: dict[Gained, Unit] = {
     "rmse": Unit(1.0, ".2g", "", "in units of the labels"),
     "log_loss": Unit(1.0, ".3f", " in log loss", "in log loss"),
     "class_accuracy": Unit(100.0, ".1f", " points", "in points of accuracy"),
-    "correlation": Unit(1.0, ".3f", " in correlation", "in correlation at held-out pairs"),
+    "correlation": Unit(100.0, ".1f", " points", "in points of correlation at held-out pairs"),
 }
 
 

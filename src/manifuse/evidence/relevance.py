@@ -117,16 +117,16 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
 
     @property
     def grid(self) -> Grid:
-        """What is known, as a table of texts."""
+        """What is known, as a table of texts, whose columns have the names of the attributes."""
         return Grid.of(
             {
-                "reference": entry.name,
+                "name": entry.name,
                 "worth": ABSENT if entry.worth is None else entry.worth.text(signed=True),
                 "weight": f"{entry.weight:.2f}",
-                "agrees": f"{entry.held_out_alignment:.2f}",
-                "chance": f"{entry.chance_alignment:.2f}",
-                "imputed": f"{entry.fidelity:.2f}",
-                "known": f"{entry.reached:.0%}",
+                "held_out_alignment": f"{entry.held_out_alignment:.2f}",
+                "chance_alignment": f"{entry.chance_alignment:.2f}",
+                "fidelity": f"{entry.fidelity:.2f}",
+                "reached": f"{entry.reached:.0%}",
                 "pairs": f"{entry.pairs}",
             }
             for entry in self

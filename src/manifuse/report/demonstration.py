@@ -186,7 +186,7 @@ def relevance_grid(found: Demonstration) -> Grid:
         measured = (mean("held_out_alignment"), mean("chance_alignment"), mean("fidelity"), mean("reached", ".0%"))
         return (view, mean_worth(entry.worth for entry in entries), mean("weight"), *measured)
 
-    head = ("reference", "worth", "weight", "agrees", "chance", "imputed", "known")
+    head = ("name", "worth", "weight", "held_out_alignment", "chance_alignment", "fidelity", "reached")
     together = mean_worth(result.worth for result in found.refinements.values())
     return Grid(head, tuple(map(line, found.refinements)), (("all together", together, *[ABSENT] * 5),))
 

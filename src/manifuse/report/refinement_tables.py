@@ -96,16 +96,16 @@ def relevance_grid(result: Refinement) -> Grid:
         entry = result.relevance[index]
         fidelity = "known everywhere" if _is_coupled(result, index) else f"{entry.fidelity:+.3f}"
         return {
-            "reference": entry.name,
+            "name": entry.name,
             "weight": strong_if(entry.standing is Standing.TOOK_PART, _weight(entry.weight)),
-            "agrees": f"{entry.held_out_alignment:+.3f}",
-            "chance": f"{entry.chance_alignment:.3f}",
-            "alignment, refined": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
-            "imputed": fidelity,
-            "known": f"{entry.reached:.1%}",
+            "held_out_alignment": f"{entry.held_out_alignment:+.3f}",
+            "chance_alignment": f"{entry.chance_alignment:.3f}",
+            "alignment": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
+            "fidelity": fidelity,
+            "reached": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
             "worth": ABSENT if entry.worth is None else entry.worth.amount(signed=True),
-            "part": STANDINGS[entry.standing],
+            "standing": STANDINGS[entry.standing],
         }
 
     return Grid.of(map(record, by_weight(result)))

@@ -12,8 +12,8 @@ from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import to_floats, to_numpy, to_text
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.containers import to_numpy, to_text
+from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
 
 
@@ -25,7 +25,7 @@ def graded(main: Observations, y: Any) -> RankLabels | None:
 
 def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     """Return the rows where ``y`` is not NaN, and its values there."""
-    grades = to_floats(y, what="y", dimensions=1)
+    grades = to_grades(y, what="y")
     if len(grades) != rows:
         raise InputError(
             f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."

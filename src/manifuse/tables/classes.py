@@ -102,8 +102,13 @@ class Classes(Saved):
         return np.asarray(np.array(self.names)[probabilities.argmax(axis=1)])
 
     def places_of(self, names: Any) -> IndexArray:
-        """Positions of names among the classes (l,); -1 of those that are not there."""
+        """Positions of names among the classes (l,); -1 of those that are not there.
+
+        True and False are the classes 1 and 0, if these are all.
+        """
         places = {each: place for place, each in enumerate(self.names)}
+        if places.keys() == {"0", "1"}:
+            places |= {"False": places["0"], "True": places["1"]}
         return np.array([places.get(str(each), -1) for each in names], dtype=np.intp)
 
     def from_others(self, others: Classes) -> FloatArray:

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.tables.containers import name_rows, to_floats, to_keys, to_text
+from manifuse.tables.containers import name_rows, to_floats, to_keys, to_numpy, to_text
 
 
 class RankLabels:
@@ -48,7 +48,7 @@ class RankLabels:
 
     def __init__(self, ids: Any, grades: Any, groups: Any = None) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
-        values = to_floats(grades, what="The labels", dimensions=1)
+        values = to_grades(grades, what="The labels")
         self.grades: FloatArray | None = values
         self.better: IndexArray = np.empty(0, dtype=np.intp)
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
@@ -146,6 +146,24 @@ class ClassLabels:
 
     def __repr__(self) -> str:
         return f"ClassLabels({many(len(self.keys), 'row')}, {many(len({*self.names.tolist()}), 'class')})"
+
+
+def to_grades(values: Any, *, what: str) -> FloatArray:
+    """Read the truth of rows as numbers (l,); text is refused, because it does not say which value is larger.
+
+    Raises
+    ------
+    InputError
+        If it is text, or cannot be read as numbers.
+    """
+    entries = to_numpy(values, what=what)
+    text = next((each for each in entries.ravel().tolist() if isinstance(each, str)), None)
+    if text is not None:
+        raise InputError(
+            f"{what} came as text, such as {text!r}, but scores are refined by numbers, of which larger is better; "
+            f"give numbers, such as `truth == {text!r}` if this is the larger of two."
+        )
+    return to_floats(values, what=what, dimensions=1)
 
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:

@@ -22,6 +22,9 @@ MARGIN = 0.0002
 #: and its logarithm would outweigh all that they say of other classes.
 CLASS_MARGIN = 0.02
 
+#: Numbers above this, up to 100, that should be probabilities seem to be percentages.
+PERCENT = 2.0
+
 #: How far from 1 the probabilities of a row may sum, because they were rounded.
 ROUNDED = 0.01
 
@@ -74,10 +77,14 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         return came if classes is None else classes.log_ratios(came)
     outside = np.atleast_2d(((came < 0) | (came > 1)).T).any(axis=0)
     if outside.any():
-        remedy = 'with scale="logits"' if classes else "as scores, without `scale='probability'`"
+        remedy = "correct them, or refine them as scores, without `scale='probability'`"
+        if PERCENT < came.max() <= 100 and came.min() >= 0:
+            remedy = "correct them or, if they are percentages, divide by 100"
+        elif classes:
+            remedy = 'correct them, or refine them with scale="logits"'
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
-            f"correct them, or refine them {remedy}."
+            f"{remedy}."
         )
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.kernels.keys import is_missing
 from manifuse.tables.containers import to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, is_frame, observe_frame
@@ -89,8 +90,8 @@ class FrameColumns:
         tables = (given,) if is_frame(given) or not isinstance(given, Iterable) else tuple(given)
         if names is not None and len(names) != len(tables) and any(map(is_frame, tables)):
             raise InputError(
-                f"{len(tables)} references came where {len(names)} were expected, and a data frame has no name that "
-                "says which it is; give all of them in their order."
+                f"{many(len(tables), 'reference')} came where {len(names)} were expected, and a data frame has no "
+                "name that says which it is; give all of them in their order."
             )
         if names is None or len(names) != len(tables):
             names = [f"reference {number}" for number in range(1, len(tables) + 1)]

@@ -27,6 +27,9 @@ MEASURES: dict[Measure, tuple[str, str]] = {
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
 
+#: A loss below half a point is no reason to leave a reference out, however clear.
+LEAST_HARM = 0.005
+
 #: With fewer pairs than this a reference is hardly of use.
 FEW_COMMON_ROWS = 30
 
@@ -125,7 +128,7 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
         better = asked.gain > asked.standard_error
         how = "better" if better else "not measurably better"
         said = f"At held-out pairs, “{evidence.name}” and the other references predict a reference {how} than"
-        by = f"by {asked.gain:.3f} ± {asked.standard_error:.3f} in correlation"
+        by = f"by {100 * asked.gain:.1f} ± {100 * asked.standard_error:.1f} points of correlation"
         yield Finding("held-out pairs", better, f"{said} “{evidence.name}” alone: {by}.")
 
 
@@ -179,7 +182,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     left_out = _named(entry.name for entry in entries if entry.standing is Standing.LEFT_OUT)
     if left_out:
         yield Finding("left out", False, f"Left out, as `ignored` says: {left_out}.", "ignored")
-    harmful = [entry for entry in entries if entry.worth is not None and entry.worth.is_clear_loss]
+    harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
@@ -187,6 +190,11 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
+
+
+def _is_harm(worth: Gain) -> bool:
+    """Whether a loss is clear, and large enough to act on; errors in units of the labels have no such size."""
+    return worth.is_clear_loss and (worth.measure == "rmse" or worth.value <= -LEAST_HARM)
 
 
 def _of_rows(evidence: Evidence, refined: Refined) -> Iterator[Finding]:

@@ -22,9 +22,10 @@ fill = partial(fill_lines, width=WIDTH, break_on_hyphens=False)
 
 #: What the columns of the printed table of references say.
 COLUMNS = (
-    "weight: how much its scores count where yours count 1; agrees: correlation",
-    "at the pairs; chance: of permuted pairs; imputed: how well its scores are",
-    "predicted at held-out pairs; known: how much is known of them at your rows.",
+    "weight: how much its scores count where yours count 1; held_out_alignment:",
+    "correlation with yours at the pairs; chance_alignment: of permuted pairs;",
+    "fidelity: how well its scores are predicted at held-out pairs; reached: how",
+    "much is known of them at your rows.",
 )
 
 #: What the ends of the support of a row mean.
