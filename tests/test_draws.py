@@ -5,6 +5,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.kernels.arrays import drawn_by_place, order_of_rows
+from manifuse.tables.drawing_order import places_of
 from tests.problems import draw, remade
 
 #: A sample is fitted, and scores of few values have ties, which features tell apart.
@@ -145,5 +146,7 @@ def test_columns_with_names_in_another_order_draw_the_same_rows():
         chosen = [names[column] for column in columns]
         return remade(table, predictions=scores, features=table.table[:, columns], feature_names=chosen)
 
-    np.testing.assert_array_equal(named(range(6)).places(), named(mixed).places())
-    assert (named(mixed).places() != remade(table, predictions=scores, features=table.table[:, mixed]).places()).any()
+    np.testing.assert_array_equal(places_of(named(range(6))), places_of(named(mixed)))
+    assert (
+        places_of(named(mixed)) != places_of(remade(table, predictions=scores, features=table.table[:, mixed]))
+    ).any()

@@ -20,6 +20,7 @@ from manifuse.rivals.imputation import impute
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
+from manifuse.tables.drawing_order import order_of
 from manifuse.tables.problem import Problem
 from tests.problems import draw
 
@@ -99,7 +100,7 @@ def case():
 
 def test_rivals_are_those_of_their_room(case):
     main, references, labels = case.main, case.references, case.labels()
-    rows = case.labelled[main.order_of(case.labelled)]
+    rows = case.labelled[order_of(main, case.labelled)]
     grades = case.truth[rows]
     imputed = np.column_stack([main.scores, impute(Problem.of(main, tuple(references)), 5)[0]])
     expected = {
@@ -178,7 +179,7 @@ def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
     for name in set(mf.rivals.__all__) - {"compare", "smooth_alone"}:
         # These take long, and are tested above.
         monkeypatch.setattr(mf.rivals, name, lambda main, *others: main.scores)
-    labels, rows = case.labels(), case.labelled[case.main.order_of(case.labelled)]
+    labels, rows = case.labels(), case.labelled[order_of(case.main, case.labelled)]
     # The order counts, not the unit, which differs from fold to fold.
     others = {"mine": lambda main, references, known, rng: np.exp(main.scores) * len(references) * known.grades.sum()}
     found = mf.rivals.compare(case.main, case.references, labels, rng=3, others=others, library=pd).set_index("method")

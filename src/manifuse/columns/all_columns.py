@@ -25,6 +25,7 @@ from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.records import Saved
+from manifuse.tables.drawing_order import places_of
 from manifuse.tables.problem import Problem, Reference
 
 #: Rows that measure median distances.
@@ -72,8 +73,8 @@ class Given:
 
     @cached_property
     def places(self) -> IndexArray:
-        """The places of the rows in the order in which they are drawn; see `Observations.order_of`."""
-        return self.problem.main.places()
+        """The places of the rows in the order in which they are drawn; see `tables.drawing_order`."""
+        return places_of(self.problem.main)
 
     @cached_property
     def measured(self) -> IndexArray:

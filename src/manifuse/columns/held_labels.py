@@ -62,7 +62,7 @@ class Labels:
         rows : View
             The fitted rows.
         places : (n,) array of int
-            Of these; see `Observations.places`.
+            Of these; see `Given.places`.
         nearest : (n,) array of int or None
             The nearest other row of each.
         seed : int

@@ -11,6 +11,7 @@ from manifuse.evidence.score import GradedRanking, PairedRanking, Score, Squared
 from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
+from manifuse.tables.drawing_order import order_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 
@@ -35,7 +36,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
     labels = _of_rows(labels, main)
     rows = locate(labels.keys, main.keys)[0]
     # In an order that rows give, so that labels in another order give the same result to the last bit.
-    order = main.order_of(rows)
+    order = order_of(main, rows)
     if labels.grades is None:
         places = inverse_order(order)
         order = np.lexsort([places[labels.worse], places[labels.better]])
@@ -78,7 +79,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         warn("unusable_labels", f"{said}; they are left out, and in such rows it is never right.", stacklevel=4)
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
-    order = np.flatnonzero(usable)[main.order_of(rows[usable])]
+    order = np.flatnonzero(usable)[order_of(main, rows[usable])]
     return LogLoss(rows[order], places[order], main.classes)
 
 

@@ -12,6 +12,7 @@ from manifuse.columns.edges import Edges
 from manifuse.errors import warn
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
+from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
 
@@ -68,7 +69,7 @@ class Familiarity:
             return None
         if index is None or not index.scaling.standardised:
             index = Index.of(table, standardised=True, name=main.name)
-        measured = table[drawn_by_place(main.places(), np.arange(len(table)), SPREAD_ROWS, np.random.default_rng(0))]
+        measured = table[drawn_by_place(places_of(main), np.arange(len(table)), SPREAD_ROWS, np.random.default_rng(0))]
         nearest = np.sqrt(index.nearest(measured, 2)[0][:, 1])
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
         half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))

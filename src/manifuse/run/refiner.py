@@ -28,6 +28,7 @@ from manifuse.records import Saved
 from manifuse.run.familiarity import Familiarity, find_changed
 from manifuse.run.ranks import Ranks, Stretched, alone_of
 from manifuse.tables.arranging import with_features_of
+from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
@@ -209,7 +210,7 @@ class Refiner(Saved):
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
         view = self._fitted_view.with_column("references", self._fitted_view["looked up"])
-        measured = drawn_by_place(main.places(), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
+        measured = drawn_by_place(places_of(main), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
         try:
             return imputed.with_lesson_of_common(view, measured, main.name)
         except ValueError:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.grid import SHOWN, Grid, as_html, many
-from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saved, read, write
 from manifuse.tables.called import Called
 from manifuse.tables.classes import Classes
@@ -264,16 +263,6 @@ class Observations(Saved):
         if len(made.called.classes) != (0 if classes is None else len(classes)):
             raise ValueError("the columns of classes are not those of the classes")
         return made
-
-    def order_of(self, rows: IndexArray) -> IndexArray:
-        """Put rows in an order that they themselves give, for draws; return positions. See `order_of_rows`."""
-        # Features with names are compared in the order of the names.
-        by_name = None if self.feature_names is None else np.argsort(self.feature_names)
-        return order_of_rows(rows, self.scores, self.keys, self.table, by_name)
-
-    def places(self) -> IndexArray:
-        """The place of every row (n,) in that order."""
-        return inverse_order(self.order_of(np.arange(len(self))))
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""

@@ -16,6 +16,7 @@ from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere, standardise_prediction
+from manifuse.tables.drawing_order import order_of
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
@@ -252,7 +253,7 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
     """Rows of the main table and of another whose ids are equal, in the order of `Observations.order_of`."""
     rows, known = locate(main.keys, table.keys)
     main_rows = np.flatnonzero(known)
-    main_rows = main_rows[main.order_of(main_rows)]
+    main_rows = main_rows[order_of(main, main_rows)]
     return main_rows, rows[main_rows]
 
 
