@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manifuse.columns.labels import Labels
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.taught import _confirmed
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError

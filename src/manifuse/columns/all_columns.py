@@ -10,8 +10,8 @@ import numpy as np
 from manifuse.columns.column import Known, Mixed
 from manifuse.columns.diffused import Diffused
 from manifuse.columns.expected import Expected
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.labels import Labels
 from manifuse.columns.lesson import Learned
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated

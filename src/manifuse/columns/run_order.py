@@ -10,8 +10,8 @@ from manifuse.columns.all_columns import Columns, Found, Given
 from manifuse.columns.column import Known
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import impute, known_at_pairs
-from manifuse.columns.labels import Labels
 from manifuse.columns.lesson import Learned
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated

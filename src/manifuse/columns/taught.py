@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, Known, Mixed
 from manifuse.columns.covariance import Covariance
-from manifuse.columns.labels import Labels
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
 from manifuse.columns.probable import Likely
 from manifuse.columns.view import Level, LogRatios, View

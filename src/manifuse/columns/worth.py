@@ -14,7 +14,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import Found, Given
 from manifuse.columns.column import Mixed
-from manifuse.columns.labels import Labels
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import DECIDING, FLAT
 from manifuse.columns.scored import Honest
 from manifuse.columns.taught import Taught

@@ -8,8 +8,8 @@ import numpy as np
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import Given
+from manifuse.columns.held_labels import MOST_TAUGHT
 from manifuse.columns.imputed import MOST_PAIRS
-from manifuse.columns.labels import MOST_TAUGHT
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
