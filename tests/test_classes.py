@@ -281,8 +281,10 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
     ):
         rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
         assert least <= _left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
-    nowhere = rows.with_column("pairs", np.zeros(400))
-    assert _left_at_pairs(nowhere, "calibrated", learned, truth, share=0.6) == 1.0
+    # One row, or none, says nothing against the usual share.
+    for few in (0, 1):
+        rows = rows.with_column("pairs", (np.arange(400) < few).astype(float))
+        assert _left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
 
 
 def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():

@@ -108,6 +108,9 @@ def test_where_labels_refuse_the_others_are_calibrated(case):
     slope, offset = np.polyfit(main.scores[alone], result.scores[alone], 1)
     np.testing.assert_allclose(result.scores[alone], offset + slope * main.scores[alone], rtol=1e-9)
     assert 0 < slope < 0.5
+    # Where labels and prior are most probable, the derivative by the offset is 0.
+    own = main.scores[case.labelled]
+    assert np.sum(wrong.grades - expit(offset + slope * own)) == pytest.approx(offset, abs=0.01)
 
 
 def test_the_line_that_calibrates_is_the_most_probable_one(rng):
