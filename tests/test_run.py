@@ -345,12 +345,15 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
     "call, says",
     [
         (lambda c: mf.refine(c.main, []), "No reference"),
-        (lambda c: mf.refine(c.main, c.references, [1, 2]), "list came where RankLabels"),
-        (lambda c: mf.refine(c.main.scores, c.references), "ndarray came where Observations"),
+        (
+            lambda c: mf.refine(c.main, c.references, [1, 2]),
+            "list came for The table of labels, but labels or a data frame",
+        ),
+        (lambda c: mf.refine(c.main.scores, c.references), "ndarray came for main, but Observations or a data"),
         (lambda c: mf.refine(c.main, c.references, method="fast"), "str came where JointDiffusion"),
         (lambda c: mf.refine(c.main, c.references, rng=-1), "0 or more"),
         (lambda c: mf.refine(c.main, c.references, rng="0"), "a whole number or"),
-        (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came where Observations"),
+        (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came for the frame"),
         (lambda c: mf.refine(c.main, [c.references[0]] * 2), "name of its own"),
         (lambda c: mf.refine(remade(c.main, predictions=np.ones(40)), c.references), "All scores of main are equal"),
         (lambda c: mf.refine(c.main, [remade(c.references[0], ids=range(40))]), "shares 0 of its 40 ids"),

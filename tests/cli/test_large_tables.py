@@ -276,7 +276,7 @@ def test_a_disk_that_fills_up_after_half_of_the_parts_leaves_nothing(folder, cap
 
 def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
     assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
-    applied = mf.Refinement.apply_in_full
+    applied = mf.Refinement.refine_later
     calls = []
 
     def interrupted(self, new):
@@ -285,7 +285,7 @@ def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
             raise KeyboardInterrupt
         return applied(self, new)
 
-    monkeypatch.setattr(mf.Refinement, "apply_in_full", interrupted)
+    monkeypatch.setattr(mf.Refinement, "refine_later", interrupted)
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out.parquet")
     assert done == 130
     assert "Stopped; no unfinished file was written." in said.err

@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from tests.problems import draw
 
 import manifuse as mf
 from manifuse.grid import many
@@ -223,3 +224,18 @@ def test_a_regression_refuses_scores_whose_squares_leave_the_range():
 def test_one_row_is_not_called_rows():
     assert repr(mf.Observations([1.0], [[2.0]], ids=["a"], name="ours")) == "Observations('ours': 1 row, 1 feature)"
     assert [many(count, "class") for count in (0, 1, 1000)] == ["0 classes", "1 class", "1,000 classes"]
+
+
+def test_only_later_rows_may_be_none():
+    none = mf.Observations([], np.empty((0, 6)), ids=[], name="none", scale="score")
+    drawn = draw(0)
+    assert none._repr_html_().count("<tr>") == 1
+    assert mf.refine(drawn.main, drawn.references, rng=0).apply(none).shape == (0,)
+    for refused in (
+        lambda: mf.refine(none, drawn.references),
+        lambda: mf.refine(drawn.main, [none]),
+        lambda: mf.rivals.compare(none, [], drawn.labels()),
+        lambda: mf.rivals.impute_and_average(drawn.main, [none]),
+    ):
+        with pytest.raises(mf.InputError, match="none is empty; a table needs at least three rows"):
+            refused()

@@ -31,7 +31,9 @@ class KeyIndex:
             self._order = np.argsort(keys)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
-        """Position of every key (q,), and whether it is there at all; each (q,)."""
+        """Position of every key (q,), 0 among no keys, and whether it is there at all; each (q,)."""
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=np.intp), np.zeros(len(keys), dtype=bool)
         if self._is_ambiguous:
             places = np.searchsorted(self._keys, keys, sorter=self._order)
         else:

@@ -36,7 +36,7 @@ from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse.tables.user_tables import FrameColumns
-from manifuse.tables.validity import demand_scores
+from manifuse.tables.validity import demand_rows, demand_scores
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50
@@ -304,4 +304,5 @@ def _demand_features(main: Observations) -> None:
 def _demand_scores(main: Observations, *references: Observations) -> None:
     """Refuse anything but tables, and a main table of classes."""
     demand(Observations, main, *references)
+    demand_rows(main, *references)
     demand_scores(main, "this rival takes")

@@ -186,10 +186,10 @@ def rows_to_fit(
     most = method.fitted_rows
     if most is None or all(len(table) <= most for table in (main, *references)):
         return None
+    demand_different(main, references)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `refine` will say the same.
         labelled = None if labels is None else score_of(labels, main, regression=False).rows
-    demand_different(main, references)
     return sample_rows(main, references, most, generator(seed, Stream.FITTED), labelled)
 
 

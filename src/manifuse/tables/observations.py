@@ -221,7 +221,7 @@ class Observations(Saved):
         numbers = np.column_stack([self.in_scale(self.scores)[:SHOWN], *columns])
         names = self.feature_names or tuple(map(str, range(SHOWN)))
         texts = [(key, *map("{:.4g}".format, row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)]
-        heads = ("id", *(("score",) if self.classes is None else self.classes.names), *names)[: len(texts[0])]
+        heads = ("id", *(("score",) if self.classes is None else self.classes.names), *names)[: 1 + numbers.shape[1]]
         return f"<p>{escape(repr(self))}</p>{as_html(Grid(heads, tuple(texts)))}"
 
     def to_record(self) -> dict[str, Any]:

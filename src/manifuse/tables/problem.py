@@ -22,7 +22,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
 from manifuse.tables.units import Units
-from manifuse.tables.validity import all_alike
+from manifuse.tables.validity import all_alike, demand_rows
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
@@ -145,9 +145,10 @@ class Problem:
             raise InputError(
                 "No reference and no labels came; give at least one table of another predictor's scores, or labels."
             )
+        demand_rows(main)
         if len(main) < LEAST_PAIRS:
-            came = f"has {many(len(main), 'row')}" if len(main) else "is empty"
-            raise InputError(f"{main.name} {came}, but at least {LEAST_PAIRS} rows were expected; give more.")
+            rows = many(len(main), "row")
+            raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
         if is_constant(main.scores).all():
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
@@ -194,9 +195,7 @@ def demand_different(main: Observations, references: Sequence[Observations]) -> 
     InputError
         If there are any, or a table is empty.
     """
-    empty = next((table.name for table in (main, *references) if not len(table)), None)
-    if empty is not None:
-        raise InputError(f"{empty} is empty, but at least {LEAST_PAIRS} rows were expected; give more.")
+    demand_rows(main, *references)
     names = [reference.name for reference in references]
     if len(set(names)) < len(names):
         raise InputError(f"The references are named {names}; give each a name of its own.")

@@ -32,6 +32,19 @@ def demand_scores(table: Observations, what: str) -> None:
         )
 
 
+def demand_rows(*tables: Observations) -> None:
+    """Refuse tables without rows. Only rows that came later may be none.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    empty = next((table.name for table in tables if not len(table)), None)
+    if empty is not None:
+        raise InputError(f"{empty} is empty; a table needs at least three rows.")
+
+
 def all_alike(table: Observations, where: str = "") -> str:
     """Say that a predictor says the same of all rows, or of those that ``where`` names."""
     if table.classes is None:
