@@ -11,7 +11,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
-from manifuse.run.familiarity import Familiarity
+from manifuse.run.familiarity import Familiarity, changed_rows
 from manifuse.run.ranks import Ranks
 
 
@@ -159,3 +159,33 @@ def test_the_place_of_a_score_is_that_of_its_rank(rng):
 def test_equal_scores_have_one_place():
     fitted, refined = np.array([1.0, 1.0, 2.0, 2.0]), np.array([0.4, 0.1, 0.3, 0.2])
     np.testing.assert_allclose(Ranks.of(fitted, refined).at(np.array([1.0, 2.0])), [0.15, 0.35])
+
+
+NAMES = ("age", "height", "weight")
+
+
+def small(features, names, scores=(0.1, 0.5, 0.9, 0.3)):
+    return mf.Observations(list(scores), features, ids=list("abcd"), feature_names=names, name="ours")
+
+
+@pytest.mark.parametrize(
+    "order, names, further",
+    [([0, 1, 2], NAMES, 0), ([2, 0, 1], ("weight", "age", "height"), 0), ([1, 2, 0], ("height", "weight", "age"), 1)],
+)
+@pytest.mark.parametrize("changed", [0, 2])
+def test_features_are_compared_by_name_whatever_their_order(order, names, further, changed):
+    features = np.random.default_rng(0).standard_normal((4, 3))
+    later = features.copy()
+    later[changed, 1] += 1.0
+    beside = np.zeros((4, further))
+    names = (*names, *("further",) * further)
+    new = small(np.column_stack([later[:, order], beside]), names)
+    found = changed_rows(new, small(features, NAMES), np.arange(4), np.array([True, True, True, False]))
+    assert np.flatnonzero(found).tolist() == [changed]
+
+
+def test_features_without_names_are_compared_by_position_and_missing_ones_not_at_all():
+    features = np.random.default_rng(0).standard_normal((4, 3))
+    fitted, known = small(features, NAMES), np.ones(4, dtype=bool)
+    assert changed_rows(small(features[:, ::-1], None), fitted, np.arange(4), known).all()
+    assert not changed_rows(small(features[:, :2] + 1.0, NAMES[:2]), fitted, np.arange(4), known).any()

@@ -135,12 +135,23 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
     units = Units.of(main.scores)
     scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
     differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
-    alike = new.feature_names == main.feature_names
-    if alike and new.table is not None and main.table is not None and new.table.shape[1] == main.table.shape[1]:
-        differ |= ~np.isclose(new.table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
+    table = _features_as_in(main, new)
+    if table is not None and main.table is not None:
+        differ |= ~np.isclose(table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
     found = known.copy()
     found[known] = differ
     return found
+
+
+def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
+    """Features of later rows in the order of the fitted table; None if one of the two lacks some."""
+    if new.table is None or main.table is None:
+        return None
+    names, wanted = new.feature_names, main.feature_names
+    if names is None or wanted is None or names == wanted:
+        return new.table if new.table.shape[1] == main.table.shape[1] else None
+    places = {name: place for place, name in enumerate(names)}
+    return new.table[:, [places[name] for name in wanted]] if set(wanted) <= places.keys() else None
 
 
 def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
@@ -149,7 +160,7 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     Parameters
     ----------
     new, main : Observations
-        Rows to refine (q), and the fitted rows. Features are compared if they are in the same order.
+        Rows to refine (q), and the fitted rows. Features are compared by their names.
     rows : (q,) array of int
         The fitted row of each, where it is ``known``.
     known : (q,) array of bool
