@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import manifuse as mf
+from manifuse.evidence import agreement
 from manifuse.evidence.reason import Reason
 
 ROWS, PAIRS, LABELS = 240, 50, 60
@@ -84,13 +85,15 @@ def test_labels_at_pairs_that_show_a_loss_keep_them(seed):
     np.testing.assert_array_equal(result.scores, ours.scores)
 
 
-def test_the_gain_at_pairs_is_that_of_what_references_say_there():
+def test_the_gain_at_pairs_is_that_of_what_references_say_there(monkeypatch):
     """A second opinion: with two grades, ranking accuracy is the area under the curve of scikit-learn."""
     rng = np.random.default_rng(3)
     truth, ours, references, _ = problem(3)
     labelled = rng.choice(ROWS, 120, replace=False)
     labels = mf.RankLabels(labelled, (truth[labelled] > 0).astype(int))
     result = mf.refine(ours, references, labels, rng=0)
+    # With labels, references count more.
+    monkeypatch.setattr(agreement, "PRESUMED", agreement.PRESUMED_WITH_LABELS)
     followed = mf.refine(ours, references, rng=0).scores
     both = labelled[labelled < PAIRS]
     areas = [roc_auc_score(truth[both] > 0, each[both]) for each in (ours.scores, followed)]

@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
 from manifuse.cli.refine_command import read_problem
@@ -25,7 +27,7 @@ from manifuse.page.server import Export, Page
 from manifuse.run.method import JointDiffusion
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.output import WRITTEN, table_bytes
+from manifuse.tables.output import WRITTEN
 from manifuse.tables.paths import files_in
 
 #: The data set that is shown without tables; how many labels it has, and how many others have, as some are small.
@@ -182,7 +184,9 @@ def _name_of_output(options: RefineOptions) -> Path:
 
 def _as_archive(table: Observations) -> bytes:
     features = {} if table.table is None else {"features": table.table}
-    return bytes(table_bytes(".npz", {"ids": table.keys, "scores": table.scores, **features}))
+    content = io.BytesIO()
+    np.savez(content, ids=table.keys, scores=table.scores, **features)  # type: ignore[arg-type]
+    return content.getvalue()
 
 
 def _as_text(labels: RankLabels) -> bytes:
