@@ -250,6 +250,12 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
     "change, says",
     [
         ({"labels": "outcome"}, "str came for The table of labels, but labels or a data frame was expected"),
+        ({"labels": pd.Series([1.0, 2.0]), "main": pd.DataFrame()}, "Series came for The table of labels"),
+        (
+            {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},
+            "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
+        ),
+        ({"drop": ["town"]}, "main has no column 'town' .*; correct `drop`"),
         ({"label": "truth"}, "The table of labels has no column 'truth'"),
         ({"group": "day"}, "The table of labels has no column 'day'"),
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),
@@ -306,3 +312,12 @@ def test_rivals_are_compared_on_frames(case, hospital):
     expected = mf.rivals.compare(main, case.references, mf.RankLabels(ours["patient"], ours["outcome"]), library=pd)
     names = {"id": "patient", "score": "risk", "label": "outcome", "drop": ["ward"]}
     pd.testing.assert_frame_equal(mf.rivals.compare(ours, theirs, ours, **names), expected)
+
+
+def test_columns_may_have_numbers_as_names(case, hospital):
+    named = hospital[0].filter(like="x")
+    ours = named.set_axis(range(6), axis=1).assign(id=hospital[0]["patient"], score=hospital[0]["risk"])
+    main = mf.Observations(ours["score"].to_numpy(), named, ids=ours["id"], name="main")
+    result, expected = (mf.refine(each, case.references, rng=0) for each in (ours, main))
+    np.testing.assert_array_equal(result.scores, expected.scores)
+    np.testing.assert_array_equal(result.apply(ours)["score"], expected.scores)

@@ -71,7 +71,7 @@ def test_what_is_shown_is_what_refine_found():
     assert seen["accepted"]
     assert seen["sentence"] == f"{verdict_of(result.evidence)} {result.why}".replace("`", "")
     assert seen["findings"] == said_of(result)
-    assert ["reference", *seen["references"]["head"]] == list(result.relevance.grid.head)
+    assert ["name", *seen["references"]["head"]] == list(result.relevance.grid.head)
     assert [tuple(line) for line in seen["references"]["body"]] == [line[1:] for line in result.relevance.grid.body]
     order = [1, 0, 2, 3]
     np.testing.assert_array_equal(seen["metric"], result.metric[np.ix_(order, order)])

@@ -25,6 +25,7 @@ OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 FLAGS = {
     "classes": "--classes",
     "drop": "--drop",
+    "drop_invalid": "--drop-invalid",
     "features": "--features",
     "id": "--id",
     "invalid": "--drop-invalid",
@@ -34,8 +35,8 @@ FLAGS = {
 
 
 def in_flags(sentence: str) -> str:
-    """Call the parameters that a sentence names in backticks as the command line does."""
-    return re.sub(r"`(\w+)(?:=[^`]*)?`", lambda named: FLAGS.get(named[1], named[1]), sentence)
+    """Call the parameters that a sentence names in backticks as the command line does, and not what they are of."""
+    return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: FLAGS.get(named[1], named[1]), sentence)
 
 
 def say(sentence: str, *, style: str | None = None) -> None:

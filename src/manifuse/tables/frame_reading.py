@@ -26,8 +26,10 @@ def is_frame(given: Any) -> bool:
     return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
 
 
-def columns_in(frame: Any, names: Sequence[str], *, name: str, or_else: str = "Observations") -> nw.DataFrame[Any]:
-    """Return a data frame that has these columns; ``or_else`` is what could come in its place, for messages.
+def columns_in(
+    frame: Any, names: Sequence[str], *, name: str, or_else: str = "Observations", drop: Sequence[str] = ()
+) -> nw.DataFrame[Any]:
+    """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
 
     Raises
     ------
@@ -40,12 +42,14 @@ def columns_in(frame: Any, names: Sequence[str], *, name: str, or_else: str = "O
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
         raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
     there = table.columns
-    missing = next((each for each in names if each not in there), None)
+    missing = next((each for each in (*names, *drop) if each not in there), None)
     if missing is None:
         return table
     index = nw.maybe_get_index(table)
     remedy = "rename the column that holds it, or give its name"
-    if index is not None and missing in index.names:
+    if missing not in names:
+        remedy = "correct `drop`"
+    elif index is not None and missing in index.names:
         remedy = "its index is called so: call reset_index()"
     raise InputError(f"{name} has no column {missing!r} (it has: {', '.join(map(str, there))}); {remedy}.")
 
@@ -90,7 +94,7 @@ def observe_frame(
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
     called = Called(id, score, () if classes is None else scores)
     called.demand_free(name)
-    table = columns_in(frame, (id, *scores, *(drop if fitted is None else ())), name=name)
+    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
     others = [each for each in table.columns if each not in (id, *scores, *drop, *without)]
     if fitted is None:
         features = _features_of(table, others, None if called.classes else score, name=name)
@@ -98,7 +102,7 @@ def observe_frame(
         features = _features_as_in(fitted, others, name=name)
     made = kind(
         (table[score] if classes is None else table.select(list(scores))).to_native(),
-        table.select(features).to_native() if features else None,
+        table.select(nw.col(*features)).to_native() if features else None,
         ids=table[id].to_native(),
         name=name,
         classes=list(classes.values()) if isinstance(classes, Mapping) else classes,

@@ -61,7 +61,8 @@ class RankLabels:
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
             raise InputError(
-                f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label (`invalid`)."
+                f"The labels are NaN or infinite in {name_rows(bad)}; leave out rows without a label "
+                "(`drop_invalid` of `refine_files`)."
             )
         if len(np.unique(values)) < 2:
             raise InputError("The labels are all equal, so they order no rows; give at least two different values.")

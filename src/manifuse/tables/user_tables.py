@@ -67,7 +67,10 @@ class FrameColumns:
         InputError
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
-        truth = (self.label, self.group or "group") if is_frame(labels) else ()
+        truth: tuple[str, ...] = ()
+        if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
+            columns_in(labels, (), name=LABELS, or_else="labels")
+            truth = (self.label, self.group or "group")
         table = self.observe(main, name="main", without=truth)
         return table, self.observe_all(references, without=truth), self.labels_of(labels, table)
 

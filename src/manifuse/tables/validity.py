@@ -82,5 +82,5 @@ def demand_finite(name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.i
         if bad:
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
-                "(`invalid='drop'`)."
+                "(`invalid='drop'` of `Observations`)."
             )
