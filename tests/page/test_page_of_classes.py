@@ -96,11 +96,11 @@ def test_the_pages_have_no_barriers(result, exploration, served, browser, look, 
     assert look_at(browser, f"file://{tmp_path / 'page.html'}", look) == ([], [], 0)
 
 
-def test_slim_figures_fit_on_a_phone(result, browser, tmp_path):
+def test_figures_that_are_not_broad_fit_on_a_phone(result, browser, tmp_path):
     mf.write_report(result, tmp_path / "page.html")
     page = browser.new_page(viewport={"width": 400, "height": 900})
     page.goto(f"file://{tmp_path / 'page.html'}")
-    for figure in page.locator("figure.slim .wide").all():
+    for figure in page.locator("figure:not(.broad) .wide").all():
         assert figure.evaluate("each => each.scrollWidth <= each.clientWidth")
-    assert page.locator("figure.slim").count() == 3
+    assert page.locator("figure:not(.broad)").count() >= 3
     page.close()
