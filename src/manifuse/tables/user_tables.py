@@ -77,7 +77,7 @@ class FrameColumns:
     def observe(
         self, given: Any, *, name: str, fitted: Observations | None = None, without: Sequence[str] = ()
     ) -> Observations:
-        """Read a main table, or later rows of a ``fitted`` one; columns ``without`` which it is read may be there."""
+        """Read a main table, or later rows of a ``fitted`` one. Columns ``without`` are left out."""
         return self._observe(given, name, self.scale, drop=self.drop, fitted=fitted, without=without)
 
     def observe_all(
