@@ -19,13 +19,13 @@ from manifuse.tables.problem import Problem
 LESSON_MATRICES, LESSON_CONTRASTS, LESSON_FEATURES, LESSON_BLOCK = 12, 8, 3, 45_000_000
 
 #: Rows that a lesson is learned from, and what was observed of them.
-Taught = tuple[int, int]
+LessonSize = tuple[int, int]
 
 #: Edges of a row for each neighbour asked for; there are more than N because only one end need name the other.
 EDGES = 1.6
 
 
-def predicted_bytes(setup: Setup, *, lessons: Sequence[Taught] = (), whole: Problem | None = None) -> int:
+def predicted_bytes(setup: Setup, *, lessons: Sequence[LessonSize] = (), whole: Problem | None = None) -> int:
     """Predict the most memory that a run will have allocated at once, beside the tables that came, in bytes.
 
     The sum of what exists at the same time: neighbour tables, a main graph and the reference sides for every
@@ -64,7 +64,7 @@ def _of_fit(setup: Setup, lessons: float) -> int:
     return int(scalings * (tables + graphs + sides) + max(search, building, held_out, running + lessons))
 
 
-def demand_memory(setup: Setup, *, lessons: Sequence[Taught] = (), whole: Problem | None = None) -> None:
+def demand_memory(setup: Setup, *, lessons: Sequence[LessonSize] = (), whole: Problem | None = None) -> None:
     """Refuse a run that would not fit into memory; parameters as of `predicted_bytes`.
 
     Raises
@@ -91,7 +91,7 @@ def demand_memory_to_replay(bridges: Bridges, start: FloatArray, rounds: int) ->
     _demand("Refining rows that came later", needed, available_memory(), "")
 
 
-def _of_lessons(setup: Setup, lessons: Sequence[Taught]) -> float:
+def _of_lessons(setup: Setup, lessons: Sequence[LessonSize]) -> float:
     """Bytes of the largest lesson while it is learned, and of what all of them keep."""
     if not lessons:
         return 0.0

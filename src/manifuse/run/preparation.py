@@ -11,7 +11,7 @@ from manifuse.columns.all_columns import Given
 from manifuse.columns.held_labels import MOST_TAUGHT
 from manifuse.columns.imputed import MOST_PAIRS
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.footprint import Taught, demand_memory
+from manifuse.diffusion.footprint import LessonSize, demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import Tried, choose_bridges, scalings_to_try
@@ -122,7 +122,7 @@ def needs_own_graph(problem: Problem, score: Score | None) -> bool:
     return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 
 
-def _lessons(problem: Problem, score: Score | None) -> list[Taught]:
+def _lessons(problem: Problem, score: Score | None) -> list[LessonSize]:
     """Rows of every lesson, and its observations: of pairs, and of labels."""
     pairs = [min(len(reference.main_rows), MOST_PAIRS) for reference in problem.bridged.values()]
     lessons = [(count, count) for count in pairs]
