@@ -42,7 +42,7 @@ class Reference:
     ----------
     table : Observations
     main_rows, reference_rows : (p,) array of int
-        The pairs, in the order of `Observations.order_of`, so that folds drawn over them depend on rows alone.
+        The pairs, in the order of `tables.drawing_order`, so that folds drawn over them depend on rows alone.
     is_coupled : bool
         Whether every main row has a partner, so that the bridge is the identity.
     is_idle : bool
@@ -249,7 +249,7 @@ def _why_idle(
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
-    """Rows of the main table and of another whose ids are equal, in the order of `Observations.order_of`."""
+    """Rows of the main table and of another whose ids are equal, in the order of `tables.drawing_order`."""
     rows, known = locate(main.keys, table.keys)
     main_rows = np.flatnonzero(known)
     main_rows = main_rows[order_of(main, main_rows)]
