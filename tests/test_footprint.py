@@ -167,7 +167,7 @@ def test_a_lesson_takes_about_what_is_predicted(rows, observed):
     view = View(case.main.table, {**columns, "references": rng.standard_normal((rows, 2, 1))}, np.zeros((rows, 2)))
     covariance = Covariance.of(view, np.arange(300), "main", references=True)
     contrasts = None if observed == rows else np.eye(observed, rows) - np.eye(observed, rows, rows - observed)
-    targets, variances = rng.standard_normal((observed, 1)), np.full(9, 0.5)
+    targets, variances = rng.standard_normal((observed, 1)), np.full(10, 0.5)
     taken, _ = spent(lambda: learn(covariance, view, targets, view["own"], contrasts, variances))
     setup = Setup(Problem.of(case.main, case.references), METHOD, 0, mf.Host())
     needed = footprint._of_lessons(setup, [(rows, observed)]) - footprint.LESSON_BLOCK

@@ -24,7 +24,7 @@ def covariance(rows):
 
 
 def test_the_parts_are_own_scores_features_and_references(rows, covariance):
-    assert [part.count for part in covariance.parts] == [1, 1, 2, 2, 1, 1]
+    assert [part.count for part in covariance.parts] == [1, 1, 2, 2, 1, 1, 1]
     points = covariance.points(rows)
     own, linear, wide, *_ = matrices = list(covariance.each(points, points))
     np.testing.assert_allclose(own, rows["own"] @ rows["own"].T)
@@ -33,7 +33,7 @@ def test_the_parts_are_own_scores_features_and_references(rows, covariance):
     squares = np.sum((scaled[:, None] - scaled) ** 2, axis=2)
     median = np.median(squares[np.triu_indices(80, 1)])
     np.testing.assert_allclose(wide, np.exp(-squares / (FEATURE_WIDTHS[0] * median)), atol=1e-9)
-    variances = np.arange(1.0, 9.0)
+    variances = np.arange(1.0, 10.0)
     total = covariance.between(points, points, variances)
     np.testing.assert_allclose(total, np.tensordot(variances, np.array(matrices), axes=1))
     np.testing.assert_allclose(covariance.own(points, variances), np.diag(total))

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.backends.neighbours import Scaling
+from manifuse.columns.rank_waves import RankWaves
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
@@ -26,7 +27,7 @@ class Part(Saved):
     ----------
     source : tuple of str
         Names of the columns; none for the features.
-    scaling : Scaling or None
+    scaling : Scaling, RankWaves or None
         Of the features.
     unit : float
         The divisor of products of points, or of squared distances.
@@ -35,7 +36,7 @@ class Part(Saved):
     """
 
     source: tuple[str, ...]
-    scaling: Scaling | None
+    scaling: Scaling | RankWaves | None
     unit: float
     widths: tuple[float, ...]
 
@@ -85,7 +86,8 @@ class Covariance(Saved):
         """Measure the fitted rows.
 
         The parts are: linear in own scores, as they came and smoothed; linear in the features; Gaussian in the
-        features at two widths, standardised and as they came; linear and Gaussian in the references' scores.
+        features at two widths, standardised and as they came; linear in waves of the features' ranks; linear and
+        Gaussian in the references' scores.
 
         Parameters
         ----------
@@ -106,6 +108,8 @@ class Covariance(Saved):
                 width = _median_distance(scaling.apply(drawn_rows.features))
                 linear = [Part((), scaling, float((scaling.deviations > 0).sum()), ())] if flag else []
                 parts += [*linear, Part((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
+            waves = RankWaves.of(drawn_rows.features)
+            parts.append(Part((), waves, float(len(waves.places)), ()))
         points = drawn_rows.points(("references",)) if references else np.empty((0, 0))
         width = _median_distance(points)
         if width > 0:

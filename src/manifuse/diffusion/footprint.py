@@ -15,8 +15,8 @@ from manifuse.machine import available_memory
 from manifuse.tables.problem import Problem
 
 #: Of a lesson: the matrices of its rows that exist at the same time, and those of its observations if each is a
-#: difference of rows; copies of the rows' features; bytes of a block of rows while it predicts.
-LESSON_MATRICES, LESSON_CONTRASTS, LESSON_FEATURES, LESSON_BLOCK = 12, 8, 3, 45_000_000
+#: difference of rows; copies of the rows' features and their waves; bytes of a block of rows while it predicts.
+LESSON_MATRICES, LESSON_CONTRASTS, LESSON_FEATURES, LESSON_BLOCK = 12, 8, 6, 45_000_000
 
 #: Rows that a lesson is learned from, and what was observed of them.
 LessonSize = tuple[int, int]
