@@ -142,6 +142,15 @@ def test_the_order_of_classes_does_not_matter(labels):
     assert list(turned.predicted) == list(result.predicted)
 
 
+@pytest.mark.parametrize("labels", [0, 60])
+def test_the_names_of_classes_do_not_matter(labels):
+    results = []
+    for names in (NAMES, tuple(NAMES[place] for place in (2, 0, 3, 1))):
+        main, others, known, _, _ = draw(1, names=names, labels=labels)
+        results.append(mf.refine(main, others, known, rng=0).predictions)
+    np.testing.assert_allclose(results[1], results[0], atol=1e-6)
+
+
 def test_two_classes_are_refined_as_their_log_odds_are():
     main, others, _, _, _ = draw(2, names=("no", "yes"))
     as_classes = [

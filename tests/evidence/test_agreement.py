@@ -113,6 +113,18 @@ def test_three_of_one_truth_agree_and_better_ones_count_more(rng):
     assert found.gain > found.standard_error
 
 
+def test_references_are_followed_but_said_not_to_agree_where_the_main_predictor_surely_has_no_part_in_them(rng):
+    strangers = scores(rng, (0.9, 0.9, 0.9), rows=80)
+    columns = np.concatenate([rng.standard_normal((80, 1, 1)), strangers], axis=1)
+    found = answer(columns)
+    assert found.answer is Reason.WEAK
+    assert (found.pulls > 0).all()
+    assert answer(columns, same_target=True).answer is Reason.TOLD
+    asked = answer(columns, same_target=False)
+    assert asked.answer is Reason.NOT_SHOWN
+    assert not asked.is_followed
+
+
 def test_a_weaker_main_predictor_follows_further(rng):
     truth = rng.standard_normal(400)
     others = scores(rng, (0.7, 0.7, 0.7), truth=truth)

@@ -130,7 +130,7 @@ def runs():
             coupled.references,
             None,
             {"same_target": False},
-            ["stay as they were", "fewer than three cannot", "points of correlation"],
+            ["stay as they were", "this is not shown", "points of correlation"],
             None,
         ),
         "coupled": (

@@ -34,7 +34,7 @@ FEWEST_REFERENCES = 3
 PRESUMED, PRESUMED_WITH_LABELS = 1.75, 0.75
 
 #: Answers after which the references are followed.
-YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED)
+YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +134,16 @@ def ask(
     error = CERTAIN / np.sqrt(shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(correlated[0] + error >= 0) if same_target else _kept(correlated, most, error)
-    pulls = np.zeros(count)
+    pulls, agrees = np.zeros(count), False
     if len(kept) > 1:
-        loadings = OneFactor.of(correlated[np.ix_(kept, kept)]).shrunk(shared)
+        shared_factor = OneFactor.of(correlated[np.ix_(kept, kept)])
+        agrees = bool(shared_factor.loadings[0] > error)
+        loadings = shared_factor.shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
         pulls[kept[1:] - 1] = weights[1:] / (weights[0] + presumed)
     gains, worths = _left_out(own, known, held_out, pulls)
-    answer = _answer(count, len(kept) - 1, gains, same_target)
+    answer = _answer(count, len(kept) - 1, gains, same_target, agrees=agrees)
     followed = answer in YES
     differing = ~np.isin(np.arange(1, count + 1), kept) & followed
     enough = count >= FEWEST_REFERENCES
@@ -186,7 +188,8 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None) -> Reason:
+def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None, *, agrees: bool) -> Reason:
+    """The answer of ``count`` references, of which so many are ``kept``; whether the main predictor surely agrees."""
     if count == 0:
         return Reason.NO_REFERENCE
     if kept == 0:
@@ -194,8 +197,9 @@ def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None) 
     if same_target:
         return Reason.TOLD
     if same_target is None:
-        return Reason.AGREE if kept >= FEWEST_REFERENCES else Reason.ASSUMED
-    if kept < FEWEST_REFERENCES:
+        few = kept < FEWEST_REFERENCES
+        return Reason.ASSUMED if few else Reason.AGREE if agrees else Reason.WEAK
+    if kept < FEWEST_REFERENCES or not agrees:
         return Reason.NOT_SHOWN
     return Reason.AGREE if gains.mean() > _error(gains) else Reason.WORSE
 

@@ -9,8 +9,9 @@ class Reason(StrEnum):
     """Why a refinement came out as it did; `words.reasons` has a sentence for each.
 
     NO_REFERENCE: none takes part. TAUGHT, UNGUARDED: labels taught, with or without a gain that was seen. NO_GAIN,
-    FEW_LABELS: held-out labels show a loss, or are too few. AGREE, TOLD, ASSUMED: references are followed, because
-    they share one factor, because the user says so, or because one or two cannot contradict it. DIFFER, OPPOSED,
+    FEW_LABELS: held-out labels show a loss, or are too few. AGREE, TOLD, ASSUMED, WEAK: references are followed,
+    because they share one factor, because the user says so, because one or two cannot contradict it, or because they
+    share one factor that the main predictor has no certain part in. DIFFER, OPPOSED,
     NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that references know
     themselves follow them. REVERSED: what labels taught turns the main predictor around.
     """
@@ -25,6 +26,7 @@ class Reason(StrEnum):
     AGREE = auto()
     TOLD = auto()
     ASSUMED = auto()
+    WEAK = auto()
     DIFFER = auto()
     OPPOSED = auto()
     NOT_SHOWN = auto()

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.kernels.arrays import IndexArray, order_of_rows
+from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
 from manifuse.kernels.rows import inverse_order
 from manifuse.tables.observations import Observations
+
+#: Digits after the point of logarithms that the order heeds; further ones are rounding.
+DIGITS = 12
 
 
 def order_of(table: Observations, rows: IndexArray) -> IndexArray:
     """Put some rows of a table in their order; return positions among them. See `order_of_rows`."""
     # Features with names are compared in the order of the names.
     by_name = None if table.feature_names is None else np.argsort(table.feature_names)
-    return order_of_rows(rows, table.scores, table.keys, table.table, by_name)
+    return order_of_rows(rows, ordering_scores(table), table.keys, table.table, by_name)
+
+
+def ordering_scores(table: Observations) -> FloatArray:
+    """The scores (n,) or (n, c) by which rows are ordered.
+
+    Of more than two classes these are the logarithms of all probabilities, the largest first, so that the names of
+    the classes do not matter.
+    """
+    if table.classes is None or len(table.classes) == 2:
+        return table.scores
+    return -np.sort(-np.round(table.classes.logarithms(table.scores), DIGITS), axis=1)
 
 
 def places_of(table: Observations) -> IndexArray:

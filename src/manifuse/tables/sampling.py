@@ -11,6 +11,7 @@ import numpy as np
 from manifuse.kernels.arrays import BoolArray, IndexArray, drawn_by_place, order_of_rows
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
+from manifuse.tables.drawing_order import ordering_scores
 from manifuse.tables.observations import Observations
 
 #: So many pairs are all in the sample.
@@ -86,7 +87,7 @@ class _Drawing:
 
     @classmethod
     def of(cls, table: Observations, seed: int) -> _Drawing:
-        return cls(inverse_order(order_of_rows(np.arange(len(table)), table.scores, table.keys)), seed)
+        return cls(inverse_order(order_of_rows(np.arange(len(table)), ordering_scores(table), table.keys)), seed)
 
     def digest(self, known: BoolArray) -> int:
         """A number for a set of rows (n,)."""

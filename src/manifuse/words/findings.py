@@ -120,7 +120,7 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("not followed", False, said, REMEDIES.get(asked.answer))
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
-    weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.TOLD)
+    weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.WEAK, Reason.TOLD)
     if evidence.verdict.accepted or evidence.measured is not None:
         answer = reason if evidence.measured is None else asked.answer
         yield Finding("answer", not weak, REASONS[answer], REMEDIES.get(answer))

@@ -30,13 +30,18 @@ REASONS: Mapping[Reason, str] = {
     Reason.TOLD: "`same_target` says that the references predict the same thing as the main predictor.",
     Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor; "
     "they were brought as if they did, so the refinement follows them as far as their reliability says.",
+    Reason.WEAK: "The references agree with each other, but the main predictor agrees with them no more than by "
+    "chance: it is weak, or they predict something else, and scores alone do not tell which. They were brought as if "
+    "they predict the same thing, so the refinement follows them as far as their reliability says; give labels, or "
+    "set `same_target` to false if they may predict something else.",
     Reason.DIFFER: "The main predictor and the references do not predict the same thing, because their scores do not "
     "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
     "`same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
-    Reason.NOT_SHOWN: "`same_target` is false, so the references must show that they predict the same thing as the "
-    "main predictor, and fewer than three cannot; it comes back unchanged. Give more references or labels.",
+    Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "
+    "predictor with them beyond chance; this is not shown, so it comes back unchanged. Give labels, or more "
+    "references or pairs.",
     Reason.WORSE: "`same_target` is false, and at held-out pairs the references add nothing certain to what the main "
     "predictor says of them, so it comes back unchanged; give labels or other references.",
 }
@@ -49,6 +54,7 @@ REMEDIES: Mapping[Reason, str] = {
     Reason.FEW_LABELS: "safeguarded",
     Reason.UNGUARDED: "safeguarded",
     Reason.TOLD: "same_target",
+    Reason.WEAK: "same_target",
     Reason.DIFFER: "same_target",
     Reason.NOT_SHOWN: "same_target",
     Reason.WORSE: "same_target",

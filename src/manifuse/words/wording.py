@@ -54,7 +54,7 @@ def summary_of(evidence: Evidence, refined: Refined) -> str:
 def is_unmeasured(evidence: Evidence) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
     reason = evidence.verdict.reason
-    return reason is Reason.ASSUMED or (evidence.measured is None and reason is Reason.TOLD)
+    return reason in (Reason.ASSUMED, Reason.WEAK) or (evidence.measured is None and reason is Reason.TOLD)
 
 
 def doubt_of(evidence: Evidence) -> str:
@@ -73,9 +73,8 @@ def verdict_of(evidence: Evidence) -> str:
     if evidence.measured is None:
         if not accepted:
             return f"{name} stay as they were."
-        if is_unmeasured(evidence):
-            return f"{name} were refined. No labels came, so whether that is better was not measured."
-        return f"{name} were refined. No labels came; the references agree with them and with each other."
+        said = f"{name} were refined. No labels came, so whether that is better was not measured"
+        return f"{said}{'' if is_unmeasured(evidence) else '; the references agree with them and with each other'}."
     gain = evidence.measured.gain
     rows = many(gain.rows, "labelled row")
     if accepted and gain.is_of_few:
@@ -103,7 +102,8 @@ def _of_agreement(evidence: Evidence) -> list[str]:
         return []
     # A reference may have the name of the main predictor.
     loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
-    said = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
+    followed = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
+    said = "the references do" if asked.answer is Reason.WEAK else followed
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     return [
         f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
