@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -84,3 +84,51 @@ def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
     with pytest.raises(mf.InputError, match="The known classes of y are all missing"):
         combiner.fit(X, truth).score(X, np.full(len(X), None, dtype=object))
     assert clone(combiner).get_params()["class_columns"] == COLUMNS
+
+
+def numbered(drawn, names):
+    """The same tables with other names of the classes."""
+    _, others, _, X, truth, _ = drawn
+    new = dict(zip(sorted(NAMES), names, strict=True))
+    renamed = [
+        mf.Observations(t.came, t.table, ids=t.keys, classes=[str(new[each]) for each in t.classes.names], name=t.name)
+        for t in others
+    ]
+    columns = {f"p_{name}": new[name] for name in NAMES}
+    combiner = mf.ClassifierCombiner(renamed, random_state=0, class_columns=columns, pair_rows=X)
+    return combiner, X, np.array([new[each] for each in truth])
+
+
+@pytest.mark.parametrize("names", [(1, 2, 3, 4), (0, 1, 2, 3), ("1", "2", "3", "4"), (2, 3, 5, 9)])
+def test_names_that_are_numbers_are_as_good_as_names_that_are_words(drawn, names):
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    (words, X, named), (numbers, _, counted) = numbered(drawn, sorted(NAMES)), numbered(drawn, names)
+    for scoring in ("neg_log_loss", "accuracy", None):
+        one, other = (
+            cross_val_score(c, X, y, cv=folds, scoring=scoring) for c, y in ((words, named), (numbers, counted))
+        )
+        np.testing.assert_allclose(other, one, atol=1e-6)
+    one, other = (
+        cross_val_predict(c, X, y, cv=folds, method="predict_proba") for c, y in ((words, named), (numbers, counted))
+    )
+    np.testing.assert_allclose(other, one, atol=1e-6)
+    assert numbers.fit(X, counted).predict(X).dtype.kind == counted.dtype.kind
+
+
+def test_places_of_classes_are_refused_where_it_cannot_be_told_which_they_are(drawn):
+    combiner, X, truth = numbered(drawn, sorted(NAMES))
+    ways = {"cv": KFold(2), "method": "predict_proba"}
+    for y in (np.where(truth == "oak", "ash", truth), np.where(np.arange(len(truth)) % 3, truth, None)):
+        with pytest.raises(mf.InputError, match="the truth of all rows, and every class in every fold"):
+            cross_val_predict(combiner, X, y, **ways)
+    combiner, X, truth = numbered(drawn, (2, 10, 30, 100))
+    with pytest.raises(mf.InputError, match="sort otherwise as text"):
+        cross_val_predict(combiner, X, truth, **ways)
+
+
+def test_true_and_false_are_scored_as_1_and_0(drawn):
+    main, others, _, truth, _ = draw(2, names=("0", "1"))
+    X = pd.DataFrame(main.came, columns=["no", "yes"]).assign(id=main.keys, x=main.table[:, 0])
+    combiner = mf.ClassifierCombiner(others, random_state=0, class_columns={"no": 0, "yes": 1}).fit(X, truth == "1")
+    assert combiner.classes_.tolist() == [0, 1]
+    assert combiner.score(X, truth == "1") == combiner.score(X, truth.astype(int)) > 0.7

@@ -15,7 +15,7 @@ from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.combiner import PredictorCombiner
 from manifuse.run.method import JointDiffusion
-from manifuse.run.truth import known_names, named_of
+from manifuse.run.truth import are_numbers, known_names, named_of, names_in_order
 from manifuse.tables.classes import Classes
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
@@ -44,8 +44,9 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     ----------
     refinement_ : Refinement
         The whole result.
-    classes_ : (k,) array of str
-        Names of the classes, in the order of the columns of `predict_proba`: sorted, as scikit-learn has them.
+    classes_ : (k,) array of str or int
+        Names of the classes, in the order of the columns of `predict_proba`: sorted, as scikit-learn has them. They
+        are numbers if all names are whole numbers and ``y`` has numbers, and else text.
     n_features_in_, feature_names_in_
         As of `PredictorCombiner`.
 
@@ -77,10 +78,10 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         self.scale = scale
 
     @property
-    def classes_(self) -> NDArray[np.str_]:
+    def classes_(self) -> NDArray[Any]:
         """Names of the classes, sorted."""
         check_is_fitted(self, "refinement_")
-        return np.array(sorted(self._classes.names))
+        return names_in_order(self._classes, as_numbers=getattr(self, "_taught_by_numbers", False))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Refine the probabilities of the rows of ``X``, fitted rows or new ones; see `Refinement.apply`.
@@ -103,7 +104,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         refined = self.refinement_.apply_in_full(self._later(X)).scores
         return np.asarray(refined[:, self._classes.places_of(self.classes_)])
 
-    def predict(self, X: Any) -> NDArray[np.str_]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the name of the most probable class of every row of ``X``."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
@@ -118,10 +119,11 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     def score(self, X: Any, y: Any) -> float:
         """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
-        known, names = known_names(y, len(X))
+        known, values = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
-        return float(np.mean(self.predict(X)[known] == self._named(names)))
+        predicted, true = self.predict(X)[known], named_of(values, self._classes)
+        return float(np.mean(self._classes.places_of(predicted) == self._classes.places_of(true)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""
@@ -137,13 +139,12 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def _labels(self, main: Observations, y: Any) -> ClassLabels | None:
         if main.classes is None:
             raise InputError("X has one score a row; give `class_columns`, or Observations with `classes`.")
+        self._taught_by_numbers = False
         if y is None or isinstance(y, ClassLabels):
             return y
-        known, names = known_names(y, len(main))
-        return ClassLabels(main.keys[known], named_of(names, main.classes)) if len(known) else None
-
-    def _named(self, names: NDArray[np.str_]) -> NDArray[np.str_]:
-        return named_of(names, self._classes)
+        known, values = known_names(y, len(main))
+        self._taught_by_numbers = are_numbers(values)
+        return ClassLabels(main.keys[known], named_of(values, main.classes)) if len(known) else None
 
     @property
     def _columns(self) -> FrameColumns:

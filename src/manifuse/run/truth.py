@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from manifuse.tables.classes import Classes
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
+
+#: A name of a class that is a whole number as people write it.
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
 
 
 def graded(main: Observations, y: Any) -> RankLabels | None:
@@ -37,22 +42,54 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     return known, grades[known]
 
 
-def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[np.str_]]:
-    """Rows where ``y`` names a class, and the names there."""
+def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
+    """Rows where ``y`` names a class, and what stands there."""
     values = to_numpy(y, what="y")
     if values.shape != (rows,):
         raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
     known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
-    return known, to_text(values[known], what="y")
+    return known, values[known]
 
 
-def named_of(names: NDArray[np.str_], classes: Classes) -> NDArray[np.str_]:
-    """Names of classes, where whole numbers that name none are places among the sorted classes.
+def are_numbers(values: NDArray[Any]) -> bool:
+    """Whether values of a truth are numbers, True or False."""
+    return all(isinstance(value, Number) for value in values.tolist())
 
-    scikit-learn's ``cross_val_predict(method="predict_proba")`` gives such numbers in place of the names.
+
+def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
+    """Names of classes as scikit-learn sorts them: whole numbers as such, if they are wanted ``as_numbers``."""
+    if as_numbers and all(_WHOLE.fullmatch(name) for name in classes.names):
+        return np.sort(np.array(classes.names).astype(np.int64))
+    return np.array(sorted(classes.names))
+
+
+def named_of(values: NDArray[Any], classes: Classes) -> NDArray[np.str_]:
+    """Names of classes (l,), from what a truth has.
+
+    scikit-learn's ``cross_val_predict(method="predict_proba")`` gives the places of the names among the sorted ones in
+    their stead.
+
+    Raises
+    ------
+    InputError
+        If it cannot be told which classes places are: some are missing, or there are more than classes.
     """
-    places, ordered = {str(place) for place in range(len(classes))}, np.array(sorted(classes.names))
+    names = to_text(values, what="y")
     came = set(names.tolist())
-    if came <= places and not came & set(classes.names):
-        return np.asarray(ordered[names.astype(np.intp)])
-    return names
+    whole = bool(len(values)) and all(isinstance(value, Integral) for value in values.tolist())
+    if not whole or came <= set(classes.names) or came != {str(place) for place in range(len(came))}:
+        return names
+    if len(came) != len(classes):
+        raise InputError(
+            f"y has {many(len(came), 'number')} from 0 on in place of the names of {many(len(classes), 'class')}, as "
+            "scikit-learn gives them for predicted probabilities; give the truth of all rows, and every class in "
+            "every fold."
+        )
+    by_text, by_number = (names_in_order(classes, as_numbers=flag).astype(str) for flag in (False, True))
+    if (by_text != by_number).any():
+        raise InputError(
+            f"y has places of classes in place of their names, and the names sort otherwise as text "
+            f"({', '.join(by_text[:3])}) than as numbers ({', '.join(by_number[:3])}); give names such as '01', '02', "
+            "'10'."
+        )
+    return np.asarray(by_text[values.astype(np.intp)])
