@@ -84,8 +84,8 @@ CASES = {
     "ids repeat": ({"main.csv": frame(cell(MAIN, "id", 1, "m0"))}, [], "1 repeated value (first: 'm0')"),
     "ids missing": ({"main.csv": frame(cell(MAIN, "id", 1, None))}, [], "no value in line 3"),
     "NaN score": ({"main.csv": frame(cell(MAIN, "score", 2, float("nan")))}, [], "score in line 4"),
-    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features in line 6"),
-    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features in line 6"),
+    "infinite feature": ({"main.csv": frame(cell(MAIN, "x1", 4, float("inf")))}, [], "features (x1) in line 6"),
+    "missing feature": ({"reference.csv": frame(cell(REFERENCE, "x1", 4, None))}, [], "features (x1) in line 6"),
     "constant main": ({"main.csv": frame(MAIN.with_columns(pl.lit(1.0).alias("score")))}, [], "All scores of main"),
     "labels for unknown ids": (
         {"labels.csv": frame(LABELS.with_columns(("q" + pl.col("id")).alias("id")))},
@@ -328,7 +328,7 @@ CASES = {
     "a column without values": (
         {"main.parquet": stored(MAIN.with_columns(pl.lit(None).alias("c")), "parquet")},
         [],
-        "NaN or infinite features in rows 0, 1",
+        "NaN or infinite features (c) in rows 0, 1",
     ),
     "dates of a day and month alone": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("2 May").alias("day")))},
@@ -426,7 +426,12 @@ CASES = {
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
     "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in line 2"),
     "two labels of one row": ({"l.csv": text("id,label\nm1,1\nm1,2\n")}, ["--labels", "l.csv"], "1 repeated value"),
-    "a label missing": ({"l.csv": text("id,label\nm1,1\nm2,\n")}, ["--labels", "l.csv"], "NaN or infinite in line 3"),
+    "an infinite label": (
+        {"l.csv": text("id,label\nm1,1\nm2,inf\n")},
+        ["--labels", "l.csv"],
+        "NaN or infinite in line 3",
+    ),
+    "no label at all": ({"l.csv": text("id,label\nm1,\nm2,\n")}, ["--labels", "l.csv"], "has no value in 'label'"),
     "ordered pairs for a regression": (
         {"l.csv": text("better,worse\nm1,m2\n")},
         ["--labels", "l.csv", "--task", "regression"],

@@ -148,7 +148,7 @@ def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys,
     monkeypatch.setattr(apply_engine, "ROWS", 250)
     done, said = run(capsys, monkeypatch, *arguments)
     assert done == 2
-    assert f"bad has NaN or infinite features in row {row};" in said.err
+    assert f"bad has NaN or infinite features (x1) in row {row};" in said.err
     assert "Traceback" not in said.err
 
 
@@ -209,7 +209,7 @@ def not_a_number(frame):
         (other_columns, "parts/1.parquet lacks x2, unlike parts/0.parquet; give parts with the same columns."),
         (other_types, "Column 'x1' is String in parts/1.parquet, but Float64 in parts/0.parquet; give parts with the"),
         (same_id, "The id column of parts has"),
-        (not_a_number, "parts has NaN or infinite features in row"),
+        (not_a_number, "parts has NaN or infinite features"),
     ],
 )
 @pytest.mark.parametrize("command", ["refine", "apply"])

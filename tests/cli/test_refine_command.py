@@ -232,22 +232,28 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
-def test_rows_without_a_label_can_be_left_out(folder, run):
+def test_rows_without_a_label_are_rows_whose_truth_is_not_known(folder, run):
     labels = pl.read_csv("labels.csv")
     blank = pl.when(pl.int_range(pl.len()) == 2).then(None).otherwise(pl.col("label")).alias("label")
     labels.with_columns(blank).write_csv("blank.csv")
-    refused = run(*FILES, "--labels", "blank.csv", "--out", "out.csv")
-    assert refused.returncode == 2
-    assert "in line 4; leave out rows without a label (--drop-invalid)." in " ".join(refused.stderr.split())
-    done = run(*FILES, "--labels", "blank.csv", "--drop-invalid", "--out", "out.csv")
-    assert done.returncode == 0, done.stderr
-    assert "blank.csv has values that are not finite in 1 of" in " ".join(done.stderr.split())
-    labels.with_columns(label=pl.lit("")).write_csv("none.csv")
-    refused = run(*FILES, "--labels", "none.csv", "--drop-invalid", "--out", "none-out.csv")
-    assert refused.returncode == 2
     labels.filter(pl.int_range(pl.len()) != 2).write_csv("fewer.csv")
-    assert run(*FILES, "--labels", "fewer.csv", "--out", "fewer-out.csv").returncode == 0
-    assert (folder / "out.csv").read_bytes() == (folder / "fewer-out.csv").read_bytes()
+    for name in ("blank", "fewer"):
+        done = run(*FILES, "--labels", f"{name}.csv", "--out", f"{name}-out.csv")
+        assert done.returncode == 0, done.stderr
+    assert (folder / "blank-out.csv").read_bytes() == (folder / "fewer-out.csv").read_bytes()
+
+
+def test_what_is_called_like_the_labels_is_no_feature(folder, run):
+    main, labels = pl.read_csv("main.csv"), pl.read_csv("labels.csv")
+    plain = run(*FILES, "--labels", "labels.csv", "--out", "plain.csv")
+    assert plain.returncode == 0, plain.stderr
+    labels = labels.with_columns(pl.col("id").cast(main.schema["id"]))
+    for called, options in (("label", ()), ("truth of it", ("--label", "truth of it"))):
+        whole = main.join(labels, on="id", how="left").rename({"label": called})
+        whole.write_csv("main.csv")
+        done = run(*FILES, "--labels", "main.csv", *options, "--out", "whole.csv")
+        assert done.returncode == 0, done.stderr
+        assert (folder / "whole.csv").read_bytes() == (folder / "plain.csv").read_bytes()
 
 
 def test_the_same_seed_writes_the_same_bytes(folder, run):

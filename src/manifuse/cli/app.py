@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
 #: The options that say which problem ``compare`` looks at.
-COMPARED = ("main", "reference", "labels", "pairs", "id", "score", "drop", "features", "drop_invalid")
+COMPARED = ("main", "reference", "labels", "pairs", "id", "score", "label", "drop", "features", "drop_invalid")
 
 #: The options that say which problem ``explore`` shows.
 EXPLORED = (
@@ -37,6 +37,7 @@ EXPLORED = (
     "pairs",
     "id",
     "score",
+    "label",
     "drop",
     "features",
     "classes",

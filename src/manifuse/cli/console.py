@@ -28,6 +28,7 @@ FLAGS = {
     "drop_invalid": "--drop-invalid",
     "features": "--features",
     "id": "--id",
+    "label": "--label",
     "invalid": "--drop-invalid",
     "same_target": "same_target (--same-target)",
     "score": "--score",

@@ -34,9 +34,9 @@ class RefineOptions:
     A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
-    default must be given. Of those without an option, ``label`` names the label column, ``scale`` says what main
-    scores are, equal ``seed`` give equal results, and ``escape_formulas`` puts ' before ids in CSV that a spreadsheet
-    would run. ``method`` has the hyperparameters that the config sets, by their names in `JointDiffusion`.
+    default must be given. Of those without an option, ``scale`` says what main scores are, equal ``seed`` give equal
+    results, and ``escape_formulas`` puts ' before ids in CSV that a spreadsheet would run. ``method`` has the
+    hyperparameters that the config sets, by their names in `JointDiffusion`.
     """
 
     main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
@@ -52,7 +52,9 @@ class RefineOptions:
     score: Annotated[list[str], Option(help="A name of the score column; may be repeated likewise.")] = field(
         default_factory=list
     )
-    label: list[str] = field(default_factory=list)
+    label: Annotated[list[str], Option(help="A name of the label column; it is no feature of other tables.")] = field(
+        default_factory=list
+    )
     drop: Annotated[list[str], Option(help="A column to leave out of all tables; may be repeated.")] = field(
         default_factory=list
     )

@@ -24,8 +24,13 @@ def read_labels(
 ) -> RankLabels | ClassLabels:
     """Read labels: columns ``id``, ``label`` and, if there is one, ``group``; or ``better`` and ``worse``.
 
-    Labels are numbers, or names ``of_classes``. Rows whose label is blank or infinite are left out, with a warning, if
-    ``drop`` is true.
+    Labels are numbers, or names ``of_classes``. Rows whose label is blank are left out, because their truth is not
+    known, and so are those whose label is infinite, with a warning, if ``drop`` is true.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has other columns or no label.
     """
     file = open_columns(path, called.of_labels)
     columns = file.take([name for name in READ if name in file.types])
@@ -33,9 +38,11 @@ def read_labels(
         labels = columns["label"]
         if not of_classes:
             demand_numbers(path, file.theirs["label"], labels)
-        # A name is as good as a number that is there.
-        values = np.array([np.nan if is_missing(each) else 0.0 for each in labels.tolist()]) if of_classes else labels
-        kept = valid_rows(values, None, name=path.name, drop=True) if drop else slice(None)
+        kept = np.flatnonzero([not is_missing(each) for each in labels.tolist()])
+        if not len(kept):
+            raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
+        if drop and not of_classes:
+            kept = kept[valid_rows(labels[kept], None, name=path.name, drop=True)]
         groups = columns["group"][kept] if "group" in columns else None
         with rows_as(counting_in(path)):
             return (ClassLabels if of_classes else RankLabels)(columns["id"][kept], labels[kept], groups)

@@ -124,7 +124,7 @@ class Observations(Saved):
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
         self.feature_names = names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
-        kept = valid_rows(scores, table, name=name, drop=invalid == "drop")
+        kept = valid_rows(scores, table, name=name, drop=invalid == "drop", feature_names=self.feature_names)
         whole = len(kept) == len(scores)
         if neighbours is not None and not whole:
             raise InputError(

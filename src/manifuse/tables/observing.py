@@ -44,7 +44,7 @@ def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None)
     if source is not None:
         features = source.take(rows)
         with rows_as(table.counting):
-            demand_finite(table.name, {"features": features}, np.asarray(rows))
+            demand_finite(table.name, {"features": features}, np.asarray(rows), table.feature_names)
     made = Observations(
         table.scores[rows],
         features,

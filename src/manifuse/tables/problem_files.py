@@ -64,8 +64,9 @@ class Files:
         twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
         if twice:
             raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
-        table = read_table(self.main, features=self.features, columns=replace(self.columns, all_there=True))
-        others = [read_table(given, features=self.features, columns=self.columns) for given in self.references]
+        columns = self.columns if self.labels is None else self.columns.beside_labels
+        table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
+        others = [read_table(given, features=self.features, columns=columns) for given in self.references]
         demand_dropped(self.columns.drop, [each.dropped for each in (table, *others)])
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.

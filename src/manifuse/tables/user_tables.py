@@ -60,17 +60,20 @@ class FrameColumns:
     def read(
         self, main: Any, references: Any, labels: Any
     ) -> tuple[Observations, tuple[Observations, ...], Labels | None]:
-        """Read a main table, its references and its labels. Columns of labels are no features beside a frame of these.
+        """Read a main table, its references and its labels.
+
+        Columns that are called like labels are no features if there are labels, or if the user says what they are
+        called.
 
         Raises
         ------
         InputError
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
-        truth: tuple[str, ...] = ()
         if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
             columns_in(labels, (), name=LABELS, or_else="labels")
-            truth = (self.label, self.group or "group")
+        is_named = self.label != FrameColumns.label
+        truth = () if labels is None and not is_named else (self.label, self.group or "group")
         table = self.observe(main, name="main", without=truth)
         return table, self.observe_all(references, without=truth), self.labels_of(labels, table)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
+from manifuse.tables.feature_names import MOST
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
@@ -52,12 +53,19 @@ def all_alike(table: Observations, where: str = "") -> str:
     return f"The probabilities of {table.name}{where} do not differ from row to row"
 
 
-def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop: bool) -> IndexArray:
+def valid_rows(
+    scores: FloatArray,
+    table: FloatArray | None,
+    *,
+    name: str,
+    drop: bool,
+    feature_names: Sequence[str] | None = None,
+) -> IndexArray:
     """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
     parts = {"score": scores} if table is None else {"score": scores, "features": table}
     rows = np.arange(len(scores))
     if not drop:
-        demand_finite(name, parts, rows)
+        demand_finite(name, parts, rows, feature_names)
         return rows
     finite = [all_finite(np.atleast_2d(each.T).T) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
@@ -69,7 +77,9 @@ def valid_rows(scores: FloatArray, table: FloatArray | None, *, name: str, drop:
     return kept
 
 
-def demand_finite(name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.integer]) -> None:
+def demand_finite(
+    name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.integer], feature_names: Sequence[str] | None = None
+) -> None:
     """Refuse numbers that are not finite in a part of a table, with the ``rows`` (n,) that it has in the whole.
 
     Raises
@@ -80,7 +90,15 @@ def demand_finite(name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.i
     for what, values in parts.items():
         bad = rows[~all_finite(np.atleast_2d(values.T).T)].tolist()
         if bad:
+            what += "" if what != "features" or feature_names is None else _not_finite(values, feature_names)
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
                 "(`invalid='drop'` of `Observations`)."
             )
+
+
+def _not_finite(values: FloatArray, names: Sequence[str]) -> str:
+    """The columns of values (n, d) that are not all finite, those with the most such values first."""
+    counts = np.count_nonzero(~np.isfinite(values), axis=0)
+    bad = [names[place] for place in np.argsort(-counts, kind="stable") if counts[place]]
+    return f" ({', '.join(bad[:MOST])}{', ...' if len(bad) > MOST else ''})"
