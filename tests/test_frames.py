@@ -256,6 +256,14 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
         ),
         ({"drop": ["town"]}, "main has no column 'town' .*; correct `drop`"),
+        ({"drop": None}, "drop=None came, but a list of columns was expected"),
+        ({"score": None}, "NoneType came where str was expected"),
+        ({"classes": 3}, "classes=3 came, but names of columns were expected"),
+        ({"classes": "q_(.*)"}, "0 columns of main match it"),
+        (
+            {"main": pd.DataFrame([["a", 1.0, 2.0]], columns=["patient", "risk", "risk"])},
+            "main has two columns of one name",
+        ),
         ({"label": "truth"}, "The table of labels has no column 'truth'"),
         ({"group": "day"}, "The table of labels has no column 'day'"),
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),
@@ -321,3 +329,36 @@ def test_columns_may_have_numbers_as_names(case, hospital):
     result, expected = (mf.refine(each, case.references, rng=0) for each in (ours, main))
     np.testing.assert_array_equal(result.scores, expected.scores)
     np.testing.assert_array_equal(result.apply(ours)["score"], expected.scores)
+
+
+def test_the_column_of_the_truth_is_no_feature_whatever_the_labels_come_as(case, hospital):
+    ours, theirs = hospital
+    names = {"id": "patient", "score": "risk", "drop": ["ward"]}
+    plain = mf.refine(ours.drop(columns="outcome"), theirs, rng=0, **names)
+    told = mf.refine(ours.fillna(0.0), theirs, label="outcome", rng=0, **names)
+    assert told.main.feature_names == plain.main.feature_names
+    np.testing.assert_array_equal(told.scores, plain.scores)
+    known = mf.RankLabels(case.main.keys[case.labelled], case.truth[case.labelled])
+    taught = mf.refine(ours.fillna(0.0), theirs, known, label="outcome", rng=0, **names)
+    assert taught.main.feature_names == plain.main.feature_names
+
+
+def test_a_pattern_names_the_classes_of_each_table_and_lacking_ones_are_said():
+    main, (other,), *_ = classes(3, references=1)
+    names = list(main.classes.names)
+
+    def frame(table, **changed):
+        columns = dict(zip(names, table.came[:, [table.classes.names.index(name) for name in names]].T, strict=True))
+        probabilities = {f"p_{name}": column for name, column in (columns | changed).items() if column is not None}
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        return pl.DataFrame({"id": table.ids} | probabilities | features)
+
+    ours, theirs = frame(main), frame(other)
+    result = mf.refine(ours, theirs, classes="p_(.*)", rng=0)
+    assert result.main.classes.names == tuple(names)
+    named = {f"p_{name}": name for name in names}
+    np.testing.assert_array_equal(result.predictions, mf.refine(ours, theirs, classes=named, rng=0).predictions)
+    first, *_, last = names
+    few = frame(other, **{first: None, last: theirs[f"p_{first}"] + theirs[f"p_{last}"]})
+    with pytest.warns(mf.ManifuseWarning, match=rf"reference 1 does not have all classes of main \({first}\)"):
+        mf.refine(ours, few, classes="p_(.*)", rng=0)

@@ -27,6 +27,20 @@ YOUNG, UNFINISHED, LOCK = ".manifuse-young-", ".manifuse-unfinished-", "lock"
 Writer = Callable[[Path], object]
 
 
+def path_of(given: object) -> str:
+    """Return a path as text.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    try:
+        return str(os.fspath(given))  # type: ignore[call-overload]
+    except TypeError:
+        raise InputError(f"{type(given).__name__} came where a path was expected; give the path of a file.") from None
+
+
 def bytes_writer(content: bytes) -> Writer:
     """Return a function that writes these bytes to a file."""
     return lambda path: path.write_bytes(content)

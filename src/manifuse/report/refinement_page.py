@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from manifuse.errors import InputError, demand
-from manifuse.files import check_writable
+from manifuse.files import check_writable, path_of
 from manifuse.grid import Grid
 from manifuse.report import refinement_tables as tables
 from manifuse.report.class_quality import by_class_grid
@@ -71,7 +71,7 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     demand(Refinement, result)
     names = [entry.name for entry in result.relevance]
     references = FrameColumns.like(result.main).observe_all(references, names)
-    path = Path(path)
+    path = Path(path_of(path))
     check_report(path)
     write_page(path, page_of(result, references=references, seconds=seconds))
 

@@ -72,12 +72,13 @@ class Shift:
         return float(np.isin(first, then).mean())
 
     def moved(self, row: int) -> str:
-        """Say how the rank of a row changed."""
+        """Say how the rank and the score of a row changed."""
         first, then = (round(float(ranks[row])) for ranks in self.ranks)
         way = f"stays at rank {first:,}"
         if first != then:
             way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
-        return f"“{self.keys[row]}” {way} of {len(self.keys):,}."
+        scores = f"its score was {self.before[row]:.4g} and is {self.after[row]:.4g}"
+        return f"“{self.keys[row]}” {way} of {len(self.keys):,}; {scores}."
 
     @property
     def facts(self) -> dict[str, str]:

@@ -34,9 +34,9 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     ----------
     references, method, random_state, id_column, drop, pair_rows
         As of `PredictorCombiner`.
-    class_columns : sequence of str, or mapping of str to str
-        The columns of data frames with the probabilities of classes; a mapping goes from the column to the name of its
-        class.
+    class_columns : str, sequence of str, or mapping of str to str
+        The columns of data frames with the probabilities of classes: a regular expression, their names, or a mapping
+        of the column to the name of its class; as ``classes`` of `Observations.from_frame`.
     scale : {"probability", "logits"}, optional
         What the columns hold; see `Observations`.
 
@@ -68,7 +68,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         random_state: Any = None,
         *,
         id_column: str = "id",
-        class_columns: Sequence[str] | Mapping[str, str] = (),
+        class_columns: str | Sequence[str] | Mapping[str, str] = (),
         drop: Sequence[str] = (),
         scale: Scale | None = None,
         pair_rows: Any = None,

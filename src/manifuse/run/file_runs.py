@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.refined import refined_columns
-from manifuse.errors import InputError, demand
+from manifuse.errors import demand
+from manifuse.files import path_of
 from manifuse.run.apply_part import apply_here
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
@@ -168,12 +168,12 @@ def refine_files(
     method = JointDiffusion() if method is None else method
     demand(JointDiffusion, method)
     _demand_patterns(features, classes)
-    out = Path(_path_of(out))
+    out = Path(path_of(out))
     files = Files(
-        main=_path_of(main),
-        references=tuple(map(_path_of, _one_or_more(references))),
-        labels=None if labels is None else Path(_path_of(labels)),
-        pairs=None if pairs is None else Path(_path_of(pairs)),
+        main=path_of(main),
+        references=tuple(map(path_of, _one_or_more(references))),
+        labels=None if labels is None else Path(path_of(labels)),
+        pairs=None if pairs is None else Path(path_of(pairs)),
         columns=ColumnNames(_one_or_more(id), _one_or_more(score), _one_or_more(label), _one_or_more(drop), classes),
         features=features,
         scale=scale,
@@ -240,7 +240,7 @@ def apply_files(
     """
     demand(Refinement, result)
     _demand_patterns(features, classes)
-    new, out = _path_of(new), Path(_path_of(out))
+    new, out = path_of(new), Path(path_of(out))
     check_output(out)
     check_paths(read=(new,), written=(out,))
     names = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
@@ -253,13 +253,6 @@ def apply_files(
 def _one_or_more(given: Any) -> tuple[Any, ...]:
     """Return names or paths as a tuple; one by itself becomes a tuple of one."""
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-
-
-def _path_of(given: Any) -> str:
-    try:
-        return str(os.fspath(given))
-    except TypeError:
-        raise InputError(f"{type(given).__name__} came where a path was expected; give the path of a file.") from None
 
 
 def _demand_patterns(*patterns: str | None) -> None:

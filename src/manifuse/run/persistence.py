@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
-from manifuse.files import Writer, check_writable, write_whole
+from manifuse.files import Writer, check_writable, path_of, write_whole
 from manifuse.records import flatten, unflatten
 from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
@@ -52,7 +52,7 @@ def save(result: Refinement, path: Path | str) -> None:
     True
     """
     demand(Refinement, result)
-    path = Path(path)
+    path = Path(path_of(path))
     check_model(path)
     write_whole(path, model_writer(result))
 
@@ -109,7 +109,7 @@ def load(path: Path | str) -> Refinement:
     ...     print(str(error)[:45])
     nowhere.npz cannot be read as a NumPy archive
     """
-    path = Path(path)
+    path = Path(path_of(path))
     arrays = read_archive(path)
     try:
         content = json.loads(bytes(arrays.pop("plain")))

@@ -33,7 +33,7 @@ from manifuse.tables.problem import Problem, demand_different
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.scales import Scale
 from manifuse.tables.user_tables import FrameColumns
-from manifuse.tables.validity import all_alike
+from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
 
 def refine(
@@ -130,6 +130,7 @@ def refine(
     )
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
+    warn_of_lacking_classes(main, references)
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:

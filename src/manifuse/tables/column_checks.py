@@ -85,16 +85,9 @@ class ColumnNames:
         """
         if self.classes is None:
             return {}
-        pattern, found = _expression(self.classes, "classes"), {}
-        for name in there:
-            match = None if name in ("id", "score") else pattern.fullmatch(name)
-            if match is not None:
-                found[name] = match.group(1) if pattern.groups and match.group(1) else name
-        if self.all_there and len(found) < 2:
-            raise InputError(
-                f"`classes` {self.classes!r} came, but {many(len(found), 'column')} of {path} match it; give an "
-                "expression for the names of all columns with probabilities."
-            )
+        found = classes_matching(self.classes, (name for name in there if name not in ("id", "score")))
+        if self.all_there:
+            demand_classes(self.classes, found, path)
         return found if len(found) > 1 else {}
 
     @property
@@ -146,6 +139,37 @@ class ColumnNames:
                     f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
                 )
         return names
+
+
+def classes_matching(pattern: str, names: Iterable[str]) -> dict[str, str]:
+    """The columns that match a regular expression, and the name of the class of each: what its group matches.
+
+    Raises
+    ------
+    InputError
+        If it is not a regular expression.
+    """
+    expression, found = _expression(pattern, "classes"), {}
+    for name in names:
+        match = expression.fullmatch(name)
+        if match is not None:
+            found[name] = match.group(1) if expression.groups and match.group(1) else name
+    return found
+
+
+def demand_classes(pattern: str, found: Collection[str], table: object) -> None:
+    """Refuse a table of which fewer than two columns match.
+
+    Raises
+    ------
+    InputError
+        If there are fewer.
+    """
+    if len(found) < 2:
+        raise InputError(
+            f"`classes` {pattern!r} came, but {many(len(found), 'column')} of {table} match it; give an expression "
+            "for the names of all columns with probabilities."
+        )
 
 
 #: Columns with manifuse's own names.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
+from narwhals.exceptions import DuplicateError
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.called import Called
+from manifuse.tables.column_checks import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
 from manifuse.tables.default_features import OF_FRAME, Shown, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import places_of, warn_of_names
@@ -17,13 +19,28 @@ from manifuse.tables.feature_names import places_of, warn_of_names
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
-#: Names of the columns of probabilities, or by these names those of the classes.
-ClassColumns = Sequence[str] | Mapping[str, str] | None
+#: A regular expression of the columns of probabilities, their names, or by these names those of the classes.
+ClassColumns = str | Sequence[str] | Mapping[str, str] | None
 
 
 def is_frame(given: Any) -> bool:
     """Whether it is a data frame of pandas, polars or any library that narwhals knows."""
     return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+
+
+def demand_names(drop: Any, classes: Any) -> None:
+    """Refuse columns to leave out, and columns of classes, that are no names.
+
+    Raises
+    ------
+    InputError
+        If they are none.
+    """
+    if isinstance(drop, str) or not isinstance(drop, Collection):
+        remedy = f"[{drop!r}]" if isinstance(drop, str) else "names of columns, or leave it out"
+        raise InputError(f"drop={drop!r} came, but a list of columns was expected; give {remedy}.")
+    if classes is not None and not isinstance(classes, Collection):
+        raise InputError(f"classes={classes!r} came, but names of columns were expected; give a list of them.")
 
 
 def columns_in(
@@ -36,12 +53,16 @@ def columns_in(
     InputError
         If it is no data frame, or lacks one.
     """
-    table = nw.from_native(frame, pass_through=True)
+    try:
+        table = nw.from_native(frame, pass_through=True)
+        there = table.columns if isinstance(table, nw.DataFrame) else []
+    except DuplicateError as error:
+        twice = " ".join(str(error).split())
+        raise InputError(f"{name} has two columns of one name ({twice}); rename or drop one of them.") from None
     if not isinstance(table, nw.DataFrame):
         came = type(frame).__name__
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
         raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
-    there = table.columns
     missing = next((each for each in (*names, *drop) if each not in there), None)
     if missing is None:
         return table
@@ -87,8 +108,11 @@ def observe_frame(
     InputError
         If a column is missing, a feature holds anything but numbers, or features seem to be probabilities of classes.
     """
-    if isinstance(drop, str):
-        raise InputError(f"drop={drop!r} came, but a list of columns was expected; give [{drop!r}].")
+    demand_names(drop, classes)
+    if isinstance(classes, str):
+        pattern, there = classes, columns_in(frame, (), name=name).columns
+        classes = classes_matching(pattern, (each for each in there if isinstance(each, str) and each != id))
+        demand_classes(pattern, classes, name)
     scores = (score,) if classes is None else tuple(classes)
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")

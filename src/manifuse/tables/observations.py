@@ -169,9 +169,9 @@ class Observations(Saved):
             Names of these columns.
         drop : sequence of str
             Columns to leave out.
-        classes : sequence of str, or mapping of str to str, optional
-            The columns with the probabilities of classes, in place of ``score``; a mapping goes from the column to the
-            name of its class.
+        classes : str, sequence of str, or mapping of str to str, optional
+            The columns with the probabilities of classes, in place of ``score``: their names; a mapping of the column
+            to the name of its class; or a regular expression whose group is the name of the class, ``"p_(.*)"``.
         name, scale, invalid
             As of `Observations`.
 

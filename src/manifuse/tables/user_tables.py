@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, demand
 from manifuse.grid import many
 from manifuse.kernels.keys import is_missing
 from manifuse.tables.containers import to_numpy
-from manifuse.tables.frame_reading import ClassColumns, columns_in, is_frame, observe_frame
+from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
@@ -30,7 +30,7 @@ class FrameColumns:
     Attributes
     ----------
     id, score, label : str
-    classes : sequence of str, or mapping of str to str, or None
+    classes : str, sequence of str, or mapping of str to str, or None
         As of `Observations.from_frame`.
     group : str or None
         None for ``group``, if the labels have such a column.
@@ -47,6 +47,10 @@ class FrameColumns:
     group: str | None = None
     drop: Sequence[str] = ()
     scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        demand(str, self.id, self.score, self.label, *(() if self.group is None else (self.group,)))
+        demand_names(self.drop, self.classes)
 
     @classmethod
     def like(cls, main: Observations, **given: Any) -> Self:

@@ -53,6 +53,22 @@ def all_alike(table: Observations, where: str = "") -> str:
     return f"The probabilities of {table.name}{where} do not differ from row to row"
 
 
+def warn_of_lacking_classes(main: Observations, references: Sequence[Observations]) -> None:
+    """Warn of references that have some classes of the main table, but not all."""
+    for reference in references:
+        if main.classes is None or reference.classes is None:
+            continue
+        lacking = [name for name in main.classes.names if name not in reference.classes.names]
+        if 0 < len(lacking) < len(main.classes):
+            shown = ", ".join(lacking[:MOST]) + (", ..." if len(lacking) > MOST else "")
+            warn(
+                "lacking_classes",
+                f"{reference.name} does not have all classes of {main.name} ({shown}); where one of these is true, it "
+                "says another one.",
+                stacklevel=4,
+            )
+
+
 def valid_rows(
     scores: FloatArray,
     table: FloatArray | None,
