@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from manifuse import __version__
+from manifuse.errors import warn
 from manifuse.files import check_writable
 from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
@@ -57,6 +58,8 @@ def run_apply(
         rows, fitted = rows + len(part.keys), fitted + part.fitted
         changed, little = changed + part.changed, little + part.little
         tell(many(rows, "row"))
+    if not rows:
+        warn("no_rows", f"{table} has no rows, so {out} has none.", stacklevel=2)
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,

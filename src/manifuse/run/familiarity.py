@@ -15,6 +15,7 @@ from manifuse.kernels.columns import means_and_deviations
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
+from manifuse.tables.validity import all_alike
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: so many rows are measured.
@@ -29,6 +30,10 @@ COMPARED = 20_000
 #: In the fitted rows, a normal column is 0.7 standard deviations away from its mean in the median. A column of later
 #: rows is strange from 1.5 on; with few rows, from more.
 STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
+
+#: It is also strange if its mean has moved by so many standard deviations, with few rows by more. Outliers count as
+#: this far away.
+STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
 #: A score of a fitted row has changed if it is further than this from the fitted one, in standard deviations.
 CHANGED = 1e-3
@@ -91,8 +96,8 @@ class Familiarity:
         """
         assert new.table is not None, "features were not compared"
         rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
-        deviations = np.median(np.abs(rows), axis=0)
-        strange = np.flatnonzero(deviations > _limits(len(rows), self.widest))
+        deviations = _strange_by(rows, self.widest)
+        strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]), stacklevel=5)
 
@@ -124,10 +129,17 @@ class Familiarity:
         return nearest
 
 
-def _limits(rows: int, widest: FloatArray) -> FloatArray:
-    """Median deviations (d,) above which columns of so many rows are strange; ``widest`` as in `Familiarity`."""
-    usual = np.full(len(widest), STRANGE_DEVIATIONS + 3.0 / np.sqrt(rows))
-    return usual if rows >= FEWEST_ROWS else np.maximum(usual, 1.1 * widest)
+def _strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
+    """By how much columns of standardised rows (q, d) are strange, in standard deviations; 0 if they are usual.
+
+    ``widest`` as in `Familiarity`. It is the median deviation or, if that is usual, the shift of the mean.
+    """
+    median, error = np.median(np.abs(rows), axis=0), 3.0 / np.sqrt(len(rows))
+    if len(rows) < FEWEST_ROWS:
+        return np.where(median > np.maximum(STRANGE_DEVIATIONS + error, 1.1 * widest), median, 0.0)
+    shift = np.abs(np.clip(rows, -OUTLIER, OUTLIER).mean(axis=0))
+    shift = np.where(shift > STRANGE_SHIFT + error, shift, 0.0)
+    return np.where(median > STRANGE_DEVIATIONS + error, median, shift)
 
 
 def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
@@ -184,12 +196,18 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
             stacklevel=5,
         )
     scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
-    later, largest = np.abs(scores[~known]), np.abs(fitted).max().reshape(1)
-    if len(later) and (median := float(np.median(later))) > _limits(len(later), largest)[0]:
+    later, largest = scores[~known], np.abs(fitted).max(axis=0)
+    if len(later) >= FEWEST_ROWS and (later == later[0]).all():
+        warn(
+            "equal_scores",
+            f"{all_alike(new, f' in all {len(later):,} rows that were not fitted')}; check the predictor.",
+            stacklevel=5,
+        )
+    elif len(later) and (strange := float(_strange_by(later, largest).max())):
         warn(
             "strange_scores",
-            f"The scores of {new.name} differ from the fitted ones by {median:,.1f} standard deviations in the "
-            "median; check the units.",
+            f"The scores of {new.name} differ from the fitted ones by {strange:,.1f} standard deviations; check the "
+            "units, and whether these rows are like the fitted ones.",
             stacklevel=5,
         )
     return found
@@ -202,6 +220,6 @@ def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) 
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
-        f"{', '.join(names[:NAMED])}{more} of the features, by {deviations.max():,.1f} standard deviations in the "
-        "median; check the units. Rows far from all fitted ones keep the place that their own scores give them."
+        f"{', '.join(names[:NAMED])}{more} of the features, by up to {deviations.max():,.1f} standard deviations; "
+        "check the units. Rows unlike all fitted ones keep their own order."
     )
