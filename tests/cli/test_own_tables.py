@@ -229,8 +229,10 @@ def test_a_header_of_any_width_is_read_by_commas(folder, monkeypatch):
     assert (folder / "other.csv").read_bytes() == (folder / "usual.csv").read_bytes()
 
 
-def test_a_separator_without_a_column_that_is_known_is_named(folder, monkeypatch, capsys):
-    pl.read_csv("main.csv").rename({"id": "who", "score": "risk"}).write_csv("main.csv", separator=";")
+@pytest.mark.parametrize("other", ["x0", "weight, kg"])
+def test_a_separator_without_a_column_that_is_known_is_named(folder, monkeypatch, capsys, other):
+    names = {"id": "who", "score": "risk", "x0": other}
+    pl.read_csv("main.csv").rename(names).write_csv("main.csv", separator=";", quote_style="never")
     assert run(monkeypatch, *USUAL, "--out", "out.csv") == 2
     assert "seems to be separated by ';'" in capsys.readouterr().err
 

@@ -23,7 +23,14 @@ Columns = dict[str, NDArray[Any]]
 TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
 
 #: Formats of dates in text (ISO 8601), and how many units of time make a day.
-DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
+DATES = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%dT%H:%M:%S%.fZ",
+)
 PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
 
 #: What other programs write for a missing value.

@@ -132,7 +132,7 @@ def _without_fraction(path: Path, name: str, column: Any) -> Any:
 def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
     """Return a separator that finds a column that we know, with all columns that it finds; else the usual one.
 
-    A header that is one column for the usual separator, and several for another, is refused if nothing is known.
+    If nothing is known, a header that is more columns for another separator than for the usual one is refused.
     """
     found: dict[str, list[str]] = {}
     for sign in SEPARATORS:
@@ -141,7 +141,7 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
             if known & set(found[sign]):
                 return sign, found[sign]
     likely = max(found, key=lambda sign: len(found[sign]))
-    if len(found[usual]) == 1 < len(found[likely]):
+    if len(found[usual]) < len(found[likely]):
         raise InputError(
             f"{path} seems to be separated by {likely!r}, but has no column id, score or label; name its columns with "
             "`id` and `score`."
