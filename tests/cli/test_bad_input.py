@@ -539,7 +539,7 @@ def test_dates_and_truth_values_are_numbers(tmp_path):
     found = {ending: read_columns(tmp_path / f"a.{ending}") for ending in ("parquet", "csv")}
     numbers = {ending: {name: c.tolist() for name, c in f.items() if name != "id"} for ending, f in found.items()}
     assert numbers["parquet"] == {"day": [10.0], "hour": [10.5], "time": [0.5], "lasts": [0.0], "yes": [1.0]}
-    at_noon = dict.fromkeys(("hour", "iso", "short", "utc"), [10.5])
+    at_noon = {name: [10.5] for name in ("hour", "iso", "short", "utc")}
     assert numbers["csv"] == {"day": [10.0], **at_noon, "yes": [1.0]}
 
 

@@ -122,7 +122,7 @@ def runs():
             strong.references,
             None,
             {},
-            ["accepted", "share one common factor", "predict a reference better than “main” alone"],
+            ["accepted", "rank the common rows alike", "predict each reference better than “main” alone"],
             None,
         ),
         "unlike": (

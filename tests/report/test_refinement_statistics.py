@@ -244,10 +244,16 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):
-    for measure, text in {"accuracy": "1.2 ± 0.4 points", "rmse": "0.012 ± 0.004"}.items():
+    for measure, text in {"accuracy": "1.2 ± 0.4 points", "rmse": "0.0120 ± 0.0040"}.items():
         gain = Gain(0.012, 0.004, 60, measure)
         assert gain.amount(signed=False) == text
         assert gain.amount(signed=True) == f"+{text}"
+    for value, error, text in (
+        (117.3, 8.72, "+117.3 ± 8.7"),
+        (-1234.5, 123.4, "-1,234 ± 123"),
+        (2e7, 3e6, "+2e+07 ± 3e+06"),
+    ):
+        assert Gain(value, error, 60, "rmse").amount(signed=True) == text
     assert Gain(-0.0001, 0.004, 60, "correlation").amount(signed=True) == "+0.0 ± 0.4 points"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, log10
 from typing import Literal, NamedTuple
 
 from manifuse.records import Saved, demand_counts
@@ -25,8 +26,8 @@ class Unit(NamedTuple):
     ----------
     factor : float
         Units in a gain of 1.
-    form : str
-        The format of its values.
+    digits : int or None
+        After the point; None for as many as give the standard error two digits that count.
     suffix : str
         What follows the numbers.
     words : str
@@ -34,18 +35,21 @@ class Unit(NamedTuple):
     """
 
     factor: float
-    form: str
+    digits: int | None
     suffix: str
     words: str
 
 
+#: Standard errors of a regression from the first number on, and below the other, are told without powers of ten.
+SIZES = 1e-3, 1e5
+
 #: What people read of a gain.
 UNITS: dict[Gained, Unit] = {
-    "accuracy": Unit(100.0, ".1f", " points", "in points of ranking accuracy"),
-    "rmse": Unit(1.0, ".2g", "", "in units of the labels"),
-    "log_loss": Unit(1.0, ".3f", " in log loss", "in log loss"),
-    "class_accuracy": Unit(100.0, ".1f", " points", "in points of accuracy"),
-    "correlation": Unit(100.0, ".1f", " points", "in points of correlation at held-out pairs"),
+    "accuracy": Unit(100.0, 1, " points", "in points of ranking accuracy"),
+    "rmse": Unit(1.0, None, "", "in units of the labels"),
+    "log_loss": Unit(1.0, 3, " in log loss", "in log loss"),
+    "class_accuracy": Unit(100.0, 1, " points", "in points of accuracy"),
+    "correlation": Unit(100.0, 1, " points", "in points of correlation at held-out pairs"),
 }
 
 
@@ -117,9 +121,17 @@ class Gain(Saved):
     def text(self, *, signed: bool) -> str:
         """Return it and its standard error as text, without the unit."""
         unit = self.unit
-        # Reading the text again and adding 0 turns a rounded -0.0 into 0.0.
-        value = float(format(unit.factor * self.value, unit.form)) + 0.0
-        return f"{value:{'+' if signed else ''}{unit.form}} ± {unit.factor * self.standard_error:{unit.form}}"
+        value, error = unit.factor * self.value, unit.factor * self.standard_error
+        size = error or abs(value)
+        if unit.digits is not None:
+            form = f".{unit.digits}f"
+        elif SIZES[0] <= size < SIZES[1]:
+            form = f",.{max(0, 1 - floor(log10(size)))}f"
+        else:
+            form = ".2g"
+        # Adding 0 turns a rounded -0.0 into 0.0.
+        rounded = float(format(value, form).replace(",", "")) + 0.0
+        return f"{rounded:{'+' if signed else ''}{form}} ± {error:{form}}"
 
     def amount(self, *, signed: bool) -> str:
         """Return it and its standard error as text, with the unit."""

@@ -76,7 +76,11 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         said = f"{strange.sum()} labels are of classes that {main.name} does not have ({', '.join(names[:3])})"
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
-        warn("unusable_labels", f"{said}; they are left out, and in such rows it is never right.", stacklevel=4)
+        warn(
+            "unusable_labels",
+            f"{said}; they are left out, and rows of these classes always count as wrong.",
+            stacklevel=4,
+        )
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]

@@ -107,7 +107,7 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
 
 def _of_pairs(gain: Gain) -> Finding:
     """What the references are worth at rows that they know themselves."""
-    said = f"At the {gain.rows:,} labelled rows that references know themselves, following them alone gains"
+    said = f"On the {many(gain.rows, 'labelled row')} that references know themselves, following these gains"
     return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.")
 
 
@@ -127,7 +127,9 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
         better = asked.gain > asked.standard_error
         how = "better" if better else "not measurably better"
-        said = f"At held-out pairs, “{evidence.name}” and the other references predict a reference {how} than"
+        said = (
+            f"At held-out pairs, “{evidence.name}” and the other references together predict each reference {how} than"
+        )
         by = f"by {100 * asked.gain:.1f} ± {100 * asked.standard_error:.1f} points of correlation"
         yield Finding("held-out pairs", better, f"{said} “{evidence.name}” alone: {by}.")
 
@@ -160,9 +162,10 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if not entries:
         return
     sure = sum(entry.held_out_alignment > entry.chance_alignment for entry in entries)
-    agree = f"{'agrees' if sure == 1 else 'agree'} with “{name}” more than by chance"
     if sure:
-        said = f"On the rows that both know, {sure} of {many(len(entries), 'reference')} {agree}."
+        which = "the reference" if len(entries) == 1 else f"{sure} of {len(entries)} references"
+        agree = "agrees" if sure == 1 else "agree"
+        said = f"On the rows that both know, {which} {agree} with “{name}” more than by chance."
         yield Finding("agrees", True, said)
     else:
         yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")

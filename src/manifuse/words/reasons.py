@@ -25,15 +25,16 @@ REASONS: Mapping[Reason, str] = {
     "gains.",
     Reason.UNGUARDED: "The labels taught the refinement. No gain was seen at labels that were held out, but "
     "`safeguarded` is false, so it is taken.",
-    Reason.AGREE: "The references share one common factor with the main predictor, so the refinement follows them as "
-    "far as their reliability says.",
+    Reason.AGREE: "The references and the main predictor rank the common rows alike, so the refinement follows the "
+    "references, the more reliable ones further.",
     Reason.TOLD: "`same_target` says that the references predict the same thing as the main predictor.",
-    Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor; "
-    "they were brought as if they did, so the refinement follows them as far as their reliability says.",
+    Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor. It "
+    "is assumed, because they were brought as references, so the refinement follows them, the more reliable ones "
+    "further.",
     Reason.WEAK: "The references agree with each other, but the main predictor agrees with them no more than by "
-    "chance: it is weak, or they predict something else, and scores alone do not tell which. They were brought as if "
-    "they predict the same thing, so the refinement follows them as far as their reliability says; give labels, or "
-    "set `same_target` to false if they may predict something else.",
+    "chance: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
+    "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
+    "false if they may predict something else.",
     Reason.DIFFER: "The main predictor and the references do not predict the same thing, because their scores do not "
     "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
     "`same_target` to true if you know better.",

@@ -106,6 +106,7 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     said = "the references do" if asked.answer is Reason.WEAK else followed
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     return [
-        f"Do all predict the same thing? {said}. One common factor leaves {asked.residual:.3f} of the correlations "
-        f"(at most {asked.most_residual:.2f}, and no loading clearly below {LEAST_LOADING}). Loadings on it: {listed}."
+        f"Do all predict the same thing? {said}. One common factor explains their correlations but for "
+        f"{asked.residual:.3f} (at most {asked.most_residual:.2f} may be left). Their loadings are their correlations "
+        f"with it (none may be clearly below {LEAST_LOADING}): {listed}."
     ]
