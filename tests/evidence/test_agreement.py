@@ -78,10 +78,20 @@ def test_of_whole_columns_they_are_those_of_spearman(rng):
     np.testing.assert_allclose(found, spearmanr(columns[:, :, 0]).statistic, atol=1e-12)
 
 
-def test_a_constant_column_correlates_with_nothing(rng):
-    columns = scores(rng, (0.8, 0.7, 0.9))
-    columns[:100, 1], columns[100:, 1] = 0.25, np.nan
-    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+def test_log_ratios_correlate_as_one_point_in_whatever_coordinates(rng):
+    columns = np.concatenate([scores(rng, (0.8, 0.7, 0.9)), scores(rng, (0.3, 0.9, 0.6))], axis=2)
+    columns[300:, 2] = np.nan
+    turn, _ = np.linalg.qr(rng.standard_normal((2, 2)))
+    found, turned = (correlations(each, np.zeros((400, 2, 2)))[0] for each in (columns, columns @ turn))
+    np.testing.assert_allclose(turned, found, atol=1e-12)
+    assert found[0, 2] == pytest.approx(correlation(columns[:300, 0], columns[:300, 2]))
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_constant_column_correlates_with_nothing(rng, width):
+    columns = np.repeat(scores(rng, (0.8, 0.7, 0.9)), width, axis=2)
+    columns[:100, 1], columns[100:, 1] = 0.1, np.nan
+    found, _ = correlations(columns, np.zeros((400, 2, width)))
     np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
 
 

@@ -78,14 +78,10 @@ def smooth_own(given: Given, known: Known) -> tuple[Smoothed | None, Known]:
 
 def ask_references(given: Given, known: Known) -> Agreement:
     """Ask the references that take part."""
-    classes = given.problem.main.classes
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
-    said = [known.held_out["own"], paired, known.held_out["references"]]
-    if classes is not None:
-        # Agreement is measured by ranks: of every class, because those of log-ratios depend on the order of classes.
-        said = [each @ classes.contrasts.T for each in said]
+    own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and len(given.score.rows) >= FEWEST_ROWS
-    return ask(*said, same_target=given.same_target, with_labels=with_labels)
+    return ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
 
 
 def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool:

@@ -20,8 +20,8 @@ FEWEST_SHARED = 10
 #: believed.
 USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
 
-#: Digits after the point of standardised scores that ranks heed.
-DIGITS = 12
+#: Digits after the point of standardised scores that ranks heed, and the share of squares that is but rounding.
+DIGITS, NOTHING = 12, 1e-12
 
 #: Bounds on a predictor's common variance, and what ends the search for loadings.
 COMMON, ITERATIONS, SETTLED = (0.01, 0.97), 300, 1e-9
@@ -88,7 +88,7 @@ class OneFactor:
 
 
 def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float]:
-    """Correlations of the ranks of the main predictor and its references.
+    """Correlations of the main predictor and its references: of the ranks of scores, and of log-ratios as they are.
 
     Ranks among all rows that a predictor knows, so that one outlier at a pair does not silence a reference. Two
     references that share too few pairs are compared by what each, imputed, says at the pairs of the other.
@@ -119,8 +119,14 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
 
 
 def _ranks(columns: FloatArray) -> FloatArray:
-    """Ranks of columns (n, k, c) about their mean; NaN where a column is NaN."""
-    # Of equal probabilities of classes, coordinates are equal but for rounding.
+    """Ranks of scores (n, k, 1) about their mean, NaN where a column is NaN; log-ratios (n, k, c) as they are.
+
+    Log-ratios have no outliers, because probabilities are drawn to equal ones, and their ranks would depend on the
+    order of the classes.
+    """
+    if columns.shape[2] > 1:
+        return columns
+    # Equal log-odds of two classes are equal but for rounding.
     ranked = rankdata(np.round(columns, DIGITS), axis=0, nan_policy="omit")
     return np.asarray(ranked - (np.isfinite(ranked).sum(axis=0) + 1.0) / 2.0)
 
@@ -134,11 +140,10 @@ def _correlate(some: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatA
     sums = np.einsum("nkc,nl->klc", some, there, optimize=True), np.einsum("nk,nlc->klc", here, others, optimize=True)
     products = np.einsum("nkc,nlc->kl", some, others, optimize=True) - np.sum(sums[0] * sums[1], axis=2) / count
     squares = np.sum(some**2, axis=2).T @ there, here.T @ np.sum(others**2, axis=2)
-    left, right = (
-        np.maximum(each - np.sum(sum_**2, axis=2) / count, 0.0) for each, sum_ in zip(squares, sums, strict=True)
-    )
-    scale = np.sqrt(left * right)
-    # Ranks are halves of whole numbers, so that the variance of equal ones is exactly 0.
+    left, right = (each - np.sum(sum_**2, axis=2) / count for each, sum_ in zip(squares, sums, strict=True))
+    # What is left of the squares of equal numbers is rounding.
+    varies = (left > NOTHING * squares[0]) & (right > NOTHING * squares[1])
+    scale = np.sqrt(np.where(varies, left * right, 0.0))
     return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0), shared
 
 
