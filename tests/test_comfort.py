@@ -198,7 +198,7 @@ def test_labels_explain_why_references_have_no_weight(case):
     result = mf.refine(case.main, others, case.labels(), rng=0)
     assert not result.weights.any()
     said = " ".join(result.summary().split())
-    assert "The references are not followed: they and your scores do not share one common factor." in said
+    assert "The references are not followed: one common factor does not explain their scores and yours." in said
 
 
 def test_a_reference_that_seems_to_harm_is_named(taught):

@@ -71,10 +71,8 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         facts["Brier score on the labels, before"] = f"{before:.4f}"
         facts["Brier score on the labels, after"] = f"{after if taken else before:.4f}"
     if result.gain is not None:
-        value, error = result.gain.value, result.gain.standard_error
         what = "gain" if taken else "gain of the refinement that was not taken"
-        points = f"{100 * value:+.2f} ± {100 * error:.2f} points"
-        facts[what] = points if result.gain.measure == "accuracy" else f"{value:+.4g} ± {error:.4g}"
+        facts[what] = result.gain.amount(signed=True)
         facts["labelled rows"] = f"{result.gain.rows:,}"
     if result.worth is not None:
         facts["worth of all references together"] = result.worth.amount(signed=True)

@@ -35,9 +35,9 @@ REASONS: Mapping[Reason, str] = {
     "chance: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
     "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
     "false if they may predict something else.",
-    Reason.DIFFER: "The main predictor and the references do not predict the same thing, because their scores do not "
-    "share one common factor, so the main predictor comes back unchanged; give labels or other references, or set "
-    "`same_target` to true if you know better.",
+    Reason.DIFFER: "The main predictor and the references do not predict the same thing, because one common factor "
+    "does not explain the scores of all of them, so the main predictor comes back unchanged; give labels or other "
+    "references, or set `same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
     Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "
@@ -73,7 +73,7 @@ STANDINGS: Mapping[Standing, str] = {
 
 #: Why references are not followed, where labels taught.
 NOT_FOLLOWED: Mapping[Reason, str] = {
-    Reason.DIFFER: "they and your scores do not share one common factor",
+    Reason.DIFFER: "one common factor does not explain their scores and yours",
     Reason.OPPOSED: "they are high where your scores are low",
     Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
     Reason.WORSE: "at held-out pairs they add nothing certain to your scores",
