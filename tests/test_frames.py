@@ -229,6 +229,8 @@ def test_frames_are_taken_wherever_tables_are(case, hospital, kind):
     np.testing.assert_array_equal(result.apply_in_full(later).support, expected.support)
     told = mf.explain(result, "m3", case.references, labels=wards)
     assert str(mf.explain(result, "m3", theirs, labels=ours, label="outcome")) == str(told)
+    noted = [kind(each.assign(note="seen")) for each in hospital[1]]
+    assert str(mf.explain(result, "m3", noted, labels=ours, label="outcome", drop=["note"])) == str(told)
 
 
 def test_a_combiner_takes_frames_as_references_and_remembers_their_names(case, hospital, tmp_path):

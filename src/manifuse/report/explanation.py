@@ -64,6 +64,7 @@ def explain(
     score: str | None = None,
     classes: ClassColumns = None,
     label: str = "label",
+    drop: Sequence[str] = (),
 ) -> Explanation:
     """Explain why one row moved, by the rows whose features are most like its own.
 
@@ -82,7 +83,7 @@ def explain(
         The graded labels, or those of classes, that taught; it does not keep them either.
     later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
-    id, score, classes, label
+    id, score, classes, label, drop
         Columns of data frames, as of `refine`; by default as those of the main table.
 
     Returns
@@ -109,7 +110,7 @@ def explain(
     """
     demand(Refinement, result)
     fitted = result.refiner.main
-    columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label)
+    columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
         result = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
     main, truth = result.main, (label,) if labels is not None else ()
