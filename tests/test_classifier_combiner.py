@@ -118,9 +118,13 @@ def test_names_that_are_numbers_are_as_good_as_names_that_are_words(drawn, names
 def test_places_of_classes_are_refused_where_it_cannot_be_told_which_they_are(drawn):
     combiner, X, truth = numbered(drawn, sorted(NAMES))
     ways = {"cv": KFold(2), "method": "predict_proba"}
-    for y in (np.where(truth == "oak", "ash", truth), np.where(np.arange(len(truth)) % 3, truth, None)):
+    one_less, unknown = np.where(truth == "oak", "ash", truth), np.where(np.arange(len(truth)) % 3, truth, None)
+    for y in (one_less, unknown):
         with pytest.raises(mf.InputError, match="the truth of all rows, and every class in every fold"):
             cross_val_predict(combiner, X, y, **ways)
+    combiner, X, _ = numbered(drawn, (1, 2, 3, 4))
+    with pytest.raises(mf.InputError, match="3 numbers in place of the names of 4 classes"):
+        combiner.fit(X, np.resize([0, 2, 3], len(X)))
     combiner, X, truth = numbered(drawn, (2, 10, 30, 100))
     with pytest.raises(mf.InputError, match="sort otherwise as text"):
         cross_val_predict(combiner, X, truth, **ways)

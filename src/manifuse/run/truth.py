@@ -75,13 +75,14 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[np.str_]:
         If it cannot be told which classes places are: some are missing, or there are more than classes.
     """
     names = to_text(values, what="y")
-    came = set(names.tolist())
-    whole = bool(len(values)) and all(isinstance(value, Integral) for value in values.tolist())
-    if not whole or came <= set(classes.names) or came != {str(place) for place in range(len(came))}:
+    came, places = set(names.tolist()), {str(place) for place in range(len(classes))}
+    whole = all(isinstance(value, Integral) for value in values.tolist())
+    # scikit-learn takes a missing value for one more class.
+    if not whole or came <= set(classes.names) or not came <= places | {str(len(classes))}:
         return names
-    if len(came) != len(classes):
+    if came != places:
         raise InputError(
-            f"y has {many(len(came), 'number')} from 0 on in place of the names of {many(len(classes), 'class')}, as "
+            f"y has {many(len(came), 'number')} in place of the names of {many(len(classes), 'class')}, as "
             "scikit-learn gives them for predicted probabilities; give the truth of all rows, and every class in "
             "every fold."
         )
