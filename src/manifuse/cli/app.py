@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import time
 import warnings
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperGroup
 
 from manifuse import __version__
+from manifuse.cli.commands import Commands
 from manifuse.cli.console import answer, in_flags, once, people, say, say_unprinted, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
-from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
 from manifuse.grid import many
 
@@ -48,55 +45,6 @@ EXPLORED = (
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3
-
-#: The group of entry points by which other packages add commands, each a Typer app; those of the study.
-GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
-
-
-class Commands(TyperGroup):
-    """Our commands, and those that other packages add, which are imported when they are asked for.
-
-    A signal, such as an interrupt (ctrl-C), can stop each of them; files are written whole, so that no unfinished file
-    is left.
-    """
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands that are installed."""
-        return [*super().list_commands(ctx), *sorted(entry_points(group=GROUP).names)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name, or None if there is none.
-
-        Raises
-        ------
-        InputError
-            If it is one of the study, which is not installed.
-        """
-        known = super().get_command(ctx, cmd_name)
-        if known is not None:
-            return known
-        for entry in entry_points(group=GROUP, name=cmd_name):
-            command = typer.main.get_command(entry.load())
-            command.name = cmd_name
-            return command
-        if cmd_name in STUDY:
-            raise InputError(
-                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
-                "pip install manifuse-study"
-            )
-        return None
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; if a signal stops it, say so in one sentence."""
-        try:
-            return super().invoke(ctx)
-        except (KeyboardInterrupt, OSError) as error:
-            # A terminal that was closed refuses the end of a display of progress, too.
-            if isinstance(error, OSError) and interrupt.number is None:
-                raise
-            say(STOPPED, style="red")
-            raise typer.Exit(status_of(interrupt.number or signal.SIGINT)) from None
-
 
 app = typer.Typer(
     name="manifuse",
