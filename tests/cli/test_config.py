@@ -54,6 +54,7 @@ REFUSED = [
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
+    ("method" + 10 * ".a" + " = 1", "run.toml has more than 10 tables or lists in each other"),
     ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
 
@@ -246,6 +247,13 @@ def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     assert done == 2
     assert says in said
     assert not list(folder.glob("out.*"))
+
+
+def test_tables_in_tables_may_be_deeper_than_python_can_follow(folder, capsys, monkeypatch):
+    (folder / "run.toml").write_text("method" + 2000 * ".a" + " = 1")
+    done, said = run(capsys, monkeypatch, "--config", "run.toml")
+    assert done == 2
+    assert "has more than 10 tables or lists in each other" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("left_out", ["main.csv", "--out out.csv"])
