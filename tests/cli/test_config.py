@@ -47,6 +47,7 @@ REFUSED = [
     ("[method.diffusion]\nstep_size = 1" + 400 * "0", "whole numbers of 64 bits were expected"),
     ("[method.diffusion]\nbridge = { steps = true }", "1 to 100 whole steps"),
     ('[method.diffusion]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
+    ('[method.diffusion]\nbridge = { scheme = "ExplicitEuler", steps = 1001 }', "1 to 1000 whole steps"),
     ("[method.diffusion]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
     ("[method.diffusion]\nbridge = { step = -3 }", "but a step in"),
     ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),
