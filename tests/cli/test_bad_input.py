@@ -437,6 +437,12 @@ CASES = {
         ["--labels", "l.csv", "--task", "regression"],
         "Ordered pairs came as labels of a regression",
     ),
+    "an empty name of an option": (
+        {},
+        ["--labels", ""],
+        "An empty text came after --labels, but a value was expected",
+    ),
+    "an empty value of an option": ({}, ["--features="], "An empty text came after --features, but a value"),
     "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
 }
 

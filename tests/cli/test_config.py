@@ -56,6 +56,10 @@ REFUSED = [
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
     ("method" + 10 * ".a" + " = 1", "run.toml has more than 10 tables or lists in each other"),
+    ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
+    ('pairs = ""', "came in run.toml, but a text that is not empty was expected"),
+    ('reference = [""]', "came in run.toml, but a text that is not empty was expected"),
+    ('main = ""', "came in run.toml, but a text that is not empty was expected"),
     ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
 
@@ -248,6 +252,12 @@ def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     assert done == 2
     assert says in said
     assert not list(folder.glob("out.*"))
+
+
+def test_a_byte_order_mark_is_taken(folder, capsys, monkeypatch):
+    (folder / "run.toml").write_text('main = "main.csv"\nreference = ["theirs.csv"]\n', encoding="utf-8-sig")
+    done, said = run(capsys, monkeypatch, "--config", "run.toml", "--out", "out.csv")
+    assert done == 0, said
 
 
 def test_tables_in_tables_may_be_deeper_than_python_can_follow(folder, capsys, monkeypatch):

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -229,6 +230,7 @@ def main() -> None:
     warnings.showwarning = show_warning
     try:
         _demand_folder()
+        _demand_values(sys.argv[1:])
         app()
     except ManifuseError as error:
         say(f"manifuse: {error}", style="red")
@@ -257,3 +259,13 @@ def _demand_folder() -> None:
         os.getcwd()
     except OSError as error:
         raise InputError(f"The working directory cannot be found ({error.strerror}); change to another.") from None
+
+
+def _demand_values(arguments: list[str]) -> None:
+    """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder."""
+    for before, each in pairwise(["manifuse", *arguments]):
+        option, sign, value = each.partition("=") if each.startswith("--") else (before, "", each)
+        if not value and (sign or not each):
+            raise InputError(
+                f"An empty text came after {option}, but a value was expected; give one, or leave it out."
+            )

@@ -94,7 +94,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     demand_regular(path)
     check_size(path, growth=4)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
@@ -167,6 +167,8 @@ def _option(key: str, value: Any, kind: type, path: Path) -> Any:
     entries = value if isinstance(value, list) else [value]
     if type(value) is not stored or (kind is list and any(not isinstance(entry, str) for entry in entries)):
         raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[stored]} was expected; correct it.")
+    if "" in entries:
+        raise InputError(f"{key} = {value!r} came in {path}, but a text that is not empty was expected; correct it.")
     if any(isinstance(entry, str) and "\0" in entry for entry in entries):
         raise InputError(f"{key} = {value!r} came in {path}, but no name can hold a NUL character; correct it.")
     return kind(value)
