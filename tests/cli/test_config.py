@@ -48,6 +48,12 @@ REFUSED = [
     ("[method.diffusion]\nbridge = { steps = true }", "1 to 100 whole steps"),
     ('[method.diffusion]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
     ('[method.diffusion]\nbridge = { scheme = "ExplicitEuler", steps = 1001 }', "1 to 1000 whole steps"),
+    ('[method.diffusion]\nbridge = { step = "1" }', "ImplicitEuler(step='1', steps=1, tolerance=1e-06) came"),
+    ("[method.diffusion]\nbridge = { step = [1] }", "ImplicitEuler(step=[1], steps=1, tolerance=1e-06) came"),
+    (
+        "[method.diffusion]\nbridge = { step = 2020-01-01 }",
+        "ImplicitEuler(step=datetime.date(2020, 1, 1), steps=1, tolerance=1e-06) came",
+    ),
     ("[method.diffusion]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
     ("[method.diffusion]\nbridge = { step = -3 }", "but a step in"),
     ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),

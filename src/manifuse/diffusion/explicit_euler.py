@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count
+from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
@@ -76,7 +76,13 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     keep: int = 10
 
     def __post_init__(self) -> None:
-        if not (0 < self.step <= 1 and is_count(self.steps) and self.steps <= MOST_STEPS and is_count(self.keep)):
+        if not (
+            is_number(self.step)
+            and 0 < self.step <= 1
+            and is_count(self.steps)
+            and self.steps <= MOST_STEPS
+            and is_count(self.keep)
+        ):
             raise InputError(
                 f"{self} came, but a step in (0, 1], 1 to {MOST_STEPS} whole steps and a whole keep of at least 1 are "
                 "expected."
