@@ -145,6 +145,17 @@ CASES = {
         "main.csv::f.npy",
         "cannot be read as a NumPy array",
     ),
+    "the column of the ids left out": ({}, ["--drop", "id"], "--drop id came, but main.csv has its id in that column"),
+    "the column of the scores left out": (
+        {},
+        ["--drop", "score"],
+        "main.csv has its score in that column; keep it, or",
+    ),
+    "a column left out that no table has": (
+        {},
+        ["--drop", "city"],
+        "--drop city came, but no table has such a column",
+    ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
     "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
     "a column of ids named like a column of the output": (
