@@ -110,7 +110,7 @@ def compare(
     """
     demand(Mapping, others)
     main, references, labels = FrameColumns(id, score, label=label, drop=drop).read(main, references, labels)
-    measure, seed = _grades(main, labels), _seed(rng)
+    measure, seed = _grades(main, labels, "comparing needs"), _seed(rng)
     if len(measure.rows) < LEAST_LABELS:
         raise InputError(
             f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
@@ -119,7 +119,9 @@ def compare(
     places = {name: np.empty(len(measure.rows)) for name in methods}
     for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows):
         if len(np.unique(measure.grades[test])) < 2 or len(np.unique(measure.grades[train])) < 2:
-            raise InputError("All labels of a fold are equal; give more labels, or another rng.")
+            raise InputError(
+                "All labels of a fold are equal, so they judge no method; give more labels of each value."
+            )
         known = RankLabels(main.keys[measure.rows[train]], measure.grades[train])
         for name, method in methods.items():
             with libraries_in_one_thread():
@@ -284,10 +286,10 @@ def _score(main: Observations, labels: RankLabels | None) -> Score:
     return score_of(labels, main, regression=False)
 
 
-def _grades(main: Observations, labels: RankLabels | None) -> GradedRanking:
+def _grades(main: Observations, labels: RankLabels | None, use: str = "this rival learns from") -> GradedRanking:
     score = _score(main, labels)
     if not isinstance(score, GradedRanking):
-        raise InputError("Ordered pairs came, but this rival learns from a label for each row; give ids and labels.")
+        raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
     if len(score.rows) < 2 * FOLDS:
         raise InputError(
             f"{many(len(score.rows), 'label')} came, but this rival learns from at least {2 * FOLDS}; give more."
