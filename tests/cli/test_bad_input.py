@@ -1,6 +1,7 @@
 """Input that is refused: one sentence, exit status 2, nothing written, no traceback."""
 
 import datetime
+import json
 import os
 import re
 import subprocess
@@ -541,6 +542,25 @@ def test_each_is_accepted(name, folder, monkeypatch, capsys):
     assert says in " ".join(output.err.split())
     if not more:
         assert (folder / "out.csv").read_bytes() == (folder / "plain.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["refine", "main.csv", "--reference", "gone.csv", "--out", "out.csv"],
+        ["apply", "gone.csv", "main.csv", "--out", "out.csv"],
+        ["compare", "gone.csv", "--labels", "labels.csv"],
+        ["show", "gone.csv"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_refusal_is_an_object_for_programs(arguments, folder, monkeypatch, capsys):
+    status, output = refuse([*arguments, "--json"], monkeypatch, capsys)
+    assert status == 2
+    said = json.loads(output.out)
+    assert said == {"status": 2, "error": said["error"]}
+    assert "gone.csv" in said["error"]
+    assert sentence_of(output.err) == f"manifuse: {said['error']}"
 
 
 def test_dates_and_truth_values_are_numbers(tmp_path):

@@ -233,24 +233,32 @@ def main() -> None:
         _demand_values(sys.argv[1:])
         app()
     except ManifuseError as error:
-        say(f"manifuse: {error}", style="red")
-        sys.exit(2 if isinstance(error, InputError) else 1)
+        _fail(str(error), status=2 if isinstance(error, InputError) else 1)
     except (MemoryError, RuntimeError) as error:
         # For a full graphics card, torch raises a RuntimeError of its own; torch may not be installed.
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
             raise
-        say(
-            "manifuse: The memory ran out and nothing was written; use fewer rows or neighbours, or a machine with "
-            "more memory.",
-            style="red",
+        _fail(
+            "The memory ran out and nothing was written; use fewer rows or neighbours, or a machine with more memory.",
+            status=1,
         )
-        sys.exit(1)
     except OSError as error:
         # Errors of files have the file's name. A reader who leaves early is no failure; Typer answers that.
         if error.filename is not None:
             raise
         say_unprinted(error)
         sys.exit(2)
+
+
+def _fail(sentence: str, *, status: int) -> None:
+    """End with a sentence for people and, if JSON was asked for, an object for programs."""
+    say(f"manifuse: {sentence}", style="red")
+    if "--json" in sys.argv[1:]:
+        try:
+            answer(json.dumps({"status": status, "error": in_flags(sentence)}))
+        except OSError as error:
+            say_unprinted(error)
+    sys.exit(status)
 
 
 def _demand_folder() -> None:
