@@ -51,7 +51,7 @@ def test_it_says_what_python_says(files, monkeypatch):
     [
         (
             "id,label\n{}".format("".join(f"{{0[{k}]}},{int(k == 0)}\n" for k in range(60))),
-            "All labels of a fold are equal, so they judge no method; give more labels of each value.",
+            "All labels of a fold are equal; give more labels of each value.",
         ),
         (
             "better,worse\n{0[0]},{0[1]}\n",

@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from manifuse import __version__
 from manifuse.cli.commands import Commands
-from manifuse.cli.console import answer, in_flags, once, people, say, say_unprinted, show_warning
+from manifuse.cli.console import answer, in_flags, once, people, progress, say, say_unprinted, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
 from manifuse.errors import InputError, ManifuseError, require
 from manifuse.grid import many
@@ -84,8 +84,8 @@ def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False
 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
-    with once() as warned, people.status("Refining ...") as status:
-        result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"), announce=say)
+    with once() as warned, progress("Refining ...") as tell:
+        result, rows = run_refine(options, tell=tell, announce=say)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
@@ -127,7 +127,7 @@ def apply_command(
     """
     from manifuse.cli.apply_command import run_apply
 
-    with once() as warned, people.status("Refining ...") as status:
+    with once() as warned, progress("Refining ...") as tell:
         summary = run_apply(
             model,
             new,
@@ -135,7 +135,7 @@ def apply_command(
             **given,
             engine=engine,
             escape_formulas=escape_formulas,
-            tell=lambda done: status.update(f"Refining ... {done}"),
+            tell=tell,
         )
     if as_json:
         answer(json.dumps({**summary, "warnings": warned}, allow_nan=False))
@@ -165,8 +165,8 @@ def compare_command(given: Given, as_json: AsJson = False) -> None:
     from manifuse.cli.compare_command import grid_of, run_compare
     from manifuse.grid import as_text
 
-    with once(), people.status("Comparing ..."):
-        rows = run_compare(given)
+    with once(), progress("Comparing ...") as tell:
+        rows = run_compare(given, tell)
     answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else as_text(grid_of(rows)))
 
 
