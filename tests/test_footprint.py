@@ -15,6 +15,8 @@ from manifuse.columns.view import View
 from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
+from manifuse.evidence.score import PairedRanking, Score
+from manifuse.run import preparation
 from manifuse.tables.problem import Problem
 from tests.alone import alone
 from tests.problems import draw, remade
@@ -86,6 +88,39 @@ def test_a_run_that_does_not_fit_is_refused_with_its_size(monkeypatch):
         mf.refine(case.main, case.references, rng=0)
     monkeypatch.setattr(mf.Host, "free_memory", lambda self: needed)
     footprint.demand_memory(setup)
+
+
+@pytest.mark.parametrize(
+    "folds, lessons, remedy",
+    [(5, [(4000, 2000)], "labels or pairs"), (10**6, [], "folds"), (5, [], "neighbours or fewer rows")],
+)
+def test_the_remedy_is_fewer_of_what_is_large(folds, lessons, remedy, monkeypatch):
+    case = draw(0)
+    least = predicted(case, METHOD)
+    monkeypatch.setattr(mf.Host, "free_memory", lambda self: least if remedy != "neighbours or fewer rows" else 1000)
+    setup = Setup(Problem.of(case.main, case.references), replace(METHOD, folds=folds), 0, mf.Host())
+    with pytest.raises(mf.InputError, match=f"are free; take fewer {remedy}, or use a machine with more memory"):
+        footprint.demand_memory(setup, lessons=lessons)
+
+
+def test_a_pair_is_in_one_fold():
+    case = draw(0)
+    pairs = max(len(each.main_rows) for each in Problem.of(case.main, case.references).references)
+    problem = Problem.of(case.main, case.references)
+    setups = (Setup(problem, replace(METHOD, folds=folds), 0, mf.Host()) for folds in (10**6, pairs))
+    assert len({footprint._of_bridges(setup) for setup in setups}) == 1
+
+
+def test_of_many_ordered_pairs_a_part_teaches(monkeypatch):
+    case, ends, seen = draw(0), np.arange(2000) % 150, []
+    score = PairedRanking.of(ends, ends + 1)
+    problem = Problem.of(case.main, case.references)
+    assert preparation._lessons(problem, score)[-1] == (1500, 750)
+    few = Score.few
+    monkeypatch.setattr(Score, "few", lambda score, most, rng: few(score, seen.append(most) or 10, rng))
+    labels = mf.RankLabels.from_pairs(case.main.keys[ends], case.main.keys[ends + 1])
+    mf.refine(case.main, case.references, labels, rng=0)
+    assert seen == [750]
 
 
 def test_rounds_that_do_not_fit_are_not_repeated(monkeypatch):

@@ -1,6 +1,7 @@
 """Input that is refused: one sentence, exit status 2, nothing written, no traceback."""
 
 import datetime
+import json
 import os
 import re
 import subprocess
@@ -144,6 +145,17 @@ CASES = {
         {"f.npy": text("no array")},
         "main.csv::f.npy",
         "cannot be read as a NumPy array",
+    ),
+    "the column of the ids left out": ({}, ["--drop", "id"], "--drop id came, but main.csv has its id in that column"),
+    "the column of the scores left out": (
+        {},
+        ["--drop", "score"],
+        "main.csv has its score in that column; keep it, or",
+    ),
+    "a column left out that no table has": (
+        {},
+        ["--drop", "city"],
+        "--drop city came, but no table has such a column",
     ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
     "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
@@ -437,6 +449,12 @@ CASES = {
         ["--labels", "l.csv", "--task", "regression"],
         "Ordered pairs came as labels of a regression",
     ),
+    "an empty name of an option": (
+        {},
+        ["--labels", ""],
+        "An empty text came after --labels, but a value was expected",
+    ),
+    "an empty value of an option": ({}, ["--features="], "An empty text came after --features, but a value"),
     "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
 }
 
@@ -524,6 +542,25 @@ def test_each_is_accepted(name, folder, monkeypatch, capsys):
     assert says in " ".join(output.err.split())
     if not more:
         assert (folder / "out.csv").read_bytes() == (folder / "plain.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["refine", "main.csv", "--reference", "gone.csv", "--out", "out.csv"],
+        ["apply", "gone.csv", "main.csv", "--out", "out.csv"],
+        ["compare", "gone.csv", "--labels", "labels.csv"],
+        ["show", "gone.csv"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_refusal_is_an_object_for_programs(arguments, folder, monkeypatch, capsys):
+    status, output = refuse([*arguments, "--json"], monkeypatch, capsys)
+    assert status == 2
+    said = json.loads(output.out)
+    assert said == {"status": 2, "error": said["error"]}
+    assert "gone.csv" in said["error"]
+    assert sentence_of(output.err) == f"manifuse: {said['error']}"
 
 
 def test_dates_and_truth_values_are_numbers(tmp_path):

@@ -46,6 +46,30 @@ def test_it_says_what_python_says(files, monkeypatch):
     assert f"{expected['accuracy'][0]:.1%}" in table
 
 
+@pytest.mark.parametrize(
+    "known, says",
+    [
+        (
+            "id,label\n{}".format("".join(f"{{0[{k}]}},{int(k == 0)}\n" for k in range(60))),
+            "All labels of a fold are equal; give more labels of each value.",
+        ),
+        (
+            "better,worse\n{0[0]},{0[1]}\n",
+            "Ordered pairs came, but comparing needs a label for each row; give ids and labels.",
+        ),
+    ],
+    ids=["one value in a fold", "ordered pairs"],
+)
+def test_labels_that_judge_nothing_are_refused_with_what_to_do(known, says, files, monkeypatch, capsys):
+    clinics, folder = files
+    (folder / "known.csv").write_text(known.format(clinics.labels.keys))
+    monkeypatch.setattr("sys.argv", ["manifuse", *command(folder, "--labels", str(folder / "known.csv"))])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
 def test_without_labels_nothing_can_be_compared(files, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["manifuse", *command(files[1])])
     with pytest.raises(SystemExit) as left:

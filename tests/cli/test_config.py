@@ -47,6 +47,13 @@ REFUSED = [
     ("[method.diffusion]\nstep_size = 1" + 400 * "0", "whole numbers of 64 bits were expected"),
     ("[method.diffusion]\nbridge = { steps = true }", "1 to 100 whole steps"),
     ('[method.diffusion]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
+    ('[method.diffusion]\nbridge = { scheme = "ExplicitEuler", steps = 1001 }', "1 to 1000 whole steps"),
+    ('[method.diffusion]\nbridge = { step = "1" }', "ImplicitEuler(step='1', steps=1, tolerance=1e-06) came"),
+    ("[method.diffusion]\nbridge = { step = [1] }", "ImplicitEuler(step=[1], steps=1, tolerance=1e-06) came"),
+    (
+        "[method.diffusion]\nbridge = { step = 2020-01-01 }",
+        "ImplicitEuler(step=datetime.date(2020, 1, 1), steps=1, tolerance=1e-06) came",
+    ),
     ("[method.diffusion]\nbridge = { stride = 3 }", "but ImplicitEuler has the parameters step, steps, tolerance"),
     ("[method.diffusion]\nbridge = { step = -3 }", "but a step in"),
     ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),
@@ -54,6 +61,11 @@ REFUSED = [
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
+    ("method" + 10 * ".a" + " = 1", "run.toml has more than 10 tables or lists in each other"),
+    ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
+    ('pairs = ""', "came in run.toml, but a text that is not empty was expected"),
+    ('reference = [""]', "came in run.toml, but a text that is not empty was expected"),
+    ('main = ""', "came in run.toml, but a text that is not empty was expected"),
     ('main = "a\\u0000.csv"', "but no name can hold a NUL character"),
 ]
 
@@ -246,6 +258,19 @@ def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     assert done == 2
     assert says in said
     assert not list(folder.glob("out.*"))
+
+
+def test_a_byte_order_mark_is_taken(folder, capsys, monkeypatch):
+    (folder / "run.toml").write_text('main = "main.csv"\nreference = ["theirs.csv"]\n', encoding="utf-8-sig")
+    done, said = run(capsys, monkeypatch, "--config", "run.toml", "--out", "out.csv")
+    assert done == 0, said
+
+
+def test_tables_in_tables_may_be_deeper_than_python_can_follow(folder, capsys, monkeypatch):
+    (folder / "run.toml").write_text("method" + 2000 * ".a" + " = 1")
+    done, said = run(capsys, monkeypatch, "--config", "run.toml")
+    assert done == 2
+    assert "has more than 10 tables or lists in each other" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("left_out", ["main.csv", "--out out.csv"])

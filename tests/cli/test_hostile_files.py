@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from tests.printed import sentence_of
 from manifuse import files
 from manifuse.errors import InputError
 from manifuse.tables import archives
-from manifuse.tables.formats import read_columns
+from manifuse.tables.formats import open_columns, read_columns
 
 #: Addresses that a process may have. An ordinary run takes half of them, mostly without using them.
 MOST = 3 << 30
@@ -154,6 +155,17 @@ def test_each_is_refused_in_one_sentence(name, ended):
     assert says in sentence
     assert sentence.endswith(".")
     assert files == {file, "reference.csv"}
+
+
+@pytest.mark.parametrize("name", ["id", "note"])
+def test_long_text_is_refused_before_all_of_it_is_read(name, tmp_path):
+    long = pl.DataFrame({name: [f"{row}" + "a" * 2000 for row in range(1000)]})
+    long.write_parquet(tmp_path / "a.parquet")
+    file, read = open_columns(tmp_path / "a.parquet"), []
+    seen = replace(file, read=lambda names, first, count: read.append(count) or file.read(names, first, count))
+    with pytest.raises(InputError, match="were expected"):
+        seen.take([name]) if name == "id" else seen.take_matrix([name])
+    assert read == [64]
 
 
 @pytest.mark.parametrize("dtype, taken", [("u1", 9), ("f2", 10), ("f4", 8), ("f8", 8), ("U3", 20)])

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from manifuse.cli.stopping import Interrupt
+from manifuse.cli.stopping import STOPPED, Interrupt
 
 BEFORE = """
 class Finder:
@@ -17,27 +17,40 @@ class Finder:
 
 sys.meta_path.insert(0, Finder())
 """
+BETWEEN = """
+from manifuse.cli import app
+app._demand_folder = lambda: signal.raise_signal(number)
+"""
+COMMAND = """
+from types import SimpleNamespace
+import manifuse.cli
+sys.modules["manifuse.cli.show_command"] = SimpleNamespace(
+    lines_of_model=None, run_show=lambda model: exec("signal.raise_signal(number)")
+)
+"""
 AFTER = "atexit.register(signal.raise_signal, number)\n"
 
 
 @pytest.mark.parametrize(
     "when, status, says",
-    [(BEFORE, None, "manifuse: Stopped; no unfinished file was written.\n"), (AFTER, 0, "")],
-    ids=["while it starts", "after it has ended"],
+    [(BEFORE, None, STOPPED), (BETWEEN, None, STOPPED), (COMMAND, None, STOPPED), (AFTER, 0, "")],
+    ids=["while it starts", "before a command runs", "in a text that a command executes", "after it has ended"],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_it_ends_in_a_sentence_or_changes_nothing(number, when, status, says):
+def test_it_ends_in_a_sentence_or_changes_nothing(number, when, status, says, tmp_path):
     code = (
         "import atexit, signal, sys\n"
         f"number = {int(number)}\n"
         f"signal.signal(number, signal.{'default_int_handler' if number == signal.SIGINT else 'SIG_DFL'})\n"
         f"{when}"
-        "sys.argv = ['manifuse', '--help']\n"
+        f"sys.argv = ['manifuse', *{['show', 'a'] if when is COMMAND else ['--version']}]\n"
         "from manifuse.cli.__main__ import start\n"
         "start()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (128 + number if status is None else status, says)
+    # Python ends a module by SIGINT where it ends a script or a text by the status that was asked for.
+    (tmp_path / "begun.py").write_text(code)
+    done = subprocess.run([sys.executable, "-m", "begun"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.rstrip("\n")) == (128 + number if status is None else status, says)
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGHUP"])
@@ -55,6 +68,7 @@ def test_a_background_job_and_one_under_nohup_go_on_ignoring_it(number):
 
 def test_a_second_signal_does_not_interrupt_what_the_first_began():
     answers = Interrupt()
+    answers.catching = True
     with pytest.raises(KeyboardInterrupt):
         answers(signal.SIGHUP, None)
     answers(signal.SIGTERM, None)

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from manifuse.cli import app
+from manifuse.cli import app, commands
 
 other = typer.Typer(add_completion=False)
 
@@ -20,8 +20,8 @@ def greet(name: str) -> None:
 
 
 def installed(monkeypatch, *entries):
-    found = EntryPoints(EntryPoint(name, value, app.GROUP) for name, value in entries)
-    monkeypatch.setattr(app, "entry_points", lambda **wanted: found.select(**wanted))
+    found = EntryPoints(EntryPoint(name, value, commands.GROUP) for name, value in entries)
+    monkeypatch.setattr(commands, "entry_points", lambda **wanted: found.select(**wanted))
 
 
 def test_a_command_of_another_package_is_listed_and_runs(monkeypatch):
@@ -32,7 +32,7 @@ def test_a_command_of_another_package_is_listed_and_runs(monkeypatch):
     assert "Greet someone" in CliRunner().invoke(app.app, ["--help"]).output
 
 
-@pytest.mark.parametrize("command", app.STUDY)
+@pytest.mark.parametrize("command", commands.STUDY)
 def test_without_the_study_its_commands_say_how_to_install_it(command, monkeypatch, capsys):
     installed(monkeypatch)
     monkeypatch.setattr("sys.argv", ["manifuse", command, "--help"])

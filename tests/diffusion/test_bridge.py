@@ -10,7 +10,7 @@ from manifuse.backends.host import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.schemes import transport
+from manifuse.diffusion.schemes import BridgeScheme, transport
 from manifuse.diffusion.transport import Transport
 from manifuse.kernels.sphere import standardise
 
@@ -185,6 +185,8 @@ def test_a_bridge_that_reaches_nothing_is_neutral_everywhere():
         lambda: ImplicitEuler(1e9),
         lambda: ImplicitEuler(steps=1.5),
         lambda: ExplicitEuler(keep=2.5),
+        lambda: ExplicitEuler(steps=1001),
+        lambda: BridgeScheme.from_record(ExplicitEuler().to_record() | {"steps": 1001}),
         lambda: ImplicitEuler(steps=0),
         lambda: ExplicitEuler(step=1.5),
         lambda: ExplicitEuler(keep=0),

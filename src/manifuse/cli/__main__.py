@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import signal
 
-from manifuse.cli.stopping import STOPPING, interrupt, stop
+from manifuse.cli.stopping import STOPPING, interrupt
 
 
 def start() -> None:
     """Run the command line; a signal after it has ended changes nothing."""
-    # What a shell's background job ignores, or a run under nohup, it goes on to ignore.
-    heard = [each for each in STOPPING if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler)]
-    for each in heard:
-        signal.signal(each, stop)
+    for each in STOPPING:
+        # What a shell's background job ignores, or a run under nohup, it goes on to ignore.
+        if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(each, interrupt)
     from manifuse.cli.app import main
 
     try:
-        for each in heard:
-            signal.signal(each, interrupt)
         main()
     finally:
         for each in STOPPING:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import time
 import warnings
-from importlib.metadata import entry_points
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperGroup
 
 from manifuse import __version__
-from manifuse.cli.console import answer, in_flags, once, people, say, say_unprinted, show_warning
+from manifuse.cli.commands import Commands
+from manifuse.cli.console import answer, in_flags, once, people, progress, say, say_unprinted, show_warning
 from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
-from manifuse.cli.stopping import STOPPED, interrupt, status_of
 from manifuse.errors import InputError, ManifuseError, require
 from manifuse.grid import many
 
@@ -48,55 +46,6 @@ EXPLORED = (
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3
-
-#: The group of entry points by which other packages add commands, each a Typer app; those of the study.
-GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
-
-
-class Commands(TyperGroup):
-    """Our commands, and those that other packages add, which are imported when they are asked for.
-
-    A signal, such as an interrupt (ctrl-C), can stop each of them; files are written whole, so that no unfinished file
-    is left.
-    """
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands that are installed."""
-        return [*super().list_commands(ctx), *sorted(entry_points(group=GROUP).names)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name, or None if there is none.
-
-        Raises
-        ------
-        InputError
-            If it is one of the study, which is not installed.
-        """
-        known = super().get_command(ctx, cmd_name)
-        if known is not None:
-            return known
-        for entry in entry_points(group=GROUP, name=cmd_name):
-            command = typer.main.get_command(entry.load())
-            command.name = cmd_name
-            return command
-        if cmd_name in STUDY:
-            raise InputError(
-                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
-                "pip install manifuse-study"
-            )
-        return None
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; if a signal stops it, say so in one sentence."""
-        try:
-            return super().invoke(ctx)
-        except (KeyboardInterrupt, OSError) as error:
-            # A terminal that was closed refuses the end of a display of progress, too.
-            if isinstance(error, OSError) and interrupt.number is None:
-                raise
-            say(STOPPED, style="red")
-            raise typer.Exit(status_of(interrupt.number or signal.SIGINT)) from None
-
 
 app = typer.Typer(
     name="manifuse",
@@ -135,8 +84,8 @@ def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False
 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
-    with once() as warned, people.status("Refining ...") as status:
-        result, rows = run_refine(options, tell=lambda done: status.update(f"Refining ... {done}"), announce=say)
+    with once() as warned, progress("Refining ...") as tell:
+        result, rows = run_refine(options, tell=tell, announce=say)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
@@ -178,7 +127,7 @@ def apply_command(
     """
     from manifuse.cli.apply_command import run_apply
 
-    with once() as warned, people.status("Refining ...") as status:
+    with once() as warned, progress("Refining ...") as tell:
         summary = run_apply(
             model,
             new,
@@ -186,7 +135,7 @@ def apply_command(
             **given,
             engine=engine,
             escape_formulas=escape_formulas,
-            tell=lambda done: status.update(f"Refining ... {done}"),
+            tell=tell,
         )
     if as_json:
         answer(json.dumps({**summary, "warnings": warned}, allow_nan=False))
@@ -216,8 +165,8 @@ def compare_command(given: Given, as_json: AsJson = False) -> None:
     from manifuse.cli.compare_command import grid_of, run_compare
     from manifuse.grid import as_text
 
-    with once(), people.status("Comparing ..."):
-        rows = run_compare(given)
+    with once(), progress("Comparing ...") as tell:
+        rows = run_compare(given, tell)
     answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else as_text(grid_of(rows)))
 
 
@@ -281,20 +230,18 @@ def main() -> None:
     warnings.showwarning = show_warning
     try:
         _demand_folder()
+        _demand_values(sys.argv[1:])
         app()
     except ManifuseError as error:
-        say(f"manifuse: {error}", style="red")
-        sys.exit(2 if isinstance(error, InputError) else 1)
+        _fail(str(error), status=2 if isinstance(error, InputError) else 1)
     except (MemoryError, RuntimeError) as error:
         # For a full graphics card, torch raises a RuntimeError of its own; torch may not be installed.
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
             raise
-        say(
-            "manifuse: The memory ran out and nothing was written; use fewer rows or neighbours, or a machine with "
-            "more memory.",
-            style="red",
+        _fail(
+            "The memory ran out and nothing was written; use fewer rows or neighbours, or a machine with more memory.",
+            status=1,
         )
-        sys.exit(1)
     except OSError as error:
         # Errors of files have the file's name. A reader who leaves early is no failure; Typer answers that.
         if error.filename is not None:
@@ -303,9 +250,30 @@ def main() -> None:
         sys.exit(2)
 
 
+def _fail(sentence: str, *, status: int) -> None:
+    """End with a sentence for people and, if JSON was asked for, an object for programs."""
+    say(f"manifuse: {sentence}", style="red")
+    if "--json" in sys.argv[1:]:
+        try:
+            answer(json.dumps({"status": status, "error": in_flags(sentence)}))
+        except OSError as error:
+            say_unprinted(error)
+    sys.exit(status)
+
+
 def _demand_folder() -> None:
     """Refuse to run in a folder that is gone, relative to which no name says anything."""
     try:
         os.getcwd()
     except OSError as error:
         raise InputError(f"The working directory cannot be found ({error.strerror}); change to another.") from None
+
+
+def _demand_values(arguments: list[str]) -> None:
+    """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder."""
+    for before, each in pairwise(["manifuse", *arguments]):
+        option, sign, value = each.partition("=") if each.startswith("--") else (before, "", each)
+        if not value and (sign or not each):
+            raise InputError(
+                f"An empty text came after {option}, but a value was expected; give one, or leave it out."
+            )

@@ -9,7 +9,6 @@ from typing import Any
 from manifuse import __version__
 from manifuse.errors import warn
 from manifuse.files import check_writable
-from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -30,11 +29,12 @@ def run_apply(
     drop_invalid: bool = False,
     escape_formulas: bool = False,
     engine: str | None = None,
-    tell: Callable[[str], None] = lambda done: None,
+    tell: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> dict[str, Any]:
     """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
 
-    Tables of Parquet and Arrow are read, refined and written in windows; ``tell`` gets how far it is.
+    Tables of Parquet and Arrow are read, refined and written in windows; ``tell`` gets how many rows are
+    done, and how many there are, or None if that is not known.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def run_apply(
     for part in parts:
         rows, fitted = rows + len(part.keys), fitted + part.fitted
         changed, little = changed + part.changed, little + part.little
-        tell(many(rows, "row"))
+        tell(rows, part.total)
     if not rows:
         warn("no_rows", f"{table} has no rows, so {out} has none.", stacklevel=2)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from manifuse.rivals import compare
 from manifuse.tables.labels import ClassLabels
 
 
-def run_compare(given: Given) -> list[dict[str, Any]]:
+def run_compare(given: Given, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
     """Compare `refine` with its rivals, as ``manifuse.rivals.compare`` does; a row for each method, the best first.
+
+    ``tell`` gets how many times a method was fitted, and how many times one will be.
 
     Raises
     ------
@@ -28,7 +31,7 @@ def run_compare(given: Given) -> list[dict[str, Any]]:
         raise InputError("--labels is missing; methods are compared on rows whose truth is known, so give labels.")
     if isinstance(labels, ClassLabels):
         raise InputError(f"{main.name} has classes, but only methods of scores are compared; give one score a row.")
-    found = compare(main, references, labels, options.seed)
+    found = compare(main, references, labels, options.seed, tell=tell)
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
 
 

@@ -31,6 +31,9 @@ SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
 METHOD = {field.name: field for field in fields(JointDiffusion) if field.name != "diffusion"}
 DIFFUSION = {field.name: field for field in fields(Algorithm1)}
 
+#: Tables and lists in each other; a bridge in a list in ``[method.diffusion]`` takes five.
+DEEPEST = 10
+
 #: TOML has no None; this text stands for that of ``fitted_rows``.
 ALL = "all"
 
@@ -91,12 +94,12 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     demand_regular(path)
     check_size(path, growth=4)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
-    _demand_64_bits(content, path)
+    _demand_plain(content, path)
     keys = config_keys(kind)
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
@@ -111,11 +114,13 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     return given
 
 
-def _demand_64_bits(value: Any, path: Path) -> None:
-    """Refuse whole numbers that TOML does not have."""
+def _demand_plain(value: Any, path: Path, depth: int = 0) -> None:
+    """Refuse whole numbers that TOML does not have, and more tables in tables than a config can have."""
+    if depth > DEEPEST:
+        raise InputError(f"{path} has more than {DEEPEST} tables or lists in each other; give the keys of a config.")
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            _demand_64_bits(each, path)
+            _demand_plain(each, path, depth + 1)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InputError(f"{shorten(value, most=20)} came in {path}, but whole numbers of 64 bits were expected.")
 
@@ -162,6 +167,8 @@ def _option(key: str, value: Any, kind: type, path: Path) -> Any:
     entries = value if isinstance(value, list) else [value]
     if type(value) is not stored or (kind is list and any(not isinstance(entry, str) for entry in entries)):
         raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[stored]} was expected; correct it.")
+    if "" in entries:
+        raise InputError(f"{key} = {value!r} came in {path}, but a text that is not empty was expected; correct it.")
     if any(isinstance(entry, str) and "\0" in entry for entry in entries):
         raise InputError(f"{key} = {value!r} came in {path}, but no name can hold a NUL character; correct it.")
     return kind(value)

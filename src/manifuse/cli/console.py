@@ -6,12 +6,13 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from manifuse.errors import ManifuseWarning
 
@@ -71,6 +72,21 @@ def show_warning(message: Warning | str, category: type[Warning], *others: objec
     del others, named
     if issubclass(category, ManifuseWarning):
         say(f"manifuse: {message}", style="yellow")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show on a terminal how far long work is, and nothing elsewhere.
+
+    Yields
+    ------
+    callable
+        Takes how much is done, and how much there is to do, or None if that is not known.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=people, transient=True, disable=not people.is_terminal) as shown:
+        work = shown.add_task(what, total=None)
+        yield lambda done, total: shown.update(work, completed=done, total=total)
 
 
 @contextmanager

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-from manifuse.cli.console import answer, people
+from manifuse.cli.console import answer, progress
 from manifuse.datasets.digit_views import VIEWS
 from manifuse.files import check_writable
 from manifuse.grid import as_table
@@ -34,10 +33,9 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
         If the page cannot be written.
     """
     check_writable(out)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=people, transient=True) as progress:
-        work = progress.add_task("refining", total=splits * (len(VIEWS) + 1))
-        found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: progress.advance(work))
+    with progress("Refining ...") as tell:
+        done, total = count(1), splits * (len(VIEWS) + 1)
+        found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: tell(next(done), total))
     write_page(out, demonstration_page(found))
     answer(as_table(accuracy_grid(found), title="Handwritten digits: accuracy on test rows"), width=WIDTH)
     answer("\n".join([f"best single predictor: {found.best_single:.1%}", *lessons(found)]))

@@ -17,7 +17,6 @@ from manifuse.cli.config import config_text, method_of
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.errors import InputError, warn
 from manifuse.files import Writer, bytes_writer
-from manifuse.grid import many
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import RefinedFiles, run_files
@@ -35,12 +34,12 @@ DEVICES = ("cuda", "cpu", "mps", "xpu")
 
 def run_refine(
     options: RefineOptions,
-    tell: Callable[[str], None] = lambda done: None,
+    tell: Callable[[int, int | None], None] = lambda done, total: None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> tuple[Refinement, int]:
     """Read, refine, write; return what was found, and how many rows were written.
 
-    ``tell`` gets how far it is, and ``announce`` what was read.
+    ``tell`` gets how many rows are written, and how many there are, and ``announce`` what was read.
 
     Raises
     ------
@@ -74,7 +73,7 @@ def run_refine(
     return found.result, writer.rows
 
 
-def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]) -> None:
+def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[int, int | None], None]) -> None:
     """Write the refined table part by part; warn if probabilities seem to have left their range."""
     lowest, highest, came_in_range = np.inf, -np.inf, True
     for columns in found.parts():
@@ -85,7 +84,7 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[str], None]
         came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
         lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
-        tell(many(writer.rows, "row"))
+        tell(writer.rows, len(found.table))
     if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
         warn(
             "left_unit_range",

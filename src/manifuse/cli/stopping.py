@@ -24,35 +24,40 @@ def status_of(number: int) -> int:
     return 128 + number
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    """Answer a signal while Python imports the commands, when nothing has been written yet."""
-    del frame
-    with suppress(OSError):  # A terminal that was closed cannot be told.
-        sys.stderr.write(f"{STOPPED}\n")
-        sys.stderr.flush()
-    os._exit(status_of(number))
+class Stopped(KeyboardInterrupt):
+    """What a signal raises. After a plain KeyboardInterrupt in ``exec`` of a text, Python forgets the exit status."""
 
 
 class Interrupt:
-    """Answers a signal while a command runs: it raises a KeyboardInterrupt.
+    """Answers signals: before and after a command it ends the program, and a command that runs it interrupts.
 
     Attributes
     ----------
     number : int or None
         Of the last signal; None before there was one.
+    catching : bool
+        Whether a command runs, which catches what this raises.
     """
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self.catching = False
         self._since = -GRACE
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt the run, unless that has just been done."""
+        """Stop the program, unless a signal has just done so."""
         del frame
         now = time.monotonic()
-        if now - self._since >= GRACE:
-            self.number, self._since = number, now
-            raise KeyboardInterrupt
+        if now - self._since < GRACE:
+            return
+        self.number, self._since = number, now
+        if self.catching:
+            raise Stopped
+        # Nothing has been written yet.
+        with suppress(OSError):  # A terminal that was closed cannot be told.
+            sys.stderr.write(f"{STOPPED}\n")
+            sys.stderr.flush()
+        os._exit(status_of(number))
 
 
 interrupt = Interrupt()

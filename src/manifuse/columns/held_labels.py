@@ -11,12 +11,13 @@ from sklearn.metrics.pairwise import euclidean_distances
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
-from manifuse.evidence.score import Score
+from manifuse.evidence.score import PairedRanking, Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
 
-#: At most so many observations teach; more would need too large a matrix.
-MOST_TAUGHT = 2000
+#: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
+#: too large a matrix, or too much time.
+MOST_TAUGHT, MOST_ORDERED = 2000, 750
 
 #: Rows without a label whose distance to the next label is measured.
 MATCHED = 1000
@@ -68,7 +69,7 @@ class Labels:
         seed : int
         """
         rng = generator(seed, Stream.TEACHING)
-        score = score.few(MOST_TAUGHT, rng)
+        score = score.few(most_taught(score), rng)
         named = None if groups is None else [groups[row] for row in score.rows.tolist()]
         distances = (
             None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
@@ -91,6 +92,11 @@ class Labels:
         places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
         rng, blocks = np.random.default_rng(0), self.blocks[places]
         return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)))
+
+
+def most_taught(score: Score) -> int:
+    """How many observations teach at most; of more, so many are drawn at random."""
+    return MOST_ORDERED if isinstance(score, PairedRanking) else MOST_TAUGHT
 
 
 def _distances(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from manifuse.backends.neighbours import Search
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme
+from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, is_number
 from manifuse.errors import InputError
 from manifuse.records import Saved
 
@@ -195,14 +194,3 @@ def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
 def is_count(value: object, smallest: int) -> bool:
     """Whether a value is a whole number of at least ``smallest``; truth values are not numbers."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= smallest)
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a real number, possibly infinite, that a float can hold; truth values are not numbers."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count
+from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
@@ -44,6 +44,10 @@ class ExplicitAnchor(Anchor):
             raise ValueError("the pairs of a bridge do not fit its reference")
 
 
+#: The largest number of steps; the paper takes 20, and more would take minutes.
+MOST_STEPS = 1000
+
+
 @dataclass(frozen=True)
 class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     """The explicit Euler scheme of the paper (eq. 17), sparse throughout.
@@ -53,7 +57,7 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     step : float
         The step size ``delta_B``, in (0, 1]; the paper's value is the default.
     steps : int
-        Upper bound on steps per round (T2 of Algorithm 1); more are taken while the alignment rises.
+        Upper bound on steps per round (T2 of Algorithm 1), at most 1,000; more are taken while the alignment rises.
     keep : int
         Largest entries kept in each row (K of the paper).
 
@@ -72,8 +76,17 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     keep: int = 10
 
     def __post_init__(self) -> None:
-        if not (0 < self.step <= 1 and is_count(self.steps) and is_count(self.keep)):
-            raise InputError(f"{self} came, but a step in (0, 1] and whole steps and keep of at least 1 are expected.")
+        if not (
+            is_number(self.step)
+            and 0 < self.step <= 1
+            and is_count(self.steps)
+            and self.steps <= MOST_STEPS
+            and is_count(self.keep)
+        ):
+            raise InputError(
+                f"{self} came, but a step in (0, 1], 1 to {MOST_STEPS} whole steps and a whole keep of at least 1 are "
+                "expected."
+            )
 
     @property
     def depth(self) -> int:

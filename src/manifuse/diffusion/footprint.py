@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
-from manifuse.diffusion.algorithm1 import choices
+from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS, Bridges
 from manifuse.diffusion.setup import Setup
 from manifuse.errors import InputError
@@ -73,7 +74,14 @@ def demand_memory(setup: Setup, *, lessons: Sequence[LessonSize] = (), whole: Pr
         If less memory is free than is needed.
     """
     needed = predicted_bytes(setup, lessons=lessons, whole=whole)
-    _demand("This run", needed, setup.backend.free_memory(), "take fewer neighbours or fewer rows, or ")
+    free = setup.backend.free_memory()
+    usual = replace(setup, algorithm=replace(setup.algorithm, folds=min(setup.algorithm.folds, Algorithm1.folds)))
+    without = {
+        "labels or pairs": predicted_bytes(setup, whole=whole),
+        "folds": predicted_bytes(usual, lessons=lessons, whole=whole),
+    }
+    large = next((what for what, least in without.items() if free and least <= free), "neighbours or fewer rows")
+    _demand("This run", needed, free, f"take fewer {large}, or ")
 
 
 def bytes_to_replay(bridges: Bridges, start: FloatArray, rounds: int) -> int:
@@ -155,7 +163,7 @@ def _of_bridges(setup: Setup) -> tuple[float, float]:
         for reference in setup.problem.bridged.values():
             pairs = width * len(reference.main_rows)
             sides += settings * scheme.anchor_bytes(pairs, _of_edges(setup.backend, len(reference.table), count))
-            used += algorithm.folds * scheme.carry_bytes(pairs, edges)
+            used += min(algorithm.folds, len(reference.main_rows)) * scheme.carry_bytes(pairs, edges)
     return sides, used
 
 

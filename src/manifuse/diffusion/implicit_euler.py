@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count
+from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.kernels import chebyshev
 from manifuse.kernels.affinity import Affinity
@@ -75,9 +75,11 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
 
     def __post_init__(self) -> None:
         if not (
-            1e-6 <= self.step <= 1e4
+            is_number(self.step)
+            and 1e-6 <= self.step <= 1e4
             and is_count(self.steps)
             and self.steps <= MOST_STEPS
+            and is_number(self.tolerance)
             and 0 < self.tolerance < 1
             and chebyshev.degrees_enough(self.step, self.steps, self.tolerance) <= MOST_DEGREES
         ):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -147,6 +148,17 @@ def transport(
 def is_count(value: object) -> bool:
     """Whether a value is a whole number of at least 1 that an index can hold."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= int(value) <= MOST_COUNTED
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, possibly infinite, that a float can hold; truth values are not numbers."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def height(towards: FloatArray, block: FloatArray) -> float:

@@ -61,6 +61,7 @@ def compare(
     drop: Sequence[str] = (),
     others: Mapping[str, Rival] = MappingProxyType({}),
     library: Any = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Any:
     """Compare `refine` with its rivals on your own labels, by cross-validation.
 
@@ -85,6 +86,8 @@ def compare(
         labels than those that it is given.
     library : module, optional
         As of `Refinement.to_frame`.
+    tell : callable, optional
+        Is given how many times a method was fitted, and how many times one will be.
 
     Returns
     -------
@@ -110,24 +113,25 @@ def compare(
     """
     demand(Mapping, others)
     main, references, labels = FrameColumns(id, score, label=label, drop=drop).read(main, references, labels)
-    measure, seed = _grades(main, labels), _seed(rng)
+    measure, seed = _grades(main, labels, "comparing needs"), _seed(rng)
     if len(measure.rows) < LEAST_LABELS:
         raise InputError(
             f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
         )
     methods = _methods(others, with_references=bool(len(references)))
     places = {name: np.empty(len(measure.rows)) for name in methods}
-    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows):
+    for fold, (train, test) in enumerate(KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows)):
         if len(np.unique(measure.grades[test])) < 2 or len(np.unique(measure.grades[train])) < 2:
-            raise InputError("All labels of a fold are equal; give more labels, or another rng.")
+            raise InputError("All labels of a fold are equal; give more labels of each value.")
         known = RankLabels(main.keys[measure.rows[train]], measure.grades[train])
-        for name, method in methods.items():
+        for done, (name, method) in enumerate(methods.items(), fold * len(methods) + 1):
             with libraries_in_one_thread():
                 made = method(main, references, known, seed)
             predictions = to_floats(made, what=f"What {name!r} returned", dimensions=1)
             if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
                 raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
             places[name][test] = rankdata(predictions)[measure.rows[test]]
+            tell(done, FOLDS * len(methods))
     gains = {name: measure.gain(places["refine"], each) for name, each in places.items()}
     names = sorted(gains, key=lambda name: -gains[name].value)
     return frame_of(
@@ -244,9 +248,7 @@ def impute_and_stack(
 ) -> Any:
     """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
 
-    References that are known on all main rows are taken as they are, and then no features are needed.
-
-    See `smooth_alone` for parameters.
+    References known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
     """
     score = _grades(main, labels)
     predictions, _ = stack_by_ridge(_imputed(main, references, _seed(rng)), score.rows, score.grades)
@@ -284,10 +286,10 @@ def _score(main: Observations, labels: RankLabels | None) -> Score:
     return score_of(labels, main, regression=False)
 
 
-def _grades(main: Observations, labels: RankLabels | None) -> GradedRanking:
+def _grades(main: Observations, labels: RankLabels | None, use: str = "this rival learns from") -> GradedRanking:
     score = _score(main, labels)
     if not isinstance(score, GradedRanking):
-        raise InputError("Ordered pairs came, but this rival learns from a label for each row; give ids and labels.")
+        raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
     if len(score.rows) < 2 * FOLDS:
         raise InputError(
             f"{many(len(score.rows), 'label')} came, but this rival learns from at least {2 * FOLDS}; give more."

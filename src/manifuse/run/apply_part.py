@@ -30,12 +30,15 @@ class Part:
         Ids of the rows that were refined.
     fitted, changed, little : int
         How many of them were in the fit, how many of these changed since, and how many have little evidence.
+    total : int or None
+        Rows of the table, if they are known.
     """
 
     keys: NDArray[np.str_]
     fitted: int
     changed: int
     little: int
+    total: int | None = None
 
 
 def refine_part(
@@ -62,6 +65,6 @@ def apply_here(
             columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
             writer.add(columns)
             seen.add(part.keys)
-            yield part
+            yield replace(part, total=total)
         seen.check()
         writer.finish()

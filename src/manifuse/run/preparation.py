@@ -8,7 +8,7 @@ import numpy as np
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import Given
-from manifuse.columns.held_labels import MOST_TAUGHT
+from manifuse.columns.held_labels import most_taught
 from manifuse.columns.imputed import MOST_PAIRS
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import LessonSize, demand_memory
@@ -127,6 +127,6 @@ def _lessons(problem: Problem, score: Score | None) -> list[LessonSize]:
     pairs = [min(len(reference.main_rows), MOST_PAIRS) for reference in problem.bridged.values()]
     lessons = [(count, count) for count in pairs]
     if score is not None:
-        observed = min(len(score.observations()), MOST_TAUGHT)
+        observed = min(len(score.observations()), most_taught(score))
         lessons.append((min(len(score.rows), 2 * observed), observed))
     return lessons

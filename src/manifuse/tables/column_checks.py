@@ -228,8 +228,8 @@ def _days(column: Any, polars: Any) -> Any:
     return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
-def demand_columns(path: Path, theirs: Mapping[str, str], *names: str) -> None:
-    """Refuse a table that lacks a column.
+def demand_columns(path: Path, theirs: Mapping[str, str], *names: str, dropped: Collection[str] = ()) -> None:
+    """Refuse a table that lacks a column, or of which it is ``dropped``.
 
     Raises
     ------
@@ -237,6 +237,11 @@ def demand_columns(path: Path, theirs: Mapping[str, str], *names: str) -> None:
         If one of ``names`` is not in ``theirs``, which has what the file calls each column.
     """
     for name in names:
+        if name in dropped and name not in theirs:
+            raise InputError(
+                f"`drop` {name} came, but {path} has its {name} in that column; keep it, or name another with "
+                f"`{name}`."
+            )
         if name not in theirs:
             known = shorten(", ".join(theirs.values())) or "none"
             remedy = f", or name it with `{name}`" if name in ("id", "score") else ""

@@ -21,7 +21,7 @@ from manifuse.tables.column_checks import (
     first_text,
     plain_column,
 )
-from manifuse.tables.id_checks import CHARACTER, demand_narrow, demand_visible
+from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.table_reading import reading_table
 
@@ -31,6 +31,9 @@ PART, COPIES = 1 << 20, 5
 
 #: Bytes that one entry takes in a column that is not numeric: as it was read, as an object, and as text.
 ENTRY = 200
+
+#: Rows of a text column that are looked at before all of it is read, and at how many places.
+GLIMPSE, GLIMPSES = 64, 8
 
 #: How often ids are in memory at once while tables are paired.
 IDS = 3
@@ -99,6 +102,8 @@ class ColumnFile:
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
         with reading_table(self.path):
+            for name, column in self._glimpses([name for name in names if name in TEXT_COLUMNS]):
+                self._demand_narrow(name, column)
             columns = {name: self._array_of(name, column) for name, column in self._plain(names)}
         for name in TEXT_COLUMNS:
             if name in columns:
@@ -120,6 +125,10 @@ class ColumnFile:
         width = min(len(names), max(1, PART // max(1, self.rows)))
         count = self.rows if rows is None else len(rows)
         self._demand_memory(dtype.itemsize * COPIES * width, dtype.itemsize * len(names) * count)
+        with reading_table(self.path):
+            for name, column in self._glimpses(names):
+                if (column.str.len_chars().max() or 0) > LONGEST:
+                    demand_numbers(self.path, self.theirs[name], column.to_numpy(), is_feature=True)
         matrix = np.empty((count, len(names)), dtype)
         for first in range(0, len(names), width):
             with reading_table(self.path):
@@ -129,6 +138,13 @@ class ColumnFile:
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix
+
+    def _glimpses(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Text columns in a few rows here and there: whole ones could take memory that a small file does not show."""
+        texts = [name for name in names if not self.is_read and str(self.types[name]) == "String"]
+        count = min(GLIMPSE, self.rows)
+        for first in sorted({*np.linspace(0, self.rows - count, GLIMPSES if texts else 0, dtype=int).tolist()}):
+            yield from zip(texts, self.read(texts, self.first + first, count), strict=True)
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         columns = self.read(names, self.first, self.rows)[::-1]
@@ -142,14 +158,19 @@ class ColumnFile:
         """Return a column as an array; ids without gaps become strings of one width, which take less memory."""
         if str(column.dtype) != "String" or name not in TEXT_COLUMNS:
             return np.asarray(column.to_numpy())
-        longest = column.str.len_chars().max() or 0
-        what = f"Column {self.theirs[name]!r} of {self.path}"
-        demand_narrow(what, len(column), longest, lambda: column.unique().str.len_chars().sum())
+        longest = self._demand_narrow(name, column)
         demand_memory(self.path, float(len(column)) * IDS * CHARACTER * longest)
         array: NDArray[Any] = column.to_numpy()
         # NumPy drops NUL characters at the end.
         has_gaps = column.null_count() or column.str.contains("\0", literal=True).any()
         return array if has_gaps else array.astype(np.str_)
+
+    def _demand_narrow(self, name: str, column: Any) -> int:
+        """Refuse ids that are too long; return the length of the longest."""
+        longest = int(column.str.len_chars().max() or 0)
+        what = f"Column {self.theirs[name]!r} of {self.path}"
+        demand_narrow(what, len(column), longest, lambda: column.unique().str.len_chars().sum())
+        return longest
 
     def _demand_memory(self, bytes_of_row: float, more: float = 0.0) -> None:
         if not self.is_read:

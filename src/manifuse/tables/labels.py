@@ -74,8 +74,9 @@ class RankLabels:
         Parameters
         ----------
         better, worse : (p,) array, series or sequence
-            Ids. Row ``better[i]`` is better than row ``worse[i]``. Pairs that go in a circle are accepted with a
-            warning. Not all of them can be right, but each of them is evidence.
+            Ids. Row ``better[i]`` is better than row ``worse[i]``. Of more than 750 pairs, so many teach, drawn at
+            random. Pairs that go in a circle are accepted with a warning. Not all of them can be right, but each of
+            them is evidence.
 
         Raises
         ------

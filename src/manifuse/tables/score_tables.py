@@ -165,7 +165,7 @@ def _feature_names_of(
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
-    demand_columns(path, file.theirs, "id", *scores)
+    demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped)
     Called(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]

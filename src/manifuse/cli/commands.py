@@ -1,0 +1,65 @@
+"""Commands: ours and those that other packages add, each of which a signal can stop."""
+
+from __future__ import annotations
+
+import signal
+from importlib.metadata import entry_points
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from manifuse.cli.console import say
+from manifuse.cli.stopping import STOPPED, interrupt, status_of
+from manifuse.errors import InputError
+
+#: The group of entry points by which other packages add commands, each a Typer app; those of the study.
+GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
+
+
+class Commands(TyperGroup):
+    """Our commands, and those that other packages add, which are imported when they are asked for.
+
+    A signal, such as an interrupt (ctrl-C), can stop each of them; files are written whole, so that no unfinished file
+    is left.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands that are installed."""
+        return [*super().list_commands(ctx), *sorted(entry_points(group=GROUP).names)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name, or None if there is none.
+
+        Raises
+        ------
+        InputError
+            If it is one of the study, which is not installed.
+        """
+        known = super().get_command(ctx, cmd_name)
+        if known is not None:
+            return known
+        for entry in entry_points(group=GROUP, name=cmd_name):
+            command = typer.main.get_command(entry.load())
+            command.name = cmd_name
+            return command
+        if cmd_name in STUDY:
+            raise InputError(
+                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
+                "pip install manifuse-study"
+            )
+        return None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; if a signal stops it, say so in one sentence."""
+        try:
+            interrupt.catching = True
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, OSError) as error:
+            # A terminal that was closed refuses the end of a display of progress, too.
+            if isinstance(error, OSError) and interrupt.number is None:
+                raise
+            say(STOPPED, style="red")
+            raise typer.Exit(status_of(interrupt.number or signal.SIGINT)) from None
+        finally:
+            interrupt.catching = False
