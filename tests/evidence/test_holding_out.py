@@ -43,8 +43,14 @@ def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
 
     points = rng.uniform(-1, 1, (500, 2))
     corner = points[(points > 0.5).all(axis=1)]
-    assert are_crowded(*distances(corner, points))
-    assert not are_crowded(*distances(points[:40], points[40:]))
+    places = np.arange(len(points))
+    assert are_crowded(places[: len(corner)], *distances(corner, points))
+    assert not are_crowded(places[:40], *distances(points[:40], points[40:]))
+    # As rows of ordered pairs, each is there three times.
+    rows = np.tile(places[:40], 3)
+    assert not are_crowded(rows, *distances(points[rows], points[40:]))
+    # All rows but a few have labels.
+    assert not are_crowded(places[: len(corner)], *distances(corner, points[:5] - 9.0))
     blocks, held = held_together(
         np.arange(len(corner)), np.arange(len(corner)).astype(str), None, None, distances(corner, points)
     )

@@ -111,3 +111,14 @@ def test_every_ordered_pair_is_held_out_with_all_pairs_of_its_rows(rng):
     folds, (unseen,) = score.hold_out(blocks, Held.AT_RANDOM, rng, 5)
     assert [sorted(out.tolist()) for out in unseen] == [[0, 1], [0, 1, 2], [1, 2, 3], [2, 3]]
     np.testing.assert_array_equal(folds.numbers[0, :4], folds.numbers[0, 4:])
+
+
+def test_ordered_pairs_are_held_out_by_blocks_of_rows(rng):
+    better, worse = rng.permuted(np.tile(np.arange(60), (80, 1)), axis=1)[:, :2].T
+    score = PairedRanking.of(better, worse)
+    _, (unseen,) = score.hold_out(score.rows, Held.AT_RANDOM, rng, 5)
+    for pair, out in enumerate(unseen):
+        shares = np.isin(better, [better[pair], worse[pair]]) | np.isin(worse, [better[pair], worse[pair]])
+        assert np.isin(np.flatnonzero(shares), out).all()
+    # Two of ten blocks have a row of 36 in 100 pairs, and one of them of 19.
+    assert 0.15 < np.mean([len(out) for out in unseen]) / 80 < 0.45

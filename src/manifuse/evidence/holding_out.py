@@ -120,7 +120,7 @@ def held_together(
         return np.argsort(np.argsort(first))[blocks], Held.BY_GROUP
     if nearest is not None and follow_in_time(nearest):
         return ((rankdata(rows, method="ordinal") - 1) * BLOCKS // len(rows)).astype(np.intp), Held.BY_RUN
-    if distances is not None and are_crowded(*distances):
+    if distances is not None and are_crowded(rows, *distances):
         between = np.sqrt(distances[0][np.triu_indices(len(rows), 1)])
         return fcluster(linkage(between, "average"), BLOCKS, "maxclust"), Held.BY_REGION
     # By place, so that rows in another order are put into the same folds.
@@ -138,9 +138,12 @@ def follow_in_time(nearest: IndexArray) -> bool:
     return bool(close.mean() > FOLLOWING and close.sum() > 2.0 * expected + 3.0 * spread)
 
 
-def are_crowded(between: FloatArray, others: FloatArray) -> bool:
-    """Whether labelled rows are crowded, by squared distances; see `held_together`."""
-    if len(between) < BLOCKS or not len(others):
+def are_crowded(rows: IndexArray, between: FloatArray, others: FloatArray) -> bool:
+    """Whether labelled rows are crowded, by squared distances; see `held_together`.
+
+    They are not if hardly any row has no label. A row in several ordered pairs is there several times.
+    """
+    if min(len(np.unique(rows)), len(others)) < BLOCKS:
         return False
-    apart = between + np.diag(np.full(len(between), np.inf))
+    apart = np.where(rows[:, None] == rows, np.inf, between)
     return bool(np.median(others) > CROWDED * np.median(apart.min(axis=1)))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from manifuse.evidence.gain import FEWEST_ROWS, Gain, Measure
-from manifuse.evidence.holding_out import Folds, Held
+from manifuse.evidence.holding_out import BLOCKS, Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
@@ -219,8 +219,14 @@ class PairedRanking(Score):
     def hold_out(
         self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
     ) -> tuple[Folds, list[list[IndexArray]]]:
-        """Hold out every pair by itself, with all others that have a row of its blocks; see `Score.hold_out`."""
-        del rng, trials
+        """Hold out every pair by itself, with all others that have a row of its blocks; see `Score.hold_out`.
+
+        If rows are held out at random, they are put into blocks first.
+        """
+        del trials
+        if held is Held.AT_RANDOM:
+            names, block = np.unique(blocks, return_inverse=True)
+            blocks = rng.permutation(np.arange(len(names)) % BLOCKS)[block]
         numbers = np.empty((1, len(self.rows)), dtype=np.intp)
         numbers[0, self.better] = numbers[0, self.worse] = np.arange(len(self.better))
         ends = np.column_stack([blocks[self.better], blocks[self.worse]])
