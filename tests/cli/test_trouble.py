@@ -19,7 +19,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse import files
-from manifuse.cli import app
+from manifuse.cli import app, commands
 from manifuse.cli.stopping import Interrupt
 from manifuse.run import file_runs as refine_module
 from manifuse.run.persistence import FORMAT
@@ -220,9 +220,9 @@ STOPS = {
 @pytest.fixture(params=STOPS, ids=lambda number: number.name)
 def number(request, monkeypatch):
     """A signal that stops a run, answered as by the command line; the run under test knows of no signal before."""
-    monkeypatch.setattr(app, "interrupt", Interrupt())
+    monkeypatch.setattr(commands, "interrupt", Interrupt())
     # A shell lets its background jobs ignore interrupts, and tests may be such a job.
-    handler = signal.signal(request.param, app.interrupt)
+    handler = signal.signal(request.param, commands.interrupt)
     yield request.param
     signal.signal(request.param, handler)
 

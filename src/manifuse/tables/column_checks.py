@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
-from manifuse.grid import many
+from manifuse.tables.class_columns import classes_matching, demand_classes, expression_of
 from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
@@ -148,37 +148,6 @@ class ColumnNames:
         return names
 
 
-def classes_matching(pattern: str, names: Iterable[str]) -> dict[str, str]:
-    """The columns that match a regular expression, and the name of the class of each: what its group matches.
-
-    Raises
-    ------
-    InputError
-        If it is not a regular expression.
-    """
-    expression, found = _expression(pattern, "classes"), {}
-    for name in names:
-        match = expression.fullmatch(name)
-        if match is not None:
-            found[name] = match.group(1) if expression.groups and match.group(1) else name
-    return found
-
-
-def demand_classes(pattern: str, found: Collection[str], table: object) -> None:
-    """Refuse a table of which fewer than two columns match.
-
-    Raises
-    ------
-    InputError
-        If there are fewer.
-    """
-    if len(found) < 2:
-        raise InputError(
-            f"`classes` {pattern!r} came, but {many(len(found), 'column')} of {table} match it; give an expression "
-            "for the names of all columns with probabilities."
-        )
-
-
 #: Columns with manifuse's own names.
 AS_USUAL = ColumnNames()
 
@@ -256,18 +225,11 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     InputError
         If the pattern is not a regular expression, or no name matches.
     """
-    chosen = _expression(pattern, "features")
+    chosen = expression_of(pattern, "features")
     names = [name for name in there if chosen.match(name)]
     if not names:
         raise InputError(f"No column of {path} matches `features` {pattern!r}; choose another expression.")
     return names
-
-
-def _expression(pattern: str, parameter: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern.encode().decode())
-    except (re.error, UnicodeEncodeError) as error:
-        raise InputError(f"`{parameter}` {pattern!r} is not a regular expression ({error}); correct it.") from None
 
 
 def first_text(column: Any) -> Any:

@@ -11,7 +11,7 @@ from narwhals.exceptions import DuplicateError
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.called import Called
-from manifuse.tables.column_checks import classes_matching, demand_classes
+from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
 from manifuse.tables.default_features import OF_FRAME, Shown, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import places_of, warn_of_names
