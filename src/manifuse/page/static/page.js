@@ -147,7 +147,9 @@ function makeReferences() {
 
 function showReferences() {
   const { references, parts, columns } = shown, head = element("tr");
-  head.append(...["takes part", ...references.head, "how"].map((name) => header(name, "col")));
+  // Names may break after an underscore.
+  const heads = references.head.map((name) => name.replaceAll("_", "_\u200b"));
+  head.append(...["takes part", ...heads, "how"].map((name) => header(name, "col")));
   $("references").tHead.replaceChildren(head);
   [...$("references").tBodies[0].rows].forEach((row, k) => {
     row.replaceChildren(row.cells[0], ...references.body[k].map((text) => element("td", text)), element("td", parts[k], "how"));
