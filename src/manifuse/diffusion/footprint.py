@@ -75,13 +75,19 @@ def demand_memory(setup: Setup, *, lessons: Sequence[LessonSize] = (), whole: Pr
     """
     needed = predicted_bytes(setup, lessons=lessons, whole=whole)
     free = setup.backend.free_memory()
+    is_enough = free is None or needed <= free
+    _demand("This run", needed, free, "" if is_enough else _remedy(setup, lessons, whole, free))
+
+
+def _remedy(setup: Setup, lessons: Sequence[LessonSize], whole: Problem | None, free: int | None) -> str:
+    """What to take less of, so that a run fits into ``free`` memory: the first that is enough by itself."""
     usual = replace(setup, algorithm=replace(setup.algorithm, folds=min(setup.algorithm.folds, Algorithm1.folds)))
     without = {
         "labels or pairs": predicted_bytes(setup, whole=whole),
         "folds": predicted_bytes(usual, lessons=lessons, whole=whole),
     }
     large = next((what for what, least in without.items() if free and least <= free), "neighbours or fewer rows")
-    _demand("This run", needed, free, f"take fewer {large}, or ")
+    return f"take fewer {large}, or "
 
 
 def bytes_to_replay(bridges: Bridges, start: FloatArray, rounds: int) -> int:

@@ -107,9 +107,9 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
         The fewest rows that a correlation was measured on, at least 4.
     """
     known = np.isfinite(columns).all(axis=2, keepdims=True)
-    ranks = _ranks(np.where(known, columns, np.nan))
+    ranks = _comparable(np.where(known, columns, np.nan))
     found, shared = _correlate(ranks, ranks)
-    said = _correlate(np.concatenate([ranks[:, :1], _ranks(imputed)], axis=1), ranks)[0]
+    said = _correlate(np.concatenate([ranks[:, :1], _comparable(imputed)], axis=1), ranks)[0]
     direct = shared >= FEWEST_SHARED
     direct[0] = direct[:, 0] = True
     counts = shared[direct & ~np.eye(len(shared), dtype=bool)]
@@ -118,7 +118,7 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     return found, float(max(4, min(counts, default=4)))
 
 
-def _ranks(columns: FloatArray) -> FloatArray:
+def _comparable(columns: FloatArray) -> FloatArray:
     """Ranks of scores (n, k, 1) about their mean, NaN where a column is NaN; log-ratios (n, k, c) as they are.
 
     Log-ratios have no outliers, because probabilities are drawn to equal ones, and their ranks would depend on the
