@@ -86,7 +86,7 @@ assert (refined > alone).all()
 # ``method__diffusion__*``. Each candidate needs a fit of its own.
 
 search = GridSearchCV(
-    pipeline, {"combine__method__diffusion__score_scale": [0.1, 1.0]}, cv=folds
+    pipeline, {"combine__method__diffusion__score_scale": [0.1, 1.0]}, cv=2
 ).fit(X, y)
 print(search.best_params_, f"{search.best_score_:.3f}")
 
@@ -94,4 +94,4 @@ print(search.best_params_, f"{search.best_score_:.3f}")
 # References are not passed to ``fit``. They have rows of their own, but scikit-learn might take them for metadata and
 # split them with ``X``. ``set_output`` gives a data frame with one column:
 
-pipeline.set_output(transform="pandas").fit(X, y).transform(X).head()
+search.best_estimator_.set_output(transform="pandas").transform(X).head()

@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -104,9 +111,9 @@ def test_names_that_are_numbers_are_as_good_as_names_that_are_words(drawn):
 
     def judged(names):
         combiner, X, y = numbered(drawn, names)
-        scores = [
-            cross_val_score(combiner, X, y, cv=folds, scoring=each) for each in ("neg_log_loss", "accuracy", None)
-        ]
+        judges = {"log loss": "neg_log_loss", "accuracy": "accuracy", "own": lambda fitted, *test: fitted.score(*test)}
+        found = cross_validate(combiner, X, y, cv=folds, scoring=judges)
+        scores = [found[f"test_{judge}"] for judge in judges]
         predicted = cross_val_predict(combiner, X, y, cv=folds, method="predict_proba")
         assert combiner.fit(X, y).predict(X).dtype.kind == y.dtype.kind
         return np.concatenate([*scores, predicted.ravel()])

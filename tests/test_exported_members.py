@@ -30,4 +30,4 @@ def test_every_public_name_is_documented_with_an_example():
 
 def test_public_modules_are_part_of_the_package():
     assert mf.datasets.load_digits.__module__ == "manifuse.datasets"
-    assert [getattr(mf.rivals, name).__module__ for name in mf.rivals.__all__] == ["manifuse.rivals"] * 6
+    assert all(getattr(mf.rivals, name).__module__.startswith("manifuse.rivals.") for name in mf.rivals.__all__)

@@ -327,8 +327,8 @@ def test_labels_of_classes_and_ordered_pairs_come_in_frames():
 
 def test_rivals_are_compared_on_frames(case, hospital):
     ours, theirs = hospital
-    ours = ours.assign(outcome=np.round(case.truth)).head(200)
-    ours.loc[ours.index[60:], "outcome"] = np.nan
+    ours = ours.assign(outcome=np.round(case.truth)).head(140)
+    ours.loc[ours.index[50:], "outcome"] = np.nan
     known = ours.dropna(subset="outcome")
     main = mf.Observations(ours["risk"].to_numpy(), ours.filter(like="x"), ids=ours["patient"], name="main")
     expected = mf.rivals.compare(main, case.references, mf.RankLabels(known["patient"], known["outcome"]), library=pd)

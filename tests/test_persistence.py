@@ -257,7 +257,7 @@ def test_of_many_forged_files_each_is_refused_or_works(seed, tmp_path):
     method = mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=3))
     mf.save(mf.refine(case.main, case.references, case.labels(), method, rng=0), tmp_path / "model.npz")
     original, refused, accepted = (tmp_path / "model.npz").read_bytes(), 0, 0
-    for _ in range(250):
+    for _ in range(120):
         (tmp_path / "model.npz").write_bytes(original)
 
         def change(plain, arrays):

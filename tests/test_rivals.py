@@ -15,6 +15,7 @@ from manifuse.datasets import two_sides
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.score import GradedRanking
+from manifuse.rivals import comparison, methods
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import impute
 from manifuse.rivals.own_labels import own_labels
@@ -176,15 +177,24 @@ def test_every_picture_of_the_report_can_be_had_alone(case):
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
 def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
-    for name in set(mf.rivals.__all__) - {"compare", "smooth_alone"}:
+    for name in ("learn_from_labels", "spread"):
         # These take long, and are tested above.
-        monkeypatch.setattr(mf.rivals, name, lambda main, *others: main.scores)
+        monkeypatch.setattr(comparison, name, lambda main, *others: main.scores)
+    for place in (comparison, methods):
+        monkeypatch.setattr(place, "imputed_scores", lambda main, *others: np.column_stack([main.scores, main.table]))
     labels, rows = case.labels(), case.labelled[order_of(case.main, case.labelled)]
     # The order counts, not the unit, which differs from fold to fold.
-    others = {"mine": lambda main, references, known, rng: np.exp(main.scores) * len(references) * known.grades.sum()}
+    others = {
+        "mine": lambda main, references, known, rng: np.exp(main.scores) * len(references) * known.grades.sum(),
+        "averaged": mf.rivals.impute_and_average,
+        "stacked": mf.rivals.impute_and_stack,
+    }
     found = mf.rivals.compare(case.main, case.references, labels, rng=3, others=others, library=pd).set_index("method")
     assert found["accuracy"].is_monotonic_decreasing
-    assert len(found) == 8
+    assert len(found) == 10
+    # `compare` imputes once, and every rival by itself.
+    for ours, theirs in {"averaged": "impute_and_average", "stacked": "impute_and_stack"}.items():
+        assert found.loc[ours, "accuracy"] == found.loc[theirs, "accuracy"]
     refined, alone = np.empty(len(rows)), rankdata(case.main.scores)[rows]
     for train, test in KFold(5, shuffle=True, random_state=3).split(rows):
         known = mf.RankLabels(case.main.keys[rows[train]], case.truth[rows[train]])
@@ -202,8 +212,9 @@ def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
 
 
 def test_methods_of_ones_own_are_checked(case, monkeypatch):
-    for name in {"_refine", *mf.rivals.__all__} - {"compare"}:
-        monkeypatch.setattr(mf.rivals, name, lambda main, *others: main.scores)
+    monkeypatch.setattr(comparison, "refine", lambda main, *others, rng: main)
+    for name in ("learn_from_labels", "smooth_alone", "spread"):
+        monkeypatch.setattr(comparison, name, lambda main, *others: main.scores)
     for method in (lambda main, *others: main.scores[1:], lambda main, *others: np.full(len(main), np.nan)):
         with pytest.raises(mf.InputError, match="'mine' must return a finite prediction for each of 160 main rows"):
             mf.rivals.compare(case.main, [], case.labels(), others={"mine": method})

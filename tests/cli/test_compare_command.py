@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse import rivals
 from manifuse.cli.app import app, main
+from manifuse.rivals import comparison
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def command(folder, *more):
 def test_it_says_what_python_says(files, monkeypatch):
     clinics, folder = files
     # The other methods are fitted by the tests of the rivals; here they would be fitted three times over.
-    every = rivals._methods
+    every = comparison._methods
     monkeypatch.setattr(
-        rivals, "_methods", lambda *given, **more: {name: every(*given, **more)[name] for name in ("refine", "alone")}
+        comparison, "_methods", lambda *given: {name: every(*given)[name] for name in ("refine", "alone")}
     )
     labels = ["--labels", str(folder / "known.csv")]
     run = CliRunner().invoke(app, command(folder, *labels, "--json"))

@@ -1,0 +1,179 @@
+"""Methods: the rivals of `refine`, each with its interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from manifuse.errors import InputError, demand
+from manifuse.evidence.labelled import score_of
+from manifuse.evidence.score import GradedRanking, Score
+from manifuse.grid import many
+from manifuse.kernels.arrays import FloatArray
+from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.imputation import FOLDS, impute
+from manifuse.rivals.own_labels import own_labels
+from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.spreading import spread_labels
+from manifuse.run.refine import seed_of
+from manifuse.tables.labels import RankLabels
+from manifuse.tables.observations import Observations
+from manifuse.tables.problem import Problem
+from manifuse.tables.validity import demand_rows, demand_scores
+
+Seed = np.random.Generator | int | None
+
+#: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
+Rival = Callable[..., Any]
+
+
+def smooth_alone(
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+) -> Any:
+    """Smooth the scores over the graph of the own features; the labels choose how much. References are not used.
+
+    Parameters
+    ----------
+    main : Observations
+        With features.
+    references : sequence of Observations
+    labels : RankLabels
+    rng : numpy.random.Generator or int, optional
+        As of `refine`.
+
+    Returns
+    -------
+    (n,) array, series or tensor
+        In the library of the main predictions.
+
+    Raises
+    ------
+    InputError
+        If there are no labels or no features.
+
+    Examples
+    --------
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics(labels=50)
+    >>> given = clinics.main, clinics.references, clinics.labels
+    >>> clinics.accuracy(mf.rivals.smooth_alone(*given)) > clinics.accuracy(clinics.main.scores)
+    True
+    """
+    del references
+    _demand_features(main)
+    predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(seed_for(rng)))
+    return main.like_predictions(predictions)
+
+
+def learn_from_labels(
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+) -> Any:
+    """Learn the labels from own features and own scores by kernel ridge regression. References are not used.
+
+    A new model on top of the scores; the model that made the scores is not trained again. See `smooth_alone` for
+    parameters.
+    """
+    del references
+    _demand_features(main)
+    score = graded(main, labels)
+    predictions, _ = own_labels(main, score.rows, score.grades, np.random.default_rng(seed_for(rng)))
+    return main.like_container(predictions)
+
+
+def spread(
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+) -> Any:
+    """Spread the labels over the graph of the own features (scikit-learn's `LabelSpreading`).
+
+    Neither scores nor references are used; see `smooth_alone` for parameters.
+    """
+    del references
+    _demand_features(main)
+    score = graded(main, labels)
+    return main.like_container(spread_labels(main, score.rows, score.grades, seed_for(rng))[0])
+
+
+def impute_and_average(
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+) -> Any:
+    """Learn each reference's scores from own features at the pairs, predict them everywhere, and average all scores.
+
+    Labels are not used; see `smooth_alone` for parameters.
+    """
+    del labels
+    return main.like_container(mean_of_scores(imputed_scores(main, references, seed_for(rng))))
+
+
+def impute_and_stack(
+    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+) -> Any:
+    """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
+
+    References known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
+    """
+    return main.like_container(stacked_scores(main, imputed_scores(main, references, seed_for(rng)), labels))
+
+
+def stacked_scores(main: Observations, imputed: FloatArray, labels: RankLabels | None) -> FloatArray:
+    """Stack imputed scores (n, m + 1) on the labels."""
+    score = graded(main, labels)
+    return stack_by_ridge(imputed, score.rows, score.grades)[0]
+
+
+def seed_for(rng: Seed) -> int:
+    """A seed that scikit-learn takes."""
+    return seed_of(rng) % 2**32
+
+
+def imputed_scores(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray:
+    """Scores of the main predictor and of every reference on all main rows, shape (n, m + 1), if known as they are."""
+    _demand_scores(main, *references)
+    if not references:
+        raise InputError("No references came, but this rival needs their scores; give some.")
+    problem = Problem.of(main, tuple(references))
+    columns = np.full((len(main), len(references)), np.nan)
+    for column, reference in zip(columns.T, problem.references, strict=True):
+        column[reference.main_rows] = reference.paired
+    partial = np.flatnonzero(np.isnan(columns).any(axis=0))
+    if len(partial):
+        unknown = tuple(problem.references[number] for number in partial)
+        least = min(len(reference.main_rows) for reference in unknown)
+        if least < 2 * FOLDS:
+            raise InputError(f"{least} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+        columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
+    return np.column_stack([main.scores, columns])
+
+
+def _score(main: Observations, labels: RankLabels | None) -> Score:
+    _demand_scores(main)
+    if labels is None:
+        raise InputError("No labels came, but this rival learns from them; give labels.")
+    return score_of(labels, main, regression=False)
+
+
+def graded(main: Observations, labels: RankLabels | None, use: str = "this rival learns from") -> GradedRanking:
+    """The rows with labels, and their grades; refuse ordered pairs and few labels."""
+    score = _score(main, labels)
+    if not isinstance(score, GradedRanking):
+        raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
+    if len(score.rows) < 2 * FOLDS:
+        raise InputError(
+            f"{many(len(score.rows), 'label')} came, but this rival learns from at least {2 * FOLDS}; give more."
+        )
+    return score
+
+
+def _demand_features(main: Observations) -> None:
+    _demand_scores(main)
+    if main.table is None:
+        raise InputError(f"{main.name} has no features, but this rival needs them; give features.")
+
+
+def _demand_scores(main: Observations, *references: Observations) -> None:
+    """Refuse anything but tables, and a main table of classes."""
+    demand(Observations, main, *references)
+    demand_rows(main, *references)
+    demand_scores(main, "this rival takes")
