@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from manifuse.columns.all_columns import Found, Given
-from manifuse.columns.imputed import known_at_pairs
-from manifuse.columns.refined import Refined
 from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import Honest, Scored
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
-from manifuse.columns.worth import worths_by_labels
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Step
-from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.diffusion.tuning import Tried
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, line_of, risks_of
@@ -25,13 +20,12 @@ from manifuse.evidence.found import Evidence, Measured
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
 from manifuse.evidence.one_factor import correlation
-from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saved
 from manifuse.run.preparation import Prepared
 from manifuse.run.refiner import Refiner
+from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
 
@@ -104,12 +98,12 @@ def conclude(prepared: Prepared) -> Conclusion:
         measured = _measured(given, found, verdict, refined, at_pairs)
         measured = replace(measured, risk=risk if verdict.accepted else None)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
-    each, worth = _worths(given, found, honest)
+    each, worth = worths_of(given, found, honest)
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
-        relevance=_relevance(prepared, found, refiner.fitted, each),
-        metric=_metric(prepared, refiner.fitted),
+        relevance=relevance_of(prepared, found, refiner.fitted, each),
+        metric=metric_of(prepared, refiner.fitted),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
         measured=measured,
@@ -210,80 +204,6 @@ def _measured(given: Given, found: Found, verdict: Verdict, refined: FloatArray,
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:
     """A measure before and after; the gain is measured within folds, and what comes before is not."""
     return Accuracy(measure, before, gain.reached_from(before) if verdict.takes_what_was_found else before)
-
-
-def _worths(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
-    """What references are worth: by labels, or by what the references say of each other."""
-    if honest is not None:
-        return worths_by_labels(given, found, honest)
-    asked = found.agreement
-    each = {
-        number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")
-        for (number, reference), worth, error in zip(
-            given.taking_part.items(), asked.worths, asked.worth_errors, strict=True
-        )
-        if np.isfinite(worth) and np.isfinite(error)
-    }
-    if not np.isfinite(asked.gain + asked.standard_error):
-        return each, None
-    pairs = max(len(reference.main_rows) for reference in given.taking_part.values())
-    return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")
-
-
-def _relevance(prepared: Prepared, found: Found, refined: Refined, worths: Mapping[int, Gain]) -> RelevanceTable:
-    """Put together what a run found out about every reference."""
-    problem, numbers = prepared.problem, list(prepared.given.taking_part)
-    entries = []
-    for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
-        fidelity, weight, reached = seen.fidelity, 0.0, 0.0
-        standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
-        if number in numbers:
-            column, rows = numbers.index(number), reference.main_rows
-            weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
-            reached = float(1.0 - found.doubt[:, column].mean())
-            if not reference.is_coupled:
-                imputed = found.known.held_out["references"][rows, column]
-                fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
-        entries.append(
-            Relevance(
-                name=reference.name,
-                alignment=align_at_pairs(refined.scores, reference),
-                held_out_alignment=seen.alignment,
-                chance_alignment=seen.chance,
-                fidelity=fidelity,
-                weight=weight,
-                reached=reached,
-                pairs=len(reference.main_rows),
-                standing=standing,
-                worth=worths.get(number),
-            )
-        )
-    return RelevanceTable(entries)
-
-
-def _standing(found: Found, column: int) -> Standing:
-    """What became of a reference that was asked."""
-    if found.agreement.pulls[column] > 0:
-        return Standing.TOOK_PART
-    if found.columns.learned is not None:
-        return Standing.TAUGHT
-    return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
-
-
-def _metric(prepared: Prepared, refined: Refined) -> FloatArray:
-    """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
-    problem = prepared.problem
-    ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
-    pairs = known_at_pairs(problem.references, len(ours), ours.shape[2])
-    columns = np.concatenate([ours, pairs], axis=1)
-    metric, known = np.eye(columns.shape[1]), np.isfinite(columns).all(axis=2)
-    for one in range(len(metric)):
-        for other in range(one):
-            both = known[:, one] & known[:, other]
-            if both.any():
-                sides = (on_sphere(columns[both, column]) for column in (one, other))
-                metric[one, other] = metric[other, one] = inner(*sides)
-    return metric
 
 
 def _course(prepared: Prepared, found: Found) -> Course:

@@ -14,7 +14,7 @@ from manifuse.kernels.keys import locate
 from manifuse.run.familiarity import changed_rows
 from manifuse.tables.arranging import demand_alike, with_features_of
 from manifuse.tables.observations import Observations
-from manifuse.tables.problem import LEAST_PAIRS
+from manifuse.tables.pairing import LEAST_PAIRS
 
 #: What to do if a splitter took pairs out of the fit.
 REMEDY = "if a splitter took them out, give the whole main table as `pair_rows`, and they pair in every fit"

@@ -29,7 +29,8 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.problem import Problem, demand_different
+from manifuse.tables.pairing import demand_different
+from manifuse.tables.problem import Problem
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.scales import Scale
 from manifuse.tables.user_tables import FrameColumns

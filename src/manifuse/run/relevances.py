@@ -1,0 +1,94 @@
+"""Relevances: what a run found out about every reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from manifuse.columns.all_columns import Found, Given
+from manifuse.columns.imputed import known_at_pairs
+from manifuse.columns.refined import Refined
+from manifuse.columns.scored import Honest
+from manifuse.columns.worth import worths_by_labels
+from manifuse.diffusion.pair_evidence import align_at_pairs
+from manifuse.evidence.gain import Gain
+from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import inner, on_sphere
+from manifuse.run.preparation import Prepared
+
+
+def worths_of(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
+    """What references are worth: by labels, or by what the references say of each other."""
+    if honest is not None:
+        return worths_by_labels(given, found, honest)
+    asked = found.agreement
+    each = {
+        number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")
+        for (number, reference), worth, error in zip(
+            given.taking_part.items(), asked.worths, asked.worth_errors, strict=True
+        )
+        if np.isfinite(worth) and np.isfinite(error)
+    }
+    if not np.isfinite(asked.gain + asked.standard_error):
+        return each, None
+    pairs = max(len(reference.main_rows) for reference in given.taking_part.values())
+    return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")
+
+
+def relevance_of(prepared: Prepared, found: Found, refined: Refined, worths: Mapping[int, Gain]) -> RelevanceTable:
+    """Put together what a run found out about every reference."""
+    problem, numbers = prepared.problem, list(prepared.given.taking_part)
+    entries = []
+    for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
+        fidelity, weight, reached = seen.fidelity, 0.0, 0.0
+        standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
+        if number in numbers:
+            column, rows = numbers.index(number), reference.main_rows
+            weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
+            reached = float(1.0 - found.doubt[:, column].mean())
+            if not reference.is_coupled:
+                imputed = found.known.held_out["references"][rows, column]
+                fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
+        entries.append(
+            Relevance(
+                name=reference.name,
+                alignment=align_at_pairs(refined.scores, reference),
+                held_out_alignment=seen.alignment,
+                chance_alignment=seen.chance,
+                fidelity=fidelity,
+                weight=weight,
+                reached=reached,
+                pairs=len(reference.main_rows),
+                standing=standing,
+                worth=worths.get(number),
+            )
+        )
+    return RelevanceTable(entries)
+
+
+def _standing(found: Found, column: int) -> Standing:
+    """What became of a reference that was asked."""
+    if found.agreement.pulls[column] > 0:
+        return Standing.TOOK_PART
+    if found.columns.learned is not None:
+        return Standing.TAUGHT
+    return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
+
+
+def metric_of(prepared: Prepared, refined: Refined) -> FloatArray:
+    """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
+    problem = prepared.problem
+    ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
+    pairs = known_at_pairs(problem.references, len(ours), ours.shape[2])
+    columns = np.concatenate([ours, pairs], axis=1)
+    metric, known = np.eye(columns.shape[1]), np.isfinite(columns).all(axis=2)
+    for one in range(len(metric)):
+        for other in range(one):
+            both = known[:, one] & known[:, other]
+            if both.any():
+                sides = (on_sphere(columns[both, column]) for column in (one, other))
+                metric[one, other] = metric[other, one] = inner(*sides)
+    return metric

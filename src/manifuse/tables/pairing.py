@@ -1,0 +1,140 @@
+"""Pairing: which rows of two tables are the same thing, and which tables are refused or have nothing to say."""
+
+from __future__ import annotations
+
+import hashlib
+import reprlib
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from manifuse.errors import InputError, warn
+from manifuse.grid import many
+from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.kernels.sphere import inner, is_constant, on_sphere
+from manifuse.tables.drawing_order import order_of
+from manifuse.tables.observations import Observations
+from manifuse.tables.validity import all_alike, demand_rows
+
+#: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
+LEAST_PAIRS, FEW_PAIRS = 3, 10
+
+#: A coupled reference whose alignment with the main predictor is 1 up to this repeats the main predictor.
+REPEATED = 1e-12
+
+
+def demand_different(main: Observations, references: Sequence[Observations]) -> None:
+    """Refuse empty tables, references with one name, a reference that came twice, and the main table as a reference.
+
+    Raises
+    ------
+    InputError
+        If there are any, or a table is empty.
+    """
+    demand_rows(main, *references)
+    names = [reference.name for reference in references]
+    if len(set(names)) < len(names):
+        raise InputError(f"The references are named {names}; give each a name of its own.")
+    alike: dict[bytes, list[Observations]] = {}
+    for table in references:
+        # As they came: log-odds and probabilities are the same scores.
+        if len(table) == len(main) and _have_same_scores(table, main):
+            raise InputError(
+                f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
+            )
+        if np.ptp(table.scores) == 0:
+            continue
+        # Two tables of the same rows in another order have the same sorted scores.
+        others = alike.setdefault(hashlib.blake2b(np.sort(table.scores, axis=None).tobytes()).digest(), [])
+        for twin in others:
+            if _have_same_scores(table, twin):
+                raise InputError(
+                    f"{twin.name} and {table.name} have the same scores of the same rows, so one reference would "
+                    "count twice; give it once."
+                )
+        others.append(table)
+
+
+def _have_same_scores(table: Observations, twin: Observations) -> bool:
+    """Whether all rows of a table are in its twin, with the same scores."""
+    if table.classes != twin.classes:
+        return False
+    ours, theirs = table.in_scale(table.scores), twin.in_scale(twin.scores)
+    if len(table) == len(twin) and not np.array_equal(np.sort(ours, axis=None), np.sort(theirs, axis=None)):
+        return False
+    rows, found = locate(table.keys, twin.keys)
+    return bool(found.all()) and np.array_equal(theirs[rows], ours)
+
+
+def why_idle(
+    main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
+) -> str | None:
+    """Why a reference has nothing to say; None if it has."""
+    # A coupled reference may vary only on rows that the main table does not have.
+    used = table.scores[reference_rows] if is_coupled else table.scores
+    if is_constant(used).all():
+        return f"{all_alike(table)}; it gets weight 0."
+    ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    if (
+        is_coupled
+        and main.classes == table.classes
+        and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
+    ):
+        return f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
+    return None
+
+
+def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
+    """Rows of the main table and of another whose ids are equal, in the order of `tables.drawing_order`."""
+    rows, known = locate(main.keys, table.keys)
+    main_rows = np.flatnonzero(known)
+    main_rows = main_rows[order_of(main, main_rows)]
+    return main_rows, rows[main_rows]
+
+
+def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> None:
+    """Warn of ids that look alike and are not equal: composed in another way, or with characters of no width."""
+    sides = [each.keys for each in (main, table)]
+    if all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides):
+        return
+    alike = len(set(map(_plain, sides[0].tolist())) & set(map(_plain, sides[1].tolist())))
+    if alike > pairs:
+        warn(
+            "spelling_of_ids",
+            f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote "
+            "characters in one way (Unicode NFC, without characters of no width); spell them alike.",
+            stacklevel=5,
+        )
+
+
+def _plain(key: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFC", key) if unicodedata.category(each) != "Cf")
+
+
+def _first_of(table: Observations) -> str:
+    """Show the first ids of a table."""
+    return ", ".join(reprlib.repr(str(key)) for key in table.keys[:2])
+
+
+def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
+    """Refuse too few pairs, and other main rows without features; warn of few pairs."""
+    if pairs < LEAST_PAIRS:
+        raise InputError(
+            f"{table.name} shares {pairs} of its {many(len(table), 'id')} with {main.name}, but at least "
+            f"{LEAST_PAIRS} (better 30 to 200) are needed; check that both tables name their rows alike "
+            f"({table.name}: {_first_of(table)}; {main.name}: {_first_of(main)})."
+        )
+    if pairs < FEW_PAIRS:
+        warn(
+            "few_pairs",
+            f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
+            stacklevel=5,
+        )
+    if pairs < len(main) and not main.has_graph:
+        raise InputError(
+            f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, whose other rows need features to be "
+            f"compared with these, but {main.name} came without; give its features, or give {table.name} scores of "
+            f"the {many(len(main) - pairs, 'id')} that it lacks."
+        )
