@@ -139,6 +139,22 @@ def ablation(rows: list[dict[str, str]]) -> list[str]:
     return [*lines, "", made_by(rows), ""]
 
 
+def cut(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Show what is lost if references are cut to ids and scores of the common rows."""
+    lines = header("points lost", ("without labels", "with labels"))
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        cells = []
+        for labelled in ("False", "True"):
+            lost: dict[str, list[float]] = defaultdict(list)
+            for row in rows:
+                if (row["dataset"], row["labelled"]) == (dataset, labelled):
+                    lost[row["seed"]].append(100 * (float(row["whole"]) - float(row["cut"])))
+            means = np.array([np.mean(each) for each in lost.values()])
+            cells.append(f"{means.mean():.1f} ± {means.std(ddof=1) / np.sqrt(len(means)):.1f}")
+        lines.append(line(EXPERIMENTS[dataset].title, cells))
+    return [*lines, "", made_by(rows)]
+
+
 def toy(rows: list[dict[str, str]]) -> list[str]:
     """Show how well every rule estimates the metric of the toy tasks."""
     lines = [

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from classifiers import of_classes, of_risks
 from ordinary import gates, ordinary, short_of_tables
-from sections import ablation, calibration, header, line, payoff, simulated, toy
+from sections import ablation, calibration, cut, header, line, payoff, simulated, toy
 
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.experiments.claims import Evidence, judge_claims
@@ -78,7 +78,10 @@ def main() -> None:
     text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
     text = replaced(text, "all", overview(summaries))
     readme.write_text(replaced(text, "halves", printed(text, "halves")), encoding="utf-8")
-    index, compare, classes = (HERE.parents[1] / "docs" / f"{name}.md" for name in ("index", "compare", "classes"))
+    index, compare, classes, choosing = (
+        HERE.parents[1] / "docs" / f"{name}.md" for name in ("index", "compare", "classes", "choosing")
+    )
+    choosing.write_text(replaced(choosing.read_text(encoding="utf-8"), "cut", cut(read("cut"))), encoding="utf-8")
     text = replaced(
         classes.read_text(encoding="utf-8"), "results", of_classes(read_rows(HERE / "results" / "classes"))
     )
