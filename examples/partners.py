@@ -26,7 +26,7 @@ result = mf.refine(main, references, rng=0)
 print(result.summary())
 
 # %%
-# One partner cannot be compared with another, so the summary says that nothing was measured. The ids and scores of the
+# No labels came, so no gain was measured. With one partner, no worth can be measured either. The ids and scores of the
 # common tumours alone are worth about as much as B's whole table.
 
 (theirs,) = references

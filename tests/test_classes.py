@@ -350,6 +350,15 @@ def test_labels_of_other_kinds_and_classes_are_refused_or_said():
     assert result.gain.rows == 55
 
 
+@pytest.mark.parametrize("other", [str.upper, " {} ".format, str.title])
+def test_labels_that_name_a_class_in_another_way_are_refused(other):
+    main, others, known, *_ = draw(2, labels=60)
+    meant = known.names[0]
+    names = np.where(known.names == meant, other(meant), known.names)
+    with pytest.raises(mf.InputError, match=rf"ours does not have \({other(meant)}\), but it has '{meant}'"):
+        mf.refine(main, others, mf.ClassLabels(known.keys, names))
+
+
 def test_true_and_false_are_the_classes_1_and_0():
     main, others, known, *_ = draw(2, labels=60, names=("0", "1"))
     truth = known.names == "1"

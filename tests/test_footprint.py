@@ -15,7 +15,8 @@ from manifuse.columns.view import View
 from manifuse.diffusion import footprint
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
-from manifuse.evidence.score import PairedRanking, Score
+from manifuse.evidence.rankings import PairedRanking
+from manifuse.evidence.score import Score
 from manifuse.run import preparation
 from manifuse.tables.problem import Problem
 from tests.alone import alone

@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.evidence.class_score import line_of, risks_of
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.score import GradedRanking
 from manifuse.report.refinement_statistics import Shift
 from manifuse.tables.output import write_table
 from tests.problems import draw, remade

@@ -227,7 +227,7 @@ def lesson() -> Figure:
     left.legend(frameon=False, fontsize=8, loc="lower left")
     boxes = {
         "own scores": (0.22, 0.95),
-        "consensus of\nthe references": (0.82, 0.95),
+        "references' scores,\nimputed": (0.82, 0.95),
         "expected": (0.5, 0.72),
         "labels": (0.02, 0.48),
         "lesson: what is\nnot as expected": (0.5, 0.48),
@@ -235,12 +235,12 @@ def lesson() -> Figure:
         "refined": (0.4, 0.02),
     }
     look = {"boxstyle": "round,pad=0.35", "fc": "white", "ec": BLUE}
-    own_scores, consensus, expected, given, learned, diffusion, refined = (
+    own_scores, imputed, expected, given, learned, diffusion, refined = (
         right.text(*place, name, ha="center", va="center", fontsize=8.5, bbox=look) for name, place in boxes.items()
     )
     arrows = (
         (own_scores, expected),
-        (consensus, expected),
+        (imputed, expected),
         (expected, learned),
         (given, learned),
         (learned, diffusion),

@@ -25,7 +25,7 @@ from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.evidence.score import GradedRanking
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth

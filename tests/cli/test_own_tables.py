@@ -103,7 +103,7 @@ def test_messages_show_the_columns_as_the_file_calls_them(folder, monkeypatch, c
     pl.read_parquet("outcomes.parquet").rename({"outcome": "died"}).write_csv("died.csv")
     own = ("refine", "ours.csv", "--reference", "partner.tsv", "--labels", "died.csv", *CALLED, "--out", "out.csv")
     assert run(monkeypatch, *own) == 2
-    assert "died.csv has the columns patient, died, but id and label" in said(capsys)
+    assert "died.csv has the columns patient, died, but id or patient and label or outcome" in said(capsys)
     words = pl.read_csv("ours.csv").with_columns(pl.lit("high").alias("risk"))
     words.write_csv("words.csv")
     assert run(monkeypatch, "refine", "words.csv", "--reference", "partner.tsv", *CALLED, "--out", "out.csv") == 2
@@ -125,6 +125,14 @@ def test_messages_show_the_columns_as_the_file_calls_them(folder, monkeypatch, c
 def test_a_name_that_is_not_there_is_refused(folder, monkeypatch, capsys, options, says):
     assert run(monkeypatch, *OWN, *options, "--out", "out.csv") == 2
     assert says in said(capsys)
+
+
+def test_all_columns_of_text_are_named_at_once(folder, monkeypatch, capsys):
+    ours = pl.read_csv("main.csv")
+    more = {"sex": "m", "ward": "east", "town": "Ulm"}
+    ours.with_columns(**{name: pl.lit(value) for name, value in more.items()}).write_csv("main.csv")
+    assert run(monkeypatch, *USUAL, "--out", "out.csv") == 2
+    assert "holds 'm' where numbers were expected (so do 'ward', 'town'); correct it" in said(capsys)
 
 
 def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):

@@ -6,7 +6,8 @@ import pytest
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.taught import _confirmed
 from manifuse.evidence.holding_out import Held
-from manifuse.evidence.score import GradedRanking, PairedRanking, SquaredError
+from manifuse.evidence.rankings import GradedRanking, PairedRanking
+from manifuse.evidence.squared_error import SquaredError
 
 
 def labels_of(score, rng):

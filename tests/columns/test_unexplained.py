@@ -60,7 +60,7 @@ def test_rows_that_references_lift_on_purpose_are_named(honest, lifted, labelled
     assert len(named) >= 2
     assert set(named) <= set(low)
     (finding,) = [each for each in findings_of(result.evidence, result.refined) if each.code == "unexplained"]
-    assert finding.sentence.startswith(f"{len(named)} common rows moved far on what references say of ")
+    assert finding.sentence.startswith(f"{len(named)} common rows moved far only because a reference says so of ")
     assert all(f"“{key}”" in finding.sentence for key in named)
     assert result.to_dict()["unexplained"] == list(named)
     assert any("moved far on what references say of it" in said for said in mf.explain(result, named[0]).sentences)

@@ -5,7 +5,7 @@ import pytest
 
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.intervals import NINETY, error_scale_of, standard_errors
-from manifuse.evidence.score import SquaredError
+from manifuse.evidence.squared_error import SquaredError
 
 
 @pytest.mark.parametrize("count", [12, 40, 300])

@@ -32,6 +32,10 @@ def test_lines_follow_the_page_and_the_ink_on_colours_does_not():
     assert ink(1.0) in page
 
 
+def test_a_notebook_shows_a_figure_on_white():
+    assert blank(2, 2)[0]._repr_html_().startswith('<div style="background: white')
+
+
 @pytest.mark.parametrize(
     "name, shown",
     [

@@ -91,9 +91,9 @@ def runs():
             plain.labels(),
             {},
             [
-                "ranking accuracy goes from 73.1%",
+                "ranking accuracy goes from 75.8% to 97.6% (+21.8",
                 "without its own label; labels were held out at random",
-                "labels cannot tell whether your references add anything",
+                "labelled rows cannot tell whether your references add anything",
                 "loading",
             ],
             None,

@@ -229,8 +229,8 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
     assert result.accepted
     expected = {
         (0.012, 0.004, 60): "Your references are worth 1.2 ± 0.4 points beyond your own features and labels.",
-        (0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (0.2 ± 0.4 points).",
-        (-0.002, 0.004, 60): "60 labels cannot tell whether your references add anything (-0.2 ± 0.4 points).",
+        (0.002, 0.004, 60): "60 labelled rows cannot tell whether your references add anything (0.2 ± 0.4 points).",
+        (-0.002, 0.004, 60): "60 labelled rows cannot tell whether your references add anything (-0.2 ± 0.4 points).",
         (
             -0.012,
             0.004,

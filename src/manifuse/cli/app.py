@@ -150,7 +150,8 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     if summary["changed"]:
         said += f" ({summary['changed']:,} of these came with other scores or features)"
     if summary["little_support"] is not None:
-        said += f", and {many(summary['little_support'], 'row')} are unlike what the references know"
+        rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
+        said += f", and {rows} {are} unlike all rows that the references know"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
 
 

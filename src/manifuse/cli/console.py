@@ -31,7 +31,7 @@ FLAGS = {
     "id": "--id",
     "label": "--label",
     "invalid": "--drop-invalid",
-    "same_target": "same_target (--same-target)",
+    "same_target": "same_target (--same-target, --ask-references)",
     "score": "--score",
 }
 

@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
-from manifuse.evidence.score import PairedRanking, Score
+from manifuse.evidence.rankings import PairedRanking
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
 

@@ -10,7 +10,8 @@ import numpy as np
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
-from manifuse.evidence.score import Score, SquaredError
+from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saved
 from manifuse.tables.units import Units

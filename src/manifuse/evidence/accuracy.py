@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.evidence.score import GradedRanking
+from manifuse.evidence.rankings import GradedRanking
 
 
 def ranking_accuracy(labels: Any, scores: Any) -> float:

@@ -10,7 +10,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 from manifuse.evidence.gain import Gain, Measure
 from manifuse.evidence.holding_out import Folds
-from manifuse.evidence.score import GradedRanking, Score
+from manifuse.evidence.rankings import GradedRanking
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise_prediction
 from manifuse.tables.classes import Classes

@@ -115,8 +115,8 @@ class Gain(Saved):
         return not self.is_of_few and self.value < -2.0 * self.standard_error
 
     def reached_from(self, before: float) -> float:
-        """Return the measure after the gain: errors fall, accuracies rise, at most to 1."""
-        return before - self.value if self.measure in LOSSES else min(before + self.value, 1.0)
+        """Return the measure after the gain: errors fall, accuracies rise."""
+        return before - self.value if self.measure in LOSSES else before + self.value
 
     def text(self, *, signed: bool) -> str:
         """Return it and its standard error as text, without the unit."""

@@ -7,7 +7,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import stdtr, stdtrit
 
 from manifuse.evidence.holding_out import Folds
-from manifuse.evidence.score import Score, SquaredError
+from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray
 
 #: Standard errors within which 90 of 100 truths lie.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.score import GradedRanking, PairedRanking, Score, SquaredError
+from manifuse.evidence.rankings import GradedRanking, PairedRanking
+from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
@@ -73,18 +77,24 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     usable = known & (places >= 0)
     if strange.any():
         names = sorted(set(labels.names[strange].tolist()))
-        said = f"{strange.sum()} labels are of classes that {main.name} does not have ({', '.join(names[:3])})"
+        of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
+        said = f"{of} that {main.name} does not have ({', '.join(names[:3])})"
+        alike = {_plain(name): name for name in main.classes.names}
+        meant = next((each for each in names if _plain(each) in alike), None)
+        if meant is not None:
+            raise InputError(f"{said}, but it has {alike[_plain(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
-        warn(
-            "unusable_labels",
-            f"{said}; they are left out, and rows of these classes always count as wrong.",
-            stacklevel=4,
-        )
+        warn("unusable_labels", f"{said}; they are left out, and no accuracy counts these rows.", stacklevel=4)
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]
     return LogLoss(rows[order], places[order], main.classes)
+
+
+def _plain(name: str) -> str:
+    """A name of a class without what people write in several ways: capitals, blanks, and composed characters."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:
@@ -111,12 +121,14 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
 def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, usable: BoolArray) -> None:
     """Warn of labels of ids that the main table does not have, or refuse labels of which none is usable."""
     kept, left = int(usable.sum()), int((~usable).sum())
+    dropped = ", or whose rows were left out of it" if len(main.rows) and main.rows[-1] >= len(main) else ""
     example = f"first: {str(missing[0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
     if not kept:
         what = "No label is of an id" if what == "labels" else "No ordered pair is of two ids"
         raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
     warn(
         "unknown_labels",
-        f"{left} {what} are of ids that {main.name} does not have ({example}); they are left out, {kept} are used.",
+        f"{left} {what} are of ids that {main.name} does not have{dropped} ({example}); they are left out, {kept} are "
+        "used.",
         stacklevel=5,
     )

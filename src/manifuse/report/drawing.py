@@ -53,7 +53,8 @@ def _figure_type() -> Any:
         """A figure that draws itself."""
 
         def _repr_html_(self) -> str:
-            return as_svg(self)
+            # On white, because a notebook or a page of documentation may be dark.
+            return f'<div style="background: white; width: fit-content">{as_svg(self)}</div>'
 
     return Picture
 

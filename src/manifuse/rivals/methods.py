@@ -10,7 +10,8 @@ import numpy as np
 
 from manifuse.errors import InputError, demand
 from manifuse.evidence.labelled import score_of
-from manifuse.evidence.score import GradedRanking, Score
+from manifuse.evidence.rankings import GradedRanking
+from manifuse.evidence.score import Score
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge

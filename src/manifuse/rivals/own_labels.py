@@ -16,7 +16,9 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import rbf_kernel
 
-from manifuse.evidence.score import GradedRanking, Score, SquaredError
+from manifuse.evidence.rankings import GradedRanking
+from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.rivals.smoothing import self_smoothing

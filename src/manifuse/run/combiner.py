@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError, demand
-from manifuse.evidence.score import GradedRanking
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.folds import demand_pairs, warn_of_lost_pairs, with_pairs
 from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
 from manifuse.run.persistence import load, save

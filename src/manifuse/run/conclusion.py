@@ -90,7 +90,7 @@ def conclude(prepared: Prepared) -> Conclusion:
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
-    turned, pairs_follow = _is_turned(given, found), _pairs_follow(found, at_pairs)
+    turned, pairs_follow = _is_turned(given, found, scored), _pairs_follow(found, at_pairs)
     verdict = judge(found.agreement, gain, safeguarded=method.safeguarded, turned=turned, pairs_follow=pairs_follow)
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is not None:
@@ -137,10 +137,12 @@ def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
     return None if gain.is_of_few else gain
 
 
-def _is_turned(given: Given, found: Found) -> bool:
-    """Whether what was found turns own scores around, or these rank the labels the other way around."""
+def _is_turned(given: Given, found: Found, scored: Scored) -> bool:
+    """Whether what was found turns own scores around, or leaves none of their order, or they rank labels backwards."""
     if found.labels is None:
         return False
+    if scored.line is not None and scored.line[1] == 0:
+        return True
     known, score = found.known.held_out, found.labels.score
     backwards = score.is_backwards(given.problem.main.scores[score.rows])
     return backwards or correlation(known["own"], known[found.columns.last]) < 0
@@ -190,19 +192,19 @@ def _measured(given: Given, found: Found, verdict: Verdict, refined: FloatArray,
     score, labels, own = given.score, found.labels, given.problem.main.scores
     assert score is not None, "there are labels"
     assert labels is not None, "there are labels"
-    taught, there, everywhere = labels.score, own[labels.score.rows], own[score.rows]
+    taught, there = labels.score, own[labels.score.rows]
     gain = taught.gain(there, refined, labels.folds)
-    accuracy = _change(score.measure, score.measured(everywhere), gain, verdict)
+    accuracy = _change(score.measure, taught.measured(there, labels.folds), gain, verdict)
     measured = Measured(accuracy, gain, labels.held, backwards=taught.is_backwards(there), at_pairs=at_pairs)
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
     right = taught.gain_in_accuracy(there, refined)
-    share = _change("class_accuracy", float(score.is_right(everywhere).mean()), right, verdict)
+    share = _change("class_accuracy", float(taught.is_right(there).mean()), right, verdict)
     return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
 
 
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:
-    """A measure before and after; the gain is measured within folds, and what comes before is not."""
+    """A measure before and after, by the comparisons of the gain."""
     return Accuracy(measure, before, gain.reached_from(before) if verdict.takes_what_was_found else before)
 
 

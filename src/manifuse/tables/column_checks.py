@@ -241,8 +241,10 @@ def first_text(column: Any) -> Any:
     return column.filter(numbers.is_null() & column.is_not_null()).head(1)
 
 
-def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False) -> None:
-    """Refuse a column that holds anything but numbers; ``name`` is what the file calls it.
+def demand_numbers(
+    path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False, others: Sequence[str] = ()
+) -> None:
+    """Refuse a column that holds anything but numbers; ``name`` is what the file calls it, and so do ``others``.
 
     Raises
     ------
@@ -262,7 +264,10 @@ def demand_numbers(path: Path, name: str, values: NDArray[Any], *, is_feature: b
             if is_feature
             else ""
         )
-        raise InputError(f"Column {name!r} of {path} holds {shown} where numbers were expected; correct it{remedy}.")
+        more = f" (so do {shorten(', '.join(map(repr, others)))})" if others else ""
+        raise InputError(
+            f"Column {name!r} of {path} holds {shown} where numbers were expected{more}; correct it{remedy}."
+        )
 
 
 def _is_number(value: Any) -> bool:

@@ -132,12 +132,20 @@ class ColumnFile:
         matrix = np.empty((count, len(names)), dtype)
         for first in range(0, len(names), width):
             with reading_table(self.path):
-                for index, (name, column) in enumerate(self._plain(names[first : first + width]), first):
+                part = enumerate(self._plain(names[first : first + width]), first)
+                for index, (name, column) in part:
                     if not column.dtype.is_numeric():
-                        demand_numbers(self.path, self.theirs[name], first_text(column).to_numpy(), is_feature=True)
+                        found = first_text(column).to_numpy()
+                        later = [*(each for _, each in part), *self._begins(names[first + width :])]
+                        others = [self.theirs[each] for each, begin in later if not begin.dtype.is_numeric()]
+                        demand_numbers(self.path, self.theirs[name], found, is_feature=True, others=others)
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix
+
+    def _begins(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """The first entries of columns."""
+        return zip(names, map(plain_column, self.read(names, self.first, min(GLIMPSE, self.rows))), strict=True)
 
     def _glimpses(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """Text columns in a few rows here and there: whole ones could take memory that a small file does not show."""

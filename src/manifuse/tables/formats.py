@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from manifuse.errors import InputError
-from manifuse.files import check_size, demand_memory
+from manifuse.files import check_size, demand_memory, shorten
 from manifuse.tables.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.id_checks import demand_exact
@@ -142,9 +142,11 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
                 return sign, found[sign]
     likely = max(found, key=lambda sign: len(found[sign]))
     if len(found[usual]) < len(found[likely]):
+        there = shorten(", ".join(found[likely]))
         raise InputError(
-            f"{path} seems to be separated by {likely!r}, but has no column id, score or label; name its columns with "
-            "`id` and `score`."
+            f"{path} seems to be separated by {likely!r}, but has none of the columns "
+            f"{', '.join(sorted(known - {*TEXT_COLUMNS} | {'id'}))}; it has {there}, so name its columns with `id` "
+            "and `score`."
         )
     return usual, found[usual]
 

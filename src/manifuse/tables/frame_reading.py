@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 from narwhals.exceptions import DuplicateError
 
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.called import Called
 from manifuse.tables.class_columns import classes_matching, demand_classes
@@ -150,10 +151,13 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
         if score is not None:
             demand_no_classes(shown, others, score, score, OF_FRAME)
         warn_of_names(name, others)
-    wrong = next((each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)), None)
-    if wrong is not None:
+    wrong = [each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)]
+    if wrong:
+        more = f" (so are {shorten(', '.join(map(repr, wrong[1:])))})" if len(wrong) > 1 else ""
+        advice = "give dates as days since one of them" if types[wrong[0]].is_temporal() else "encode"
         raise InputError(
-            f"Column {wrong!r} of {name} is of type {types[wrong]}, but numbers were expected; encode or drop it."
+            f"Column {wrong[0]!r} of {name} is of type {types[wrong[0]]}{more}, but numbers were expected; "
+            f"{advice}, or drop it."
         )
     return others
 

@@ -50,7 +50,8 @@ def read_labels(
         with rows_as(counting_in(path)):
             return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(", ".join(file.theirs.values())) or "none"
+    expected = " and ".join(" or ".join(each) for each in (("id", *called.id), ("label", *called.label)))
     raise InputError(
-        f"{path} has the columns {known}, but id and label, or better and worse, were expected; rename them, "
+        f"{path} has the columns {known}, but {expected}, or better and worse, were expected; rename them, "
         "or name them with `id` and `label`."
     )

@@ -17,6 +17,9 @@ from manifuse.tables.feature_names import MOST
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
+#: A feature with a number in a smaller share of rows than this is taken for a mistake.
+LEAST_FILLED = 0.5
+
 
 def demand_scores(table: Observations, what: str) -> None:
     """Refuse a table of classes where only scores can be used; ``what`` says who shows or takes them.
@@ -88,6 +91,8 @@ def valid_rows(
     if len(kept) == 0 < len(scores):
         raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
     if len(kept) < len(scores):
+        if table is not None and feature_names is not None:
+            _demand_filled(name, table, feature_names)
         left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
         warn("invalid_rows", f"{name} has values that are not finite in {left_out}, which are left out.", stacklevel=3)
     return kept
@@ -106,11 +111,24 @@ def demand_finite(
     for what, values in parts.items():
         bad = rows[~all_finite(np.atleast_2d(values.T).T)].tolist()
         if bad:
+            if what == "features" and feature_names is not None:
+                _demand_filled(name, values, feature_names)
             what += "" if what != "features" or feature_names is None else _not_finite(values, feature_names)
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
                 "(`invalid='drop'` of `Observations`)."
             )
+
+
+def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
+    """Refuse a column of features (n, d) with a number in fewer than half of the rows: it may be the truth."""
+    shares = np.mean(np.isfinite(values), axis=0)
+    emptiest = int(shares.argmin())
+    if shares[emptiest] < LEAST_FILLED:
+        raise InputError(
+            f"{name} has no number in {1 - shares[emptiest]:.0%} of column {names[emptiest]!r}; fill it in, or leave "
+            "the column out (`drop`). If it is the truth of some rows, it is no feature."
+        )
 
 
 def _not_finite(values: FloatArray, names: Sequence[str]) -> str:

@@ -107,7 +107,9 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
 
 def _of_pairs(gain: Gain) -> Finding:
     """What the references are worth at rows that they know themselves."""
-    said = f"On the {many(gain.rows, 'labelled row')} that references know themselves, following these gains"
+    said = (
+        f"On the {many(gain.rows, 'labelled row')} that references scored themselves, following the references gains"
+    )
     return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.")
 
 
@@ -153,7 +155,7 @@ def _said_of_worth(worth: Gain) -> str:
         return f"Your references {are} worth {measured} beyond your own features and labels."
     if worth.is_clear_loss:
         return f"Your references are probably worth less than nothing ({measured}); try without them."
-    return f"{many(worth.rows, 'label')} cannot tell whether your references add anything ({measured})."
+    return f"{many(worth.rows, 'labelled row')} cannot tell whether your references add anything ({measured})."
 
 
 def _of_references(evidence: Evidence) -> Iterator[Finding]:
@@ -205,7 +207,7 @@ def _of_rows(evidence: Evidence, refined: Refined) -> Iterator[Finding]:
     if evidence.unexplained:
         count = len(evidence.unexplained)
         rows, names = many(count, "common row"), _named(evidence.unexplained)
-        said = f"{rows} moved far on what references say of {'it' if count == 1 else 'them'} alone"
+        said = f"{rows} moved far only because a reference says so of {'it' if count == 1 else 'them'}"
         advice = "Neither features nor other rows explain that; look at what each reference says there"
         yield Finding("unexplained", False, f"{said}: {names}. {advice}.", "labels")
     if not evidence.relevance.weights.any():

@@ -13,7 +13,8 @@ REASONS: Mapping[Reason, str] = {
     "scores differ from each other and from the main predictor's.",
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
     "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
-    Reason.REVERSED: "What the labels taught turns the main predictor around, so it comes back unchanged; change the "
+    Reason.REVERSED: "What the labels taught turns the main predictor around, or leaves nothing of its order, so it "
+    "comes back unchanged; change the "
     "sign of labels or scores if larger numbers mean less in one of them, or set `safeguarded` to false if it is "
     "meant.",
     Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
@@ -21,9 +22,9 @@ REASONS: Mapping[Reason, str] = {
     "refinement at all rows.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor "
     "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
-    Reason.TAUGHT: "The labels taught the refinement, and it is taken as far as labels that were held out say that it "
-    "gains.",
-    Reason.UNGUARDED: "The labels taught the refinement. No gain was seen at labels that were held out, but "
+    Reason.TAUGHT: "The refinement learned from the labels, and it is taken as far as labels that were held out show "
+    "a gain.",
+    Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
     "`safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references and the main predictor rank the common rows alike, so the refinement follows the "
     "references, the more reliable ones further.",
@@ -31,13 +32,14 @@ REASONS: Mapping[Reason, str] = {
     Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor. It "
     "is assumed, because they were brought as references, so the refinement follows them, the more reliable ones "
     "further.",
-    Reason.WEAK: "The references agree with each other, but the main predictor agrees with them no more than by "
-    "chance: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
+    Reason.WEAK: "The references agree with each other, but it is not certain that the main predictor agrees with "
+    "them all: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
     "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
     "false if they may predict something else.",
-    Reason.DIFFER: "The main predictor and the references do not predict the same thing, because one common factor "
-    "does not explain the scores of all of them, so the main predictor comes back unchanged; give labels or other "
-    "references, or set `same_target` to true if you know better.",
+    Reason.DIFFER: "The main predictor and the references do not predict the same thing: one common factor does not "
+    "explain the scores of all of them, or some are clearly high where others are low. So the main predictor comes "
+    "back unchanged; give labels or other references, change the sign of scores that mean less where they are larger, "
+    "or set `same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
     Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "
@@ -73,7 +75,7 @@ STANDINGS: Mapping[Standing, str] = {
 
 #: Why references are not followed, where labels taught.
 NOT_FOLLOWED: Mapping[Reason, str] = {
-    Reason.DIFFER: "one common factor does not explain their scores and yours",
+    Reason.DIFFER: "one common factor does not explain their scores and yours, or some are high where others are low",
     Reason.OPPOSED: "they are high where your scores are low",
     Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
     Reason.WORSE: "at held-out pairs they add nothing certain to your scores",

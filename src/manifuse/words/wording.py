@@ -103,7 +103,8 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     # A reference may have the name of the main predictor.
     loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
     followed = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
-    said = "the references do" if asked.answer is Reason.WEAK else followed
+    unsure = {Reason.WEAK: "the references do", Reason.NOT_SHOWN: "not shown", Reason.WORSE: "not shown"}
+    said = unsure.get(asked.answer, followed)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     return [
         f"Do all predict the same thing? {said}. One common factor explains their correlations but for "

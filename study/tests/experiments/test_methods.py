@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from manifuse.evidence.score import GradedRanking
+from manifuse.evidence.rankings import GradedRanking
 from manifuse_study.datasets.dataset import Dataset, Task
 from manifuse_study.experiments.methods import COUPLED, DECOUPLED, METHODS, SHARED
 from manifuse_study.experiments.protocol import Protocol

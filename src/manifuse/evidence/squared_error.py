@@ -1,0 +1,53 @@
+"""Squared error: how far predictions are from targets, for a regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from manifuse.evidence.gain import Gain, Measure
+from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.score import Score, in_trials
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standardise
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(Score):
+    """The negative root mean squared error against known targets.
+
+    Attributes
+    ----------
+    rows : (l,) array of int
+    targets : (l,) array
+        The truth, in units of the main predictor.
+    """
+
+    rows: IndexArray
+    targets: FloatArray
+    measure: ClassVar[Measure] = "rmse"
+
+    def evaluate(self, candidates: FloatArray) -> FloatArray:
+        """Score candidate predictions; see `Score.evaluate`."""
+        return np.asarray(-np.sqrt(np.mean((candidates - self.targets[:, None]) ** 2, axis=0)))
+
+    def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
+        """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
+        del folds
+        squares = np.mean((in_trials(before, after) - self.targets) ** 2, axis=0).T
+        roots = np.sqrt(squares.mean(axis=0))
+        scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
+        influence = scaled[:, 0] - scaled[:, 1]
+        error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
+        return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
+
+    def only(self, kept: IndexArray) -> Score | None:
+        """Take some of the labelled rows; see `Score.only`."""
+        # A line and its standard error need three.
+        return SquaredError(self.rows[kept], self.targets[kept]) if len(kept) >= 3 else None
+
+    def observations(self) -> FloatArray:
+        """The standardised targets; see `Score.observations`."""
+        return standardise(self.targets[:, None])
