@@ -85,7 +85,7 @@ axes.barh(
 )
 axes.axvline(entries[0].chance_alignment, color="#d55e00", ls="--", label="chance")
 axes.set_yticks(heights, [entry.name for entry in entries])
-axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+_ = axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
 # Images that come later

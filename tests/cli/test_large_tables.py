@@ -357,7 +357,7 @@ def test_a_cluster_without_workers_is_not_waited_for_forever(folder, capsys, mon
 def test_the_report_says_that_a_sample_was_fitted(folder, capsys, monkeypatch):
     assert run(capsys, monkeypatch, *REFINE, "--out", "out.parquet", "--report", "page.html")[0] == 0
     page = " ".join(Path("page.html").read_text().split())
-    assert "The main table has 600 rows. This page describes the 300 that were fitted" in page
+    assert "The main table has 600 rows. 300 of them were fitted, and this page" in page
 
 
 def test_a_sample_that_is_larger_than_was_asked_for_is_not_sampled_again(folder, capsys, monkeypatch):

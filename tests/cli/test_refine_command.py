@@ -226,7 +226,7 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
     done = run(*FILES, "--drop-invalid", "--out", "out.csv", "--report", "report.html")
     assert done.returncode == 0
     page = (folder / "report.html").read_text()
-    assert "The main table has 160 rows. This page describes the 159 that were fitted." in page
+    assert "The main table has 160 rows. 159 of them were fitted, and this page describes these." in page
     assert "main has values that are not finite in 1 of 160 rows, which are left out." in " ".join(done.stderr.split())
     assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
 

@@ -34,6 +34,13 @@ def served(exploration):
         yield client
 
 
+@pytest.fixture(scope="module")
+def report(exploration, result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    mf.write_report(result, path, references=exploration.references)
+    return path
+
+
 def test_what_is_shown_is_what_refine_found(exploration, result):
     seen = show(exploration, completed(exploration, run(exploration, exploration.method)), result)
     before, after = exploration.main.classes.most_probable(exploration.main.came), result.predicted
@@ -90,16 +97,14 @@ def test_references_are_switched_off_in_a_browser_and_rows_are_found(exploration
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_the_pages_have_no_barriers(result, exploration, served, browser, look, tmp_path):
+def test_the_pages_have_no_barriers(report, served, browser, look):
     assert look_at(browser, f"http://{served.own}/", look, "#results[aria-busy=false]") == ([], [], 0)
-    mf.write_report(result, tmp_path / "page.html", references=exploration.references)
-    assert look_at(browser, f"file://{tmp_path / 'page.html'}", look) == ([], [], 0)
+    assert look_at(browser, f"file://{report}", look) == ([], [], 0)
 
 
-def test_figures_that_are_not_broad_fit_on_a_phone(result, browser, tmp_path):
-    mf.write_report(result, tmp_path / "page.html")
+def test_figures_that_are_not_broad_fit_on_a_phone(report, browser):
     page = browser.new_page(viewport={"width": 400, "height": 900})
-    page.goto(f"file://{tmp_path / 'page.html'}")
+    page.goto(f"file://{report}")
     for figure in page.locator("figure:not(.broad) .wide").all():
         assert figure.evaluate("each => each.scrollWidth <= each.clientWidth")
     assert page.locator("figure:not(.broad)").count() >= 3
