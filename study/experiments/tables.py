@@ -60,8 +60,8 @@ def main() -> None:
         "",
         "Written by `scripts/reproduce` from the rows in `study/experiments/results/`; each holds its seed, the "
         "commit of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which "
-        "are used for nothing else. In the tables of images, *Ind* is the predictor alone, and *JMD* is `refine` as it "
-        "ships; the [notation](notation.md) and the [rivals](compare.md) explain the other names.",
+        "are used for nothing else. In the tables of images, *Ind* is the predictor alone, and *JMD* is `refine` as "
+        "it ships; the [notation](notation.md) and the [rivals](compare.md) explain the other names.",
         "",
         *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
