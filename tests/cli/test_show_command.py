@@ -53,7 +53,7 @@ def test_it_says_what_was_read_and_what_later_rows_need(case, run):
         assert table["files"] == [{"name": f"{table['name']}.csv", "size": len(content), "sha256": checksum}]
     features = [f"x{k}" for k in range(case.main.table.shape[1])]
     assert facts["expects"]["features"] == features
-    assert (facts["expects"]["id"], facts["expects"]["score"]) == (["patient"], ["risk"])
+    assert (facts["expects"]["id"], facts["expects"]["score"]) == ("patient", "risk")
     said = run("show", "model.npz")[1]
     assert (
         f"Later rows need an id (patient), a score (risk) and {len(features)} features ({', '.join(features)})."

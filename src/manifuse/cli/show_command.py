@@ -36,8 +36,8 @@ def run_show(model: Path) -> dict[str, Any]:
         "reason": result.reason.name,
         "why": result.why,
         "expects": {
-            "id": list(made.id) or ["id"],
-            "score": None if classes else list(made.score) or ["score"],
+            "id": main.called.id,
+            "score": None if classes else main.called.score,
             "classes": classes,
             "class_columns": made.classes,
             "scale": main.scale,
@@ -64,12 +64,12 @@ def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _needed(expects: Mapping[str, Any]) -> Iterator[str]:
     """Each thing that later rows need."""
-    yield f"an id ({' or '.join(expects['id'])})"
+    yield f"an id ({expects['id']})"
     if expects["classes"]:
         named = f", columns {expects['class_columns']}" if expects["class_columns"] else ""
         yield f"the {expects['scale']} of {', '.join(expects['classes'])}{named}"
     else:
-        yield f"a {expects['scale']} ({' or '.join(expects['score'])})"
+        yield f"a {expects['scale']} ({expects['score']})"
     if expects["width"]:
         names = "in the order of the fit" if expects["features"] is None else ", ".join(expects["features"])
         yield f"{many(expects['width'], 'feature')} ({names})"
