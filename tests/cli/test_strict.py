@@ -1,6 +1,7 @@
 """Warnings for programs: their codes in the JSON, and the exit status of ``--strict``."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,9 @@ from tests.problems import draw
 
 from manifuse.cli import app
 from manifuse.cli.app import UNSURE
+from manifuse.cli.console import in_flags
+from manifuse.words.reasons import REASONS
+from manifuse.words.wording import fill
 
 # Warnings are errors in tests; here they are shown, as users see them.
 pytestmark = pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
@@ -100,3 +104,12 @@ def test_rows_that_come_again_changed_are_counted(case, run):
     assert [each["code"] for each in found["warnings"]] == ["changed_rows"]
     said = run(*APPLY)[1]
     assert f"{len(case.main)} of them were in the fit (3 of these came with other scores or features)" in said
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_reasons_name_options_and_no_parameter_that_has_one(reason):
+    """Each sentence stays a sentence, also if a line breaks in it."""
+    for said in (in_flags(REASONS[reason]), in_flags(fill(REASONS[reason]))):
+        assert "`" not in said
+        assert "same_target" not in said
+        assert not re.search(r"--[a-z-]+\s(to|is)\s(true|false)", said)

@@ -31,13 +31,22 @@ FLAGS = {
     "id": "--id",
     "label": "--label",
     "invalid": "--drop-invalid",
-    "same_target": "same_target (--same-target, --ask-references)",
+    "same_target": "--same-target",
     "score": "--score",
+}
+
+#: The same where a sentence says a value, of which each has an option. A line may break within it.
+VALUED = {
+    r"set `same_target` to true": "give --same-target",
+    r"set `same_target` to false": "give --ask-references",
+    r"`same_target` is false": "--ask-references was given",
 }
 
 
 def in_flags(sentence: str) -> str:
     """Call the parameters that a sentence names in backticks as the command line does, and not what they are of."""
+    for said, option in VALUED.items():
+        sentence = re.sub(said.replace(" ", r"\s"), option, sentence)
     return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: FLAGS.get(named[1], named[1]), sentence)
 
 
