@@ -73,7 +73,10 @@ def test_it_says_what_the_labels_say_of_the_row_and_of_the_nearest_labelled_ones
         assert ids_of(why, "labelled") == case.main.keys[others[near]].tolist()
         one, two, three = (f"{truth:g}" for truth in case.truth[others[near]])
         assert [line[-1] for line in why.rows.body if line[0] == "labelled"] == [one, two, three]
-        assert f"The labels of the nearest labelled rows are {one}, {two} and {three}; your scores put" in str(why)
+        assert f"The labels of the nearest labelled rows are {one}, {two} and {three}; your scores put" in " ".join(
+            why.sentences
+        )
+        assert max(map(len, str(why).splitlines())) <= 80
     with pytest.raises(mf.InputError, match="The labels are ordered pairs"):
         mf.explain(result, "m0", labels=mf.RankLabels.from_pairs(["m1"], ["m2"]))
     with pytest.raises(mf.InputError, match="The labels and main have no rows in common"):
@@ -105,8 +108,8 @@ def test_it_says_where_the_row_was_and_is(case, result):
     row = int(np.argmax(came - order))
     why = mf.explain(result, case.main.keys[row])
     assert f"rises from rank {came[row]} to {order[row]} of 160; its score was " in why.sentences[0]
-    assert f"support is {result.support[row]:.2f}" in str(why)
-    assert "standard error of" in str(why)
+    assert f"support is {result.support[row]:.2f}" in " ".join(why.sentences)
+    assert "standard error of" in " ".join(why.sentences)
     assert case.main.keys[row] in why._repr_html_()
 
 
@@ -152,8 +155,8 @@ def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(label
     assert why.rows.body[0][3:5] == tuple(
         f"{percentileofscore(each, each[-1], 'strict') * 160 / 159:.0f}" for each in (before, after)
     )
-    assert f"Its support is {applied.support[1]:.2f}" in str(why)
-    assert ("standard error of" in str(why)) is labelled
+    assert f"Its support is {applied.support[1]:.2f}" in " ".join(why.sentences)
+    assert ("standard error of" in " ".join(why.sentences)) is labelled
     features = case.main.table
     if result.course.standardised[0] is not False:
         features = StandardScaler().fit_transform(features)

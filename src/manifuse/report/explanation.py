@@ -25,7 +25,7 @@ from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.findings import listed
-from manifuse.words.wording import SUPPORT
+from manifuse.words.wording import SUPPORT, fill
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Explanation:
     rows: Grid
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, "", as_text(self.rows)])
+        return "\n".join([*map(fill, self.sentences), "", as_text(self.rows)])
 
     __repr__ = __str__
 
