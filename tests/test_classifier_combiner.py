@@ -82,7 +82,7 @@ def test_binary_problems_have_one_decision(drawn):
 
 def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
     main, others, known, X, truth, _ = drawn
-    with pytest.raises(mf.InputError, match="X has one score a row"):
+    with pytest.raises(mf.InputError, match="has one score a row"):
         mf.ClassifierCombiner(others).fit(mf.Observations(main.scores[:, 0] + 0.0, ids=main.keys), known)
     with pytest.raises(mf.InputError, match="give one class per row"):
         combiner.fit(X, truth[:-1])
@@ -136,6 +136,31 @@ def test_places_of_classes_are_refused_where_it_cannot_be_told_which_they_are(dr
     combiner, X, truth = numbered(drawn, (2, 10, 30, 100))
     with pytest.raises(mf.InputError, match="sort otherwise as text"):
         cross_val_predict(combiner, X, truth, **ways)
+
+
+def test_a_truth_of_true_and_false_comes_back_as_such(drawn):
+    main, others, _, truth, _ = draw(2, names=("False", "True"))
+    X = pd.DataFrame(main.came, columns=["False", "True"]).assign(id=main.keys, x=main.table[:, 0])
+    combiner = mf.ClassifierCombiner(others, random_state=0, class_columns={"False": "False", "True": "True"})
+    y = truth == "True"
+    predicted = combiner.fit(X, y).predict(X)
+    assert predicted.dtype == combiner.classes_.dtype == bool
+    assert np.mean(predicted == y) == combiner.score(X, y) > 0.7
+    assert combiner.get_feature_names_out().tolist() == ["False", "True"]
+
+
+def test_each_combiner_refuses_what_the_other_takes(drawn, tmp_path):
+    main, others, _, _, _ = draw(2)
+    scores = mf.Observations(main.came[:, 0], main.table, ids=main.keys, name="ours")
+    for table, kind, other in (
+        (main, mf.PredictorCombiner, "Classifier"),
+        (scores, mf.ClassifierCombiner, "Predictor"),
+    ):
+        with pytest.raises(mf.InputError, match=f"use {other}Combiner"):
+            kind(others).fit(table)
+        mf.save(mf.refine(table, others, rng=0), tmp_path / "model.npz")
+        with pytest.raises(mf.InputError, match=f"use {other}Combiner"):
+            kind.load(tmp_path / "model.npz")
 
 
 def test_true_and_false_are_scored_as_1_and_0(drawn):

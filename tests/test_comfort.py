@@ -202,6 +202,14 @@ def test_what_is_measured_before_and_the_gain_give_what_is_measured_after(seed):
     assert result.accuracy.after <= 1 + 1e-12
 
 
+def test_few_values_of_a_regression_give_no_errors_in_other_units(case):
+    given = case.main, case.references
+    for count, known in ((5, False), (40, True)):
+        rows = case.labelled[:count]
+        labels = mf.RankLabels(case.main.keys[rows], 1000 + case.truth[rows])
+        assert (mf.refine(*given, labels, rng=0, task="regression").errors is not None) is known
+
+
 def test_single_hyperparameters_are_those_of_the_method(case):
     method = mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(neighbours=7))
     whole = mf.refine(case.main, case.references, method=method, rng=0)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +137,17 @@ def test_ids_in_python_are_counted_too(case):
     theirs = mf.Observations(reference.scores, reference.table, ids=ids, name="theirs")
     with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would pair with main"):
         mf.refine(main, [theirs], rng=0)
+
+
+@pytest.mark.parametrize("capitals", [0, 5, 25])
+def test_ids_that_differ_in_capitals_are_noticed_if_most_do(case, capitals):
+    (theirs,), keys = case.references, case.references[0].keys
+    common = np.flatnonzero(np.isin(keys, case.main.keys))[:capitals]
+    ids = [key.upper() if row in common else key for row, key in enumerate(keys.tolist())]
+    other = mf.Observations(theirs.scores, theirs.table, ids=ids, name="theirs")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(case.main, [other], rng=0)
+    said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
+    assert len(said) == (capitals == 25)
+    assert all("25 more ids of theirs would pair with main if both wrote capitals in one way" in each for each in said)

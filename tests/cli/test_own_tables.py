@@ -135,6 +135,20 @@ def test_all_columns_of_text_are_named_at_once(folder, monkeypatch, capsys):
     assert "holds 'm' where numbers were expected (so do 'ward', 'town'); correct it" in said(capsys)
 
 
+def test_quotes_in_the_name_of_a_column_are_read_as_csv_has_them(folder, monkeypatch):
+    names = {"x0": 'size "in"', "x1": 'x,"1'}
+    for table in ("main", "theirs"):
+        frame = pl.read_csv(f"{table}.csv")
+        frame.rename(names, strict=False).write_csv(f"{table}.csv")
+        frame.rename(names, strict=False).write_parquet(f"{table}.parquet")
+    more = ("--drop", 'x,"1', "--save", "model.npz", "--out")
+    assert run(monkeypatch, *USUAL, *more, "text.csv") == 0
+    assert 'size "in"' in mf.load("model.npz").refiner.main.feature_names
+    assert run(monkeypatch, "apply", "model.npz", "main.parquet", "--out", "later.csv") == 0
+    assert run(monkeypatch, *(each.replace(".csv", ".parquet") for each in USUAL[:4]), *USUAL[4:], *more, "b.csv") == 0
+    assert pl.read_csv("text.csv").equals(pl.read_csv("b.csv"))
+
+
 def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):
     pl.read_csv("ours.csv").with_columns(pl.col("x0").alias("id")).write_csv("both.csv")
     arguments = ("refine", "both.csv", "--reference", "partner.tsv", "--id", "patient", "--score", "risk")

@@ -128,7 +128,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""
         del input_features
-        return self.classes_.astype(object)
+        return self.classes_.astype(str).astype(object)
 
     @property
     def _classes(self) -> Classes:
@@ -136,12 +136,18 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         assert classes is not None, "it was fitted with classes"
         return classes
 
-    def _labels(self, main: Observations, y: Any) -> ClassLabels | None:
+    def _demand_kind(self, main: Observations) -> None:
         if main.classes is None:
-            raise InputError("X has one score a row; give `class_columns`, or Observations with `classes`.")
+            raise InputError(
+                f"{main.name} has one score a row; give `class_columns` or Observations with `classes`, or use "
+                "PredictorCombiner."
+            )
+
+    def _labels(self, main: Observations, y: Any) -> ClassLabels | None:
         self._taught_by_numbers = False
         if y is None or isinstance(y, ClassLabels):
             return y
+        assert main.classes is not None, "its kind was asked for"
         known, values = known_names(y, len(main))
         self._taught_by_numbers = are_numbers(values)
         return ClassLabels(main.keys[known], named_of(values, main.classes)) if len(known) else None

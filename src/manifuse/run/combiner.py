@@ -128,6 +128,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
         main = self._observe(X)
+        self._demand_kind(main)
         labels, references = self._labels(main, y), self._columns.observe_all(self.references)
         if self.pair_rows is None:
             demand_pairs(main, references)
@@ -234,6 +235,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Load a fitted combiner that can transform, and knows the names of columns, but no references; see `load`."""
         refinement = load(path)
         combiner = cls(method=refinement.method, random_state=refinement.seed, scale=refinement.main.scale)
+        combiner._demand_kind(refinement.main)
         combiner.refinement_ = refinement
         return combiner.set_params(**combiner._names(FrameColumns.like(refinement.main)))
 
@@ -289,6 +291,11 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _columns(self) -> FrameColumns:
         """What the columns of data frames are called."""
         return FrameColumns(self.id_column, self.score_column, drop=self.drop, scale=self.scale)
+
+    def _demand_kind(self, main: Observations) -> None:
+        """Refuse what another combiner takes."""
+        if main.classes is not None:
+            raise InputError(f"{main.name} has classes, but one score a row was expected; use ClassifierCombiner.")
 
     def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
         """Make labels of the truth that came."""

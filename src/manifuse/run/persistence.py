@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,12 @@ def load(path: Path | str) -> Refinement:
     >>> try:
     ...     mf.load("nowhere.npz")
     ... except mf.InputError as error:
-    ...     print(str(error)[:45])
-    nowhere.npz cannot be read as a NumPy archive
+    ...     print(error)
+    nowhere.npz is not there; check the name.
     """
     path = Path(path_of(path))
+    if not os.path.lexists(path):
+        raise InputError(f"{path} is not there; check the name.")
     arrays = read_archive(path)
     try:
         content = json.loads(bytes(arrays.pop("plain")))

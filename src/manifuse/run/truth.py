@@ -57,9 +57,11 @@ def are_numbers(values: NDArray[Any]) -> bool:
 
 
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
-    """Names of classes as scikit-learn sorts them: whole numbers as such, if they are wanted ``as_numbers``."""
+    """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
     if as_numbers and all(_WHOLE.fullmatch(name) for name in classes.names):
         return np.sort(np.array(classes.names).astype(np.int64))
+    if as_numbers and {*classes.names} == {"False", "True"}:
+        return np.array([False, True])
     return np.array(sorted(classes.names))
 
 

@@ -57,7 +57,10 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
         if isinstance(native, nw.DataFrame | nw.Series):
             return np.asarray(native.to_numpy())
         return np.asarray(values)
-    except (NarwhalsError, ValueError, TypeError) as error:
+    except Exception as error:
+        is_of_library = type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
+        if not (is_of_library or isinstance(error, NarwhalsError | ValueError | TypeError)):
+            raise
         sentence = str(error).strip().partition("\n")[0].rstrip(".")
         raise InputError(f"{what} cannot be read as an array ({sentence}); give an array or a table.") from None
 
@@ -152,7 +155,7 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
         return _as_wide_as_needed(values, what=what, most=most)
     missing = missing or [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
-        raise InputError(f"{what} has no value in {name_rows(missing)}; give every row an id.")
+        raise InputError(f"{what} has no value in {name_rows(missing)}; give every row one.")
     demand_exact(what, values, array.dtype)
     try:
         texts = [_text_of(value) for value in values]

@@ -77,7 +77,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     if form == "csv":
         separator, there = _header_of(path, columns)
         header = columns.ours(path, there)
-        text = {name: polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
+        text = {_doubled(name): polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
         read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
     else:
         scan = partial(polars.scan_ndjson, infer_schema_length=None)
@@ -85,6 +85,8 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         read = partial(polars.read_ndjson, schema=there)
     _demand_cells(path, len(there), separator if form == "csv" else ":")
     frame = _opened(path, read)
+    if form == "csv":
+        frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
@@ -101,6 +103,11 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
             del found[name]
 
     return ColumnFile(path, types, frame.height, take, True, theirs, dropped, forget=forget)
+
+
+def _doubled(name: str) -> str:
+    """The name of a column as polars reads it: quotes within quotes stay doubled, as CSV has them."""
+    return name.replace('"', '""')
 
 
 def _demand_cells(path: Path, columns: int, sign: str) -> None:

@@ -65,7 +65,7 @@ class RankLabels:
                 "(`drop_invalid` of `refine_files`)."
             )
         if len(np.unique(values)) < 2:
-            raise InputError("The labels are all equal, so they order no rows; give at least two different values.")
+            raise InputError("The labels are all equal, so they teach nothing; give at least two different values.")
 
     @classmethod
     def from_pairs(cls, better: Any, worse: Any) -> RankLabels:

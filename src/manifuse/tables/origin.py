@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -86,7 +87,8 @@ class Origin:
         """Return the ids of ``rows`` (n,) of the input as they came: series, whole numbers, or their ``keys`` (n,)."""
         series = nw.from_native(ids, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series) and series.implementation == self.implementation:
-            return series[rows]
+            with suppress(NotImplementedError):  # Arrow has some types of text of which it takes no rows.
+                return series[rows]
         dtype = getattr(ids, "dtype", None)
         return ids[rows] if isinstance(dtype, np.dtype) and dtype.kind in "iu" else keys
 

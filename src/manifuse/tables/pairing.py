@@ -95,16 +95,25 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
 
 
 def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> None:
-    """Warn of ids that look alike and are not equal: composed in another way, or with characters of no width."""
+    """Warn of ids that look alike and are not equal.
+
+    They are composed in another way, have characters of no width, or, if most of them do, other capitals.
+    """
     sides = [each.keys for each in (main, table)]
-    if all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides):
+    is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
+    if 2 * pairs >= min(map(len, sides)) and is_ascii:
         return
-    alike = len(set(map(_plain, sides[0].tolist())) & set(map(_plain, sides[1].tolist())))
+    ours, theirs = (keys.tolist() for keys in sides)
+    alike = pairs if is_ascii else len({*map(_plain, ours)} & {*map(_plain, theirs)})
+    said = "characters in one way (Unicode NFC, without characters of no width)"
+    if alike <= pairs:
+        alike, said = len({*map(str.casefold, ours)} & {*map(str.casefold, theirs)}), "capitals in one way"
+        alike = alike if alike > 2 * pairs else pairs
     if alike > pairs:
         warn(
             "spelling_of_ids",
-            f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote "
-            "characters in one way (Unicode NFC, without characters of no width); spell them alike.",
+            f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote {said}; "
+            "spell them alike.",
             stacklevel=5,
         )
 
