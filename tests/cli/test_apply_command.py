@@ -96,7 +96,7 @@ def test_without_references_nothing_is_said_of_support(folder, capsys, monkeypat
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (("apply", "nowhere.npz", "new.csv", "--out", "out.csv"), "nowhere.npz cannot be read"),
+        (("apply", "nowhere.npz", "new.csv", "--out", "out.csv"), "nowhere.npz is not there"),
         (("apply", "main.csv", "new.csv", "--out", "out.csv"), "main.csv cannot be read"),
         (("apply", "model.npz", "nowhere.csv", "--out", "out.csv"), "nowhere.csv is not there"),
         (("apply", "model.npz", "known.csv", "--out", "out.csv"), "has no 'score'"),

@@ -153,13 +153,13 @@ def test_scores_among_classes_and_classes_among_scores_are_told_as_what_they_are
     main, others, _, _, _ = draw(4)
     score = mf.Observations(others[0].scores[:, 0], others[0].table, ids=others[0].keys, name="score")
     result = mf.refine(main, [score, others[1]], method=mf.JointDiffusion(same_target=True), rng=0)
-    why = str(mf.explain(result, main.keys[150], [score, others[1]]))
+    why = " ".join(mf.explain(result, main.keys[150], [score, others[1]]).sentences)
     assert "“score” puts the nearest 3 rows that both know at" in why
     assert "“score” does not know this row" not in why
     assert "“theirs 1” calls the nearest 3 rows that both know" in why
     ours = mf.Observations(main.scores[:, 0] + 0.0, main.table, ids=main.keys, name="ours")
     result = mf.refine(ours, others, rng=0)
-    why = str(mf.explain(result, main.keys[150], others))
+    why = " ".join(mf.explain(result, main.keys[150], others).sentences)
     assert "“theirs 0” calls the nearest 3 rows that both know" in why
     assert "where your scores put them at" in why
 
