@@ -63,7 +63,7 @@ def test_neighbours_and_references_are_told_by_their_classes(runs):
     rest = np.flatnonzero(np.arange(240) != row)
     near = rest[NearestNeighbors(n_neighbors=5).fit(table[rest]).kneighbors(table[[row]])[1][0]]
     *first, last = main.classes.most_probable(main.came[near])
-    assert f"The 5 rows most like it are {', '.join(first)} and {last} before" in str(why)
+    assert f"The 5 rows most like it are {', '.join(first)} and {last} before" in " ".join(why.sentences)
     for reference in others:
         common = np.flatnonzero(np.isin(main.keys, reference.keys))
         near = common[NearestNeighbors(n_neighbors=3).fit(table[common]).kneighbors(table[[row]])[1][0]]
