@@ -149,6 +149,14 @@ def test_quotes_in_the_name_of_a_column_are_read_as_csv_has_them(folder, monkeyp
     assert pl.read_csv("text.csv").equals(pl.read_csv("b.csv"))
 
 
+@pytest.mark.parametrize("name", ["table", "main", "reference", "better", "worse"])
+def test_a_feature_may_have_the_name_of_a_column_of_ids(folder, monkeypatch, name):
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    pl.read_csv("main.csv").rename({"x0": name}).write_csv("main.csv")
+    assert run(monkeypatch, *USUAL, "--out", "named.csv") == 0
+    assert pl.read_csv("named.csv").equals(pl.read_csv("usual.csv"))
+
+
 def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):
     pl.read_csv("ours.csv").with_columns(pl.col("x0").alias("id")).write_csv("both.csv")
     arguments = ("refine", "both.csv", "--reference", "partner.tsv", "--id", "patient", "--score", "risk")

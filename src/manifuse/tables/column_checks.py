@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -242,9 +242,16 @@ def first_text(column: Any) -> Any:
 
 
 def demand_numbers(
-    path: Path, name: str, values: NDArray[Any], *, is_feature: bool = False, others: Sequence[str] = ()
+    path: Path,
+    name: str,
+    values: NDArray[Any],
+    *,
+    is_feature: bool = False,
+    others: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Refuse a column that holds anything but numbers; ``name`` is what the file calls it, and so do ``others``.
+    """Refuse a column that holds anything but numbers; ``name`` is what the file calls it.
+
+    ``others`` says which other columns hold text, too; it is asked if there is a refusal.
 
     Raises
     ------
@@ -264,7 +271,8 @@ def demand_numbers(
             if is_feature
             else ""
         )
-        more = f" (so do {shorten(', '.join(map(repr, others)))})" if others else ""
+        listed = shorten(", ".join(map(repr, others())))
+        more = f" (so do {listed})" if listed else ""
         raise InputError(
             f"Column {name!r} of {path} holds {shown} where numbers were expected{more}; correct it{remedy}."
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -135,17 +136,23 @@ class ColumnFile:
                 part = enumerate(self._plain(names[first : first + width]), first)
                 for index, (name, column) in part:
                     if not column.dtype.is_numeric():
-                        found = first_text(column).to_numpy()
-                        later = [*(each for _, each in part), *self._begins(names[first + width :])]
-                        others = [self.theirs[each] for each, begin in later if not begin.dtype.is_numeric()]
+                        # Only a refusal may look at the others, because that takes them out of this part.
+                        found, others = (
+                            first_text(column).to_numpy(),
+                            partial(self._texts, part, names[first + width :]),
+                        )
                         demand_numbers(self.path, self.theirs[name], found, is_feature=True, others=others)
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix
 
-    def _begins(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """The first entries of columns."""
-        return zip(names, map(plain_column, self.read(names, self.first, min(GLIMPSE, self.rows))), strict=True)
+    def _texts(self, part: Iterable[tuple[int, tuple[str, Any]]], names: Sequence[str]) -> list[str]:
+        """What the file calls the columns that begin with text, among those left in a part and further ``names``."""
+        begins = map(plain_column, self.read(names, self.first, min(GLIMPSE, self.rows)))
+        later = [*(each for _, each in part), *zip(names, begins, strict=True)]
+        return [
+            self.theirs[name] for name, column in later if len(first_text(column)) and not column.dtype.is_numeric()
+        ]
 
     def _glimpses(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """Text columns in a few rows here and there: whole ones could take memory that a small file does not show."""
