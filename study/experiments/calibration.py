@@ -8,13 +8,11 @@ regression, the intervals of 90 % are counted that hold the truth.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.stats import norm
 
 from manifuse.kernels.arrays import FloatArray
@@ -22,9 +20,9 @@ from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
 from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.experiments.plan import EXPERIMENTS, FIRST_SEED
-from manifuse_study.experiments.provenance import provenance, rows_csv, rows_of_others
+from manifuse_study.experiments.by_set import run_by_set
+from manifuse_study.experiments.plan import EXPERIMENTS
+from manifuse_study.experiments.provenance import provenance
 from manifuse_study.experiments.trial import Case, Trial
 
 OUT = Path(__file__).parent / "results" / "calibration.csv"
@@ -40,23 +38,6 @@ class Count:
     number: FloatArray
     expected: FloatArray
     right: FloatArray
-
-
-def main() -> None:
-    """Run every set that is asked for, and keep the rows of the others."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="*", default=SETS)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--first", type=int, default=FIRST_SEED, help="seed of the first split")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    folder = data_folder(options.data)
-    jobs = [(name, options.first + trial) for name in options.sets for trial in range(options.trials)]
-    parts = Parallel(n_jobs=options.jobs, verbose=5)(delayed(run)(name, folder, seed) for name, seed in jobs)
-    rows = [*rows_of_others(options.out, options.sets), *(row for part in parts for row in part)]
-    options.out.write_bytes(rows_csv(sorted(rows, key=lambda row: SETS.index(str(row["dataset"])))))
 
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
@@ -131,4 +112,4 @@ def held(case: Case) -> Count | None:
 
 
 if __name__ == "__main__":
-    main()
+    run_by_set(run, OUT, SETS, trials=10, description=__doc__)

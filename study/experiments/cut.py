@@ -1,41 +1,24 @@
 """Cut references to ids and scores of the common rows, and write a row for each task of the decoupled sets.
 
-Usage: python study/experiments/cut.py [--data DIR] [--trials 5] [--jobs 2] [SET ...]
+Usage: python study/experiments/cut.py [--data DIR] [--trials 5] [--first 100] [--jobs 2] [SET ...]
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from manifuse.run.refine import refine
 from manifuse.tables.observations import Observations
 from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.experiments.plan import EXPERIMENTS, FIRST_SEED
-from manifuse_study.experiments.provenance import provenance, rows_csv, rows_of_others
+from manifuse_study.experiments.by_set import run_by_set
+from manifuse_study.experiments.plan import EXPERIMENTS
+from manifuse_study.experiments.provenance import provenance
 from manifuse_study.experiments.trial import Case, Trial
 
 OUT = Path(__file__).parent / "results" / "cut.csv"
 SETS = ("hw", "digits", "cal7", "lipophilicity", "osr-decoupled", "pubfig-decoupled")
-
-
-def main() -> None:
-    """Run every set that is asked for, and keep the rows of the others."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", default=SETS)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    folder = data_folder(options.data)
-    jobs = [(name, FIRST_SEED + trial) for name in options.sets for trial in range(options.trials)]
-    parts = Parallel(n_jobs=options.jobs)(delayed(run)(name, folder, seed) for name, seed in jobs)
-    rows = [*rows_of_others(OUT, options.sets), *(row for part in parts for row in part)]
-    OUT.write_bytes(rows_csv(sorted(rows, key=lambda row: SETS.index(str(row["dataset"])))))
 
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
@@ -61,4 +44,4 @@ def bare(main: Observations, table: Observations) -> Observations:
 
 
 if __name__ == "__main__":
-    main()
+    run_by_set(run, OUT, SETS, trials=5, description=__doc__)

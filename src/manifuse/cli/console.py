@@ -37,9 +37,9 @@ FLAGS = {
 
 #: The same where a sentence says a value, of which each has an option. A line may break within it.
 VALUED = {
-    r"set `same_target` to true": "give --same-target",
-    r"set `same_target` to false": "give --ask-references",
-    r"`same_target` is false": "--ask-references was given",
+    "set `same_target` to true": "give --same-target",
+    "set `same_target` to false": "give --ask-references",
+    "`same_target` is false": "--ask-references was given",
 }
 
 

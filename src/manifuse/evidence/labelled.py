@@ -79,10 +79,10 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         names = sorted(set(labels.names[strange].tolist()))
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
         said = f"{of} that {main.name} does not have ({', '.join(names[:3])})"
-        alike = {_plain(name): name for name in main.classes.names}
-        meant = next((each for each in names if _plain(each) in alike), None)
+        alike = {_folded(name): name for name in main.classes.names}
+        meant = next((each for each in names if _folded(each) in alike), None)
         if meant is not None:
-            raise InputError(f"{said}, but it has {alike[_plain(meant)]!r}, and {meant!r} came; write them alike.")
+            raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
         warn("unusable_labels", f"{said}; they are left out, and no accuracy counts these rows.", stacklevel=4)
@@ -92,7 +92,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     return LogLoss(rows[order], places[order], main.classes)
 
 
-def _plain(name: str) -> str:
+def _folded(name: str) -> str:
     """A name of a class without what people write in several ways: capitals, blanks, and composed characters."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 

@@ -182,7 +182,7 @@ def _calibrated(
             offset + slope * refined,
         )
         risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, refined)))
-    # Of so few values it is not known whether scores meet them in their units.
+    # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     if score.has_errors and not (score.measure == "rmse" and honest.gain.is_of_few):
         scored = replace(scored, error_scale=error_scale_of(measured, found.variances, score, folds))
     return scored, measured, risk

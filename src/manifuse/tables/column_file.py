@@ -137,11 +137,9 @@ class ColumnFile:
                 for index, (name, column) in part:
                     if not column.dtype.is_numeric():
                         # Only a refusal may look at the others, because that takes them out of this part.
-                        found, others = (
-                            first_text(column).to_numpy(),
-                            partial(self._texts, part, names[first + width :]),
-                        )
-                        demand_numbers(self.path, self.theirs[name], found, is_feature=True, others=others)
+                        others = partial(self._texts, part, names[first + width :])
+                        text = first_text(column).to_numpy()
+                        demand_numbers(self.path, self.theirs[name], text, is_feature=True, others=others)
                     values = column.to_numpy()
                     matrix[:, index] = values if rows is None else values[rows]
         return matrix

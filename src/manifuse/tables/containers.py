@@ -58,6 +58,7 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
             return np.asarray(native.to_numpy())
         return np.asarray(values)
     except Exception as error:
+        # Each library has errors of its own, and only that of the array that came is sure to be there.
         is_of_library = type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
         if not (is_of_library or isinstance(error, NarwhalsError | ValueError | TypeError)):
             raise
