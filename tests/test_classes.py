@@ -607,7 +607,7 @@ def test_no_columns_of_classes_are_refused():
 def test_rows_whose_class_is_blank_are_rows_whose_truth_is_not_known(tmp_path, drop):
     path = tmp_path / "known.csv"
     path.write_text("id,label,group\na,oak,1\nb,,1\nc,yew,2\n")
-    labels = read_labels(path, drop=drop, of_classes=True)
+    labels = read_labels(path, drop=drop, classes=("oak", "yew"))
     assert labels.names.tolist() == ["oak", "yew"]
     assert labels.groups.tolist() == ["1", "2"]
 

@@ -65,7 +65,7 @@ def test_powers_of_two_of_the_main_scores_come_back(case, plain, exponent, metho
 def test_the_order_of_rows_columns_and_references_changes_nothing(case, plain, rng, method, labelled):
     names = [f"x{column}" for column in range(case.main.table.shape[1])]
     rows, columns = rng.permutation(len(case.main)), rng.permutation(len(names))
-    frame = pd.DataFrame(case.main.table, columns=names)
+    named = pd.DataFrame(case.main.table, columns=names)
 
     def shuffled(table, rows, columns):
         frame = pd.DataFrame(table.table[rows][:, columns], columns=np.array(names)[columns])
@@ -76,5 +76,6 @@ def test_the_order_of_rows_columns_and_references_changes_nothing(case, plain, r
     before, after = plain[method, labelled], refined(case, main, references, labelled=labelled, method=method)
     np.testing.assert_allclose(after.scores, before.scores[rows], atol=1e-4 * before.scores.std())
     np.testing.assert_allclose(after.weights, before.weights[::-1], atol=1e-4)
-    later = mf.Observations(case.main.scores, frame + 0.01, ids=[f"later {row}" for row in range(len(frame))])
-    np.testing.assert_allclose(after.apply(later), before.apply(later), atol=1e-4 * before.scores.std())
+    ids = [f"later {row}" for row in range(len(case.main))]
+    moved = [mf.Observations(case.main.scores, each, ids=ids) for each in (named + 0.01, named.to_numpy() + 0.01)]
+    np.testing.assert_allclose(after.apply(moved[0]), before.apply(moved[1]), atol=1e-4 * before.scores.std())

@@ -115,7 +115,7 @@ def test_another_format_is_refused(saved):
     with np.load(saved) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for content, says in (
-        ({"format": 99}, "has the format 99, but this version reads 11"),
+        ({"format": 99}, f"has the format 99, but this version reads {persistence.FORMAT}"),
         ({}, "not a saved refinement"),
     ):
         arrays["plain"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)

@@ -148,7 +148,7 @@ def test_a_table_is_refused_by_the_memory_of_its_columns(ending, tmp_path, monke
 def test_a_column_of_another_length_than_was_promised_is_refused(rows, tmp_path):
     _, frame = wide(9, 2, np.float64)
     file = ColumnFile(
-        tmp_path / "a.parquet", frame.schema, rows, lambda *_: frame.get_columns(), is_read=False, theirs={}
+        tmp_path / "a.parquet", frame.schema, rows, lambda *_: frame.get_columns(), False, theirs={}, text=()
     )
     with pytest.raises(InputError, match=f"cannot be read as parquet .9 rows came where the file promised {rows}"):
         file.take_matrix(["x0", "x1"])

@@ -46,9 +46,7 @@ def run_apply(
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
     names = {"id": id, "score": score, "drop": drop}
-    later = result.provenance.table_of_later(
-        table, result.main.feature_names, **names, features=features, classes=classes
-    )
+    later = result.provenance.table_of_later(table, result.main, **names, features=features, classes=classes)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:

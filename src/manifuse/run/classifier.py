@@ -15,8 +15,9 @@ from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.combiner import PredictorCombiner
 from manifuse.run.method import JointDiffusion
-from manifuse.run.truth import are_numbers, known_names, named_of, names_in_order
+from manifuse.run.truth import known_names, named_of, names_in_order
 from manifuse.tables.classes import Classes
+from manifuse.tables.containers import to_text
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
@@ -46,7 +47,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         The whole result.
     classes_ : (k,) array of str or int
         Names of the classes, in the order of the columns of `predict_proba`: sorted, as scikit-learn has them. They
-        are numbers if all names are whole numbers and ``y`` has numbers, and else text.
+        are numbers if all names are whole numbers and the truth has numbers, and else text.
     n_features_in_, feature_names_in_
         As of `PredictorCombiner`.
 
@@ -81,7 +82,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def classes_(self) -> NDArray[Any]:
         """Names of the classes, sorted."""
         check_is_fitted(self, "refinement_")
-        return names_in_order(self._classes, as_numbers=getattr(self, "_taught_by_numbers", False))
+        return names_in_order(self._classes, as_numbers=self.refinement_.provenance.has_numbers)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Refine the probabilities of the rows of ``X``, fitted rows or new ones; see `Refinement.apply`.
@@ -122,7 +123,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         known, values = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
-        predicted, true = self.predict(X)[known], named_of(values, self._classes)
+        predicted, true = self.predict(X)[known], to_text(values, what="y")
         return float(np.mean(self._classes.places_of(predicted) == self._classes.places_of(true)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -144,12 +145,10 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             )
 
     def _labels(self, main: Observations, y: Any) -> ClassLabels | None:
-        self._taught_by_numbers = False
         if y is None or isinstance(y, ClassLabels):
             return y
         assert main.classes is not None, "its kind was asked for"
         known, values = known_names(y, len(main))
-        self._taught_by_numbers = are_numbers(values)
         return ClassLabels(main.keys[known], named_of(values, main.classes)) if len(known) else None
 
     @property

@@ -13,10 +13,12 @@ from typing import Self
 from manifuse.files import reading
 from manifuse.records import Saved, demand_counts
 from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.labels import ClassLabels
 from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
+from manifuse.tables.user_tables import Labels
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Provenance(Saved):
         Names of columns that were given beside manifuse's own, and of those that were left out.
     classes : str or None
         The expression for the columns of classes that was given.
+    has_numbers : bool
+        Whether the truth named classes by numbers.
     version : str
         Of manifuse.
     date : str
@@ -101,16 +105,18 @@ class Provenance(Saved):
     score: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     classes: str | None = None
+    has_numbers: bool = False
     version: str = field(default_factory=lambda: version("manifuse"))
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @classmethod
-    def of(cls, main: Observations, references: Sequence[Observations]) -> Self:
+    def of(cls, main: Observations, references: Sequence[Observations], labels: Labels | None) -> Self:
         """Return the provenance of tables that were in no files."""
         others = (InputTable("reference", each.name, len(each)) for each in references)
         called = main.called
         id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
-        return cls((InputTable("main", main.name, len(main)), *others), id, score)
+        has_numbers = isinstance(labels, ClassLabels) and labels.are_numbers
+        return cls((InputTable("main", main.name, len(main)), *others), id, score, has_numbers=has_numbers)
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:
@@ -125,12 +131,14 @@ class Provenance(Saved):
         for role, path in (("labels", files.labels), ("pairs", files.pairs)):
             if path is not None:
                 made.append(InputTable(role, path.stem, None, _files_of(str(path))))
-        return cls(tuple(made), names.id, names.score, names.drop, names.classes)
+        has_numbers = isinstance(tables.labels, ClassLabels) and tables.labels.are_numbers
+        pattern = names.classes if isinstance(names.classes, str) else None
+        return cls(tuple(made), names.id, names.score, names.drop, pattern, has_numbers)
 
     def table_of_later(
         self,
         given: str,
-        fitted: tuple[str, ...] | None,
+        main: Observations,
         *,
         id: Sequence[str],  # noqa: A002
         score: Sequence[str],
@@ -138,16 +146,18 @@ class Provenance(Saved):
         features: str | None,
         classes: str | None,
     ) -> LaterTable:
-        """Return a table of later rows, whose columns are called as is given, or else as those of the main table."""
+        """Return a table of later rows, called as is given, or else as the ``main`` table."""
+        names = () if main.classes is None else main.classes.names
+        as_main = self.classes or dict(zip(main.called.classes, names, strict=True)) or None
         columns = ColumnNames(
             tuple(id) or self.id,
             tuple(score) or self.score,
             drop=tuple(drop) or self.drop,
-            classes=self.classes if classes is None else classes,
+            classes=as_main if classes is None else classes,
             # A table may also have manifuse's own names, if no others were asked for.
             all_there=bool(id or score or classes),
         )
-        return LaterTable(given, features, fitted, columns, tuple(drop))
+        return LaterTable(given, features, main.feature_names, columns, tuple(drop))
 
 
 def _files_of(given: str) -> tuple[InputFile, ...]:

@@ -145,7 +145,7 @@ def refine(
     with libraries_in_one_thread():
         prepared = prepare(fitted, method, measure, seed, backend, groups, None if fitted is problem else problem)
         result = Refinement.of(method, seed, conclude(prepared), main)
-    return replace(result, provenance=Provenance.of(main, references))
+    return replace(result, provenance=Provenance.of(main, references, labels))
 
 
 def fitted_part(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from numbers import Integral, Number
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -51,11 +51,6 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     return known, values[known]
 
 
-def are_numbers(values: NDArray[Any]) -> bool:
-    """Whether values of a truth are numbers, True or False."""
-    return all(isinstance(value, Number) for value in values.tolist())
-
-
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
     if as_numbers and all(_WHOLE.fullmatch(name) for name in classes.names):
@@ -65,8 +60,8 @@ def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     return np.array(sorted(classes.names))
 
 
-def named_of(values: NDArray[Any], classes: Classes) -> NDArray[np.str_]:
-    """Names of classes (l,), from what a truth has.
+def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
+    """Names of classes (l,), as text or numbers, from what a truth has.
 
     scikit-learn's ``cross_val_predict(method="predict_proba")`` gives the places of the names among the sorted ones in
     their stead.
@@ -74,25 +69,34 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[np.str_]:
     Raises
     ------
     InputError
-        If it cannot be told which classes places are: some are missing, or there are more than classes.
+        If it cannot be told which classes places are: some are missing, there are more than classes, or they could be
+        names as well.
     """
-    names = to_text(values, what="y")
-    came, places = set(names.tolist()), {str(place) for place in range(len(classes))}
+    came, places = set(to_text(values, what="y").tolist()), {str(place) for place in range(len(classes))}
     whole = all(isinstance(value, Integral) for value in values.tolist())
+    by_text, by_number = (names_in_order(classes, as_numbers=flag) for flag in (False, True))
     # scikit-learn takes a missing value for one more class.
-    if not whole or came <= set(classes.names) or not came <= places | {str(len(classes))}:
-        return names
+    if not whole or not came <= places | {str(len(classes))}:
+        return values
+    if came <= set(classes.names):
+        if came <= places and any(str(by_number[int(value)]) != value for value in came):
+            lacking = next(name for name in classes.names if name not in came)
+            raise InputError(
+                f"y has no row of the class {lacking!r}, and its numbers could be places of classes, as scikit-learn "
+                "gives them for predicted probabilities; give every class in every fold, or names such as "
+                f"'class {lacking}'."
+            )
+        return values
     if came != places:
         raise InputError(
             f"y has {many(len(came), 'number')} in place of the names of {many(len(classes), 'class')}, as "
             "scikit-learn gives them for predicted probabilities; give the truth of all rows, and every class in "
             "every fold."
         )
-    by_text, by_number = (names_in_order(classes, as_numbers=flag).astype(str) for flag in (False, True))
-    if (by_text != by_number).any():
+    if (by_text != by_number.astype(str)).any():
+        orders = [", ".join(map(str, order[:3])) for order in (by_text, by_number)]
         raise InputError(
-            f"y has places of classes in place of their names, and the names sort otherwise as text "
-            f"({', '.join(by_text[:3])}) than as numbers ({', '.join(by_number[:3])}); give names such as '01', '02', "
-            "'10'."
+            f"y has places of classes in place of their names, and they sort otherwise as text ({orders[0]}) than "
+            f"as numbers ({orders[1]}); give names such as '01', '02', '10'."
         )
-    return np.asarray(by_text[values.astype(np.intp)])
+    return np.asarray(by_number[values.astype(np.intp)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, warn
 from manifuse.tables.feature_names import places_of
 from manifuse.tables.observations import Observations
 
@@ -22,7 +22,8 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
     Warns
     -----
     ManifuseWarning
-        If there are features that the fitted table does not have. They are ignored.
+        If there are features that the fitted table does not have, which are ignored, or if only the later rows have
+        names of features.
     """
     if fitted.table is None:
         return table
@@ -32,6 +33,13 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
         if came != width:
             sides = f"{table.name} came with {came} features, but {fitted.name} was fitted with {width}"
             raise InputError(f"{sides}; give the same columns.")
+        if wanted is None and names is not None:
+            warn(
+                "features_by_position",
+                f"{fitted.name} was fitted with features that have no names, so those of {table.name} are taken in "
+                "their order; check it.",
+                stacklevel=4,
+            )
         return table
     places = places_of(wanted, names, fitted=fitted.name, came=table.name)
     if names == wanted:

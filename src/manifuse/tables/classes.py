@@ -81,11 +81,11 @@ class Classes(Saved):
 
     def log_ratios(self, logarithms: FloatArray) -> FloatArray:
         """Log-ratios (n, k - 1) of logarithms of probabilities, or of decision values, (n, k)."""
-        return logarithms @ self.contrasts
+        return _times(logarithms, self.contrasts)
 
     def logarithms(self, log_ratios: FloatArray) -> FloatArray:
         """Logarithms of probabilities (..., k), which sum to 1, from log-ratios (..., k - 1)."""
-        return np.asarray(log_softmax(log_ratios @ self.contrasts.T / 2.0, axis=-1))
+        return np.asarray(log_softmax(_times(log_ratios, self.contrasts.T) / 2.0, axis=-1))
 
     def coordinates(self, probabilities: FloatArray) -> FloatArray:
         """Probabilities (..., k) by the contrasts of the classes (..., k - 1), without a logarithm."""
@@ -123,3 +123,10 @@ class Classes(Saved):
             return np.zeros((len(others) - 1, len(self) - 1))
         logarithms = others.contrasts[places[shared]] / 2.0
         return np.asarray((logarithms - logarithms.mean(axis=0)).T @ self.contrasts[shared])
+
+
+def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Multiply ``rows`` (..., k) by a matrix; libraries round one row by itself otherwise than among others."""
+    if rows.shape[:-1] == (1,):
+        return (np.repeat(rows, 2, axis=0) @ matrix)[:1]
+    return rows @ matrix

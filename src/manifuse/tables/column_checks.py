@@ -19,9 +19,6 @@ from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
 
-#: Columns whose values stay text, so that ids keep their leading zeros.
-TEXT_COLUMNS = ("id", "better", "worse", "main", "reference", "table")
-
 #: Formats of dates in text (ISO 8601), and how many units of time make a day.
 DATES = (
     "%Y-%m-%d",
@@ -66,21 +63,25 @@ class ColumnNames:
         Names beside manifuse's own.
     drop : tuple of str
         Columns that are not read.
-    classes : str or None
-        A regular expression that matches the columns with probabilities of classes; its group is the class's name.
+    classes : str, mapping of str to str, or None
+        A regular expression that matches the columns with probabilities of classes; its group is the class's name. Or
+        the class of every column.
     all_there : bool
         Whether a table must have one of the names that were given. Of several tables, only the main one must.
     roles : tuple of str
         Which of id, score and label a file has.
+    text : tuple of str
+        Columns whose values stay text, so that ids and names keep their leading zeros.
     """
 
     id: tuple[str, ...] = ()
     score: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    classes: str | None = None
+    classes: str | Mapping[str, str] | None = None
     all_there: bool = False
     roles: tuple[str, ...] = ("id", "score")
+    text: tuple[str, ...] = ("id",)
 
     def classes_in(self, path: Path, there: Iterable[str]) -> dict[str, str]:
         """Columns of a table with probabilities of classes, and the name of the class of each; none without a pattern.
@@ -92,15 +93,17 @@ class ColumnNames:
         """
         if self.classes is None:
             return {}
+        if not isinstance(self.classes, str):
+            return {name: self.classes[name] for name in there if name in self.classes}
         found = classes_matching(self.classes, (name for name in there if name not in ("id", "score")))
         if self.all_there:
             demand_classes(self.classes, found, path)
         return found if len(found) > 1 else {}
 
-    @property
-    def of_labels(self) -> ColumnNames:
-        """The same names for a file of labels."""
-        return replace(self, roles=("id", "label"))
+    def of_labels(self, classes: Collection[str]) -> ColumnNames:
+        """The same names for a file of labels, which name ``classes`` if there are any."""
+        names = ("label",) if classes else ()
+        return replace(self, roles=("id", "label"), text=("id", "group", "better", "worse", *names))
 
     @property
     def of_scores(self) -> ColumnNames:
@@ -152,12 +155,14 @@ class ColumnNames:
 AS_USUAL = ColumnNames()
 
 
-def plain_column(column: Any) -> Any:
+def plain_column(column: Any, *, stays_text: bool) -> Any:
     """Convert numbers of every kind to those of NumPy, dates and times to days, and long or binary ids to text.
 
     Parameters
     ----------
     column : polars.Series
+    stays_text : bool
+        Whether its values are ids or names.
 
     Returns
     -------
@@ -166,7 +171,7 @@ def plain_column(column: Any) -> Any:
     polars = import_module("polars")
     # NumPy has no integers of 128 bits.
     is_long = str(column.dtype) in ("Int128", "UInt128")
-    if column.name in TEXT_COLUMNS:
+    if stays_text:
         if column.dtype.is_nested():
             raise ValueError(f"column {column.name!r} holds {column.dtype}, not ids")
         if column.dtype.is_float() and column.is_finite().all():

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import demand_memory, reading, shorten
-from manifuse.tables.column_checks import (
-    TEXT_COLUMNS,
-    ColumnNames,
-    Columns,
-    demand_numbers,
-    first_text,
-    plain_column,
-)
+from manifuse.tables.column_checks import ColumnNames, Columns, demand_numbers, first_text, plain_column
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.table_reading import reading_table
@@ -66,6 +59,8 @@ class ColumnFile:
         Whether all columns are in memory.
     theirs : mapping of str to str
         What the file calls each column.
+    text : tuple of str
+        Columns whose values stay text.
     dropped : frozenset of str
         Columns that are there and were left out.
     first : int
@@ -80,6 +75,7 @@ class ColumnFile:
     read: Callable[[Sequence[str], int, int], list[Any]]
     is_read: bool
     theirs: Mapping[str, str]
+    text: tuple[str, ...]
     dropped: frozenset[str] = frozenset()
     first: int = 0
     forget: Callable[[Sequence[str]], None] = _nothing
@@ -103,12 +99,12 @@ class ColumnFile:
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
         with reading_table(self.path):
-            for name, column in self._glimpses([name for name in names if name in TEXT_COLUMNS]):
+            for name, column in self._glimpses([name for name in names if name in self.text]):
                 self._demand_narrow(name, column)
             columns = {name: self._array_of(name, column) for name, column in self._plain(names)}
-        for name in TEXT_COLUMNS:
+        for name in self.text:
             if name in columns:
-                demand_visible(self.path, self.theirs[name], columns[name])
+                demand_visible(f"Column {self.theirs[name]!r} of {self.path}", columns[name])
         return columns
 
     def take_matrix(self, names: Sequence[str], rows: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -146,7 +142,7 @@ class ColumnFile:
 
     def _texts(self, part: Iterable[tuple[int, tuple[str, Any]]], names: Sequence[str]) -> list[str]:
         """What the file calls the columns that begin with text, among those left in a part and further ``names``."""
-        begins = map(plain_column, self.read(names, self.first, min(GLIMPSE, self.rows)))
+        begins = map(self._as_plain, self.read(names, self.first, min(GLIMPSE, self.rows)))
         later = [*(each for _, each in part), *zip(names, begins, strict=True)]
         return [
             self.theirs[name] for name, column in later if len(first_text(column)) and not column.dtype.is_numeric()
@@ -165,11 +161,14 @@ class ColumnFile:
         if columns and len(columns[0]) != self.rows:
             raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
         # A column that was taken leaves the list, and memory.
-        return ((name, plain_column(columns.pop())) for name in names)
+        return ((name, self._as_plain(columns.pop())) for name in names)
+
+    def _as_plain(self, column: Any) -> Any:
+        return plain_column(column, stays_text=column.name in self.text)
 
     def _array_of(self, name: str, column: Any) -> NDArray[Any]:
         """Return a column as an array; ids without gaps become strings of one width, which take less memory."""
-        if str(column.dtype) != "String" or name not in TEXT_COLUMNS:
+        if str(column.dtype) != "String" or name not in self.text:
             return np.asarray(column.to_numpy())
         longest = self._demand_narrow(name, column)
         demand_memory(self.path, float(len(column)) * IDS * CHARACTER * longest)
@@ -206,7 +205,7 @@ def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleTy
         return [column.alias(name) for name, column in zip(names, frame.get_columns(), strict=True)]
 
     types, theirs = {ours[name]: there[name] for name in ours}, {ours[name]: name for name in ours}
-    return ColumnFile(path, types, rows, read, False, theirs, frozenset(there) - ours.keys())
+    return ColumnFile(path, types, rows, read, False, theirs, columns.text, frozenset(there) - ours.keys())
 
 
 def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

@@ -17,7 +17,7 @@ from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
-from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow
+from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow, demand_visible
 
 #: What messages call a row, and the number of the first.
 ROWS_AS: ContextVar[tuple[str, int]] = ContextVar("rows_as", default=("row", 0))
@@ -67,12 +67,11 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
 
 
 def columns_of(values: Any) -> tuple[str, ...] | None:
-    """Return the column names of a data frame; None of anything else, or if they are not all text."""
+    """Return the column names of a data frame, numbers as text; None of anything else."""
     native = nw.from_native(values, pass_through=True)
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         return None
-    names = tuple(native.collect_schema().names())
-    return names if all(isinstance(name, str) for name in names) else None
+    return tuple(map(str, native.collect_schema().names()))
 
 
 def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:
@@ -168,14 +167,15 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
 
 
 def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
-    """Read ids as text and refuse repeated ones; see `to_text`.
+    """Read ids as text and refuse repeated ones and those that look like others; see `to_text`.
 
     Raises
     ------
     InputError
-        If an id occurs twice, or `to_text` refuses one.
+        If an id occurs twice, is empty or has outer blanks, or `to_text` refuses one.
     """
     keys = to_text(values, what=what)
+    demand_visible(what, keys)
     twice = repeated(keys)
     if len(twice):
         raise InputError(

@@ -16,7 +16,7 @@ from typing import Any
 
 from manifuse.errors import InputError
 from manifuse.files import check_size, demand_memory, shorten
-from manifuse.tables.column_checks import AS_USUAL, TEXT_COLUMNS, ColumnNames, Columns
+from manifuse.tables.column_checks import AS_USUAL, ColumnNames, Columns
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
@@ -77,7 +77,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     if form == "csv":
         separator, there = _header_of(path, columns)
         header = columns.ours(path, there)
-        text = {_doubled(name): polars.String for name, ours in header.items() if ours in TEXT_COLUMNS}
+        text = {_doubled(name): polars.String for name, ours in header.items() if ours in columns.text}
         read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
     else:
         scan = partial(polars.scan_ndjson, infer_schema_length=None)
@@ -91,7 +91,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
     if form == "csv":
-        ids = [name for name in TEXT_COLUMNS if name in found]
+        ids = [name for name in columns.text if name in found and name != "label"]
         found |= {name: _without_fraction(path, theirs[name], found[name]) for name in ids}
     dropped = frozenset(frame.columns) - ours.keys()
 
@@ -102,7 +102,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         for name in names:
             del found[name]
 
-    return ColumnFile(path, types, frame.height, take, True, theirs, dropped, forget=forget)
+    return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped, forget=forget)
 
 
 def _doubled(name: str) -> str:
@@ -152,7 +152,7 @@ def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> 
         there = shorten(", ".join(found[likely]))
         raise InputError(
             f"{path} seems to be separated by {likely!r}, but has none of the columns "
-            f"{', '.join(sorted(known - {*TEXT_COLUMNS} | {'id'}))}; it has {there}, so name its columns with `id` "
+            f"{', '.join(sorted(known))}; it has {there}, so name its columns with `id` "
             "and `score`."
         )
     return usual, found[usual]
@@ -203,7 +203,7 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
         ) from None
     except csv.Error as error:
         raise InputError(f"The first line of {path} is not a header ({error}); save the table as CSV.") from None
-    separator, known = usual, {*columns.id, *columns.score, *columns.label, "label", "score", *TEXT_COLUMNS}
+    separator, known = usual, {*columns.id, *columns.score, *columns.label, *columns.roles, *columns.text}
     if not known & set(names):
         separator, names = _another_separator(path, header, usual, known)
     if names.count("") > 1:

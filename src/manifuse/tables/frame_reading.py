@@ -49,10 +49,12 @@ def columns_in(
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
 
+    Names of columns that are no text, such as whole numbers, become text.
+
     Raises
     ------
     InputError
-        If it is no data frame, or lacks one.
+        If it is no data frame, lacks one, or has two of one name.
     """
     try:
         table = nw.from_native(frame, pass_through=True)
@@ -64,6 +66,12 @@ def columns_in(
         came = type(frame).__name__
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
         raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
+    texts = [str(each) for each in there]
+    if texts != there:
+        repeated = next((each for each in texts if texts.count(each) > 1), None)
+        if repeated is not None:
+            raise InputError(f"{name} has two columns whose name is {repeated!r} as text; rename or drop one of them.")
+        table, there = table.rename(dict(zip(there, texts, strict=True))), texts
     missing = next((each for each in (*names, *drop) if each not in there), None)
     if missing is None:
         return table
@@ -73,7 +81,7 @@ def columns_in(
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
         remedy = "its index is called so: call reset_index()"
-    raise InputError(f"{name} has no column {missing!r} (it has: {', '.join(map(str, there))}); {remedy}.")
+    raise InputError(f"{name} has no column {missing!r} (it has: {', '.join(there)}); {remedy}.")
 
 
 def observe_frame(
@@ -110,17 +118,21 @@ def observe_frame(
         If a column is missing, a feature holds anything but numbers, or features seem to be probabilities of classes.
     """
     demand_names(drop, classes)
+    drop = tuple(map(str, drop))
     if isinstance(classes, str):
-        pattern, there = classes, columns_in(frame, (), name=name).columns
-        classes = classes_matching(pattern, (each for each in there if isinstance(each, str) and each != id))
-        demand_classes(pattern, classes, name)
-    scores = (score,) if classes is None else tuple(classes)
+        there = columns_in(frame, (), name=name).columns
+        found: Mapping[str, str] = classes_matching(classes, (each for each in there if each != id))
+        demand_classes(classes, found, name)
+        classes = found
+    named = None if classes is None else list(classes.values() if isinstance(classes, Mapping) else classes)
+    scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
     called = Called(id, score, () if classes is None else scores)
     called.demand_free(name)
     table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
-    others = [each for each in table.columns if each not in (id, *scores, *drop, *without)]
+    # A score beside the classes is what a user had before, and no feature.
+    others = [each for each in table.columns if each not in (id, score, *scores, *drop, *without)]
     if fitted is None:
         features = _features_of(table, others, None if called.classes else score, name=name)
     else:
@@ -130,7 +142,7 @@ def observe_frame(
         table.select(nw.col(*features)).to_native() if features else None,
         ids=table[id].to_native(),
         name=name,
-        classes=list(classes.values()) if isinstance(classes, Mapping) else classes,
+        classes=named,
         **more,
     )
     made.called = called
@@ -140,17 +152,16 @@ def observe_frame(
 def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None, *, name: str) -> list[str]:
     """Names of the features among the ``others``; with a ``score``, refuse probabilities of other classes."""
     types = table.schema
-    if all(isinstance(each, str) for each in others):
 
-        def look(names: Sequence[str], rows: int | None) -> FloatArray:
-            chosen = table.select(list(names)).head(len(table) if rows is None else rows)
-            return to_floats(chosen, what=f"The features of {name}", dimensions=2)
+    def look(names: Sequence[str], rows: int | None) -> FloatArray:
+        chosen = table.select(list(names)).head(len(table) if rows is None else rows)
+        return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
-        shown = Shown(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
-        others = without_row_numbers(shown, others)
-        if score is not None:
-            demand_no_classes(shown, others, score, score, OF_FRAME)
-        warn_of_names(name, others)
+    shown = Shown(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
+    others = without_row_numbers(shown, others)
+    if score is not None:
+        demand_no_classes(shown, others, score, score, OF_FRAME)
+    warn_of_names(name, others)
     wrong = [each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)]
     if wrong:
         more = f" (so are {shorten(', '.join(map(repr, wrong[1:])))})" if len(wrong) > 1 else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,7 +90,7 @@ def demand_exact(what: str, ids: Iterable[Any], dtype: Any) -> None:
         )
 
 
-def demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
+def demand_visible(what: str, ids: NDArray[Any]) -> None:
     """Refuse ids that look like others without being equal to them: empty, with outer blanks or control characters.
 
     Raises
@@ -105,7 +104,7 @@ def demand_visible(path: Path, name: str, ids: NDArray[Any]) -> None:
     strange = next((i for i in texts if not i or i != i.strip() or CONTROL.search(i)), None)
     if strange is not None:
         raise InputError(
-            f"Column {name!r} of {path} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
+            f"{what} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
             "blanks, or contain control characters; correct it."
         )
 

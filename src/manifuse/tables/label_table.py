@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
@@ -18,34 +22,39 @@ from manifuse.tables.validity import valid_rows
 #: Columns that a file of labels may have.
 READ = ("id", "label", "group", "better", "worse")
 
+#: A whole number as programs write it that know gaps.
+FLOAT = re.compile(r"(-?\d+)\.0+")
+
 
 def read_labels(
-    path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False, of_classes: bool = False
+    path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False, classes: Collection[str] = ()
 ) -> RankLabels | ClassLabels:
     """Read labels: columns ``id``, ``label`` and, if there is one, ``group``; or ``better`` and ``worse``.
 
-    Labels are numbers, or names ``of_classes``. Rows whose label is blank are left out, because their truth is not
-    known, and so are those whose label is infinite, with a warning, if ``drop`` is true.
+    Labels are numbers, or names of ``classes`` if there are any. Rows whose label is blank are left out, because their
+    truth is not known, and so are those whose label is infinite, with a warning, if ``drop`` is true.
 
     Raises
     ------
     InputError
         If the file cannot be read, or has other columns or no label.
     """
-    file = open_columns(path, called.of_labels)
+    file = open_columns(path, called.of_labels(classes))
     columns = file.take([name for name in READ if name in file.types])
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
-        if not of_classes:
+        if not classes:
             demand_numbers(path, file.theirs["label"], labels)
         kept = np.flatnonzero([not is_missing(each) for each in labels.tolist()])
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
-        if drop and not of_classes:
+        if drop and not classes:
             kept = kept[valid_rows(labels[kept], None, name=path.name, drop=True)]
         groups = columns["group"][kept] if "group" in columns else None
         with rows_as(counting_in(path)):
-            return (ClassLabels if of_classes else RankLabels)(columns["id"][kept], labels[kept], groups)
+            if classes:
+                return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)
+            return RankLabels(columns["id"][kept], labels[kept], groups)
     if {"better", "worse"} <= columns.keys():
         with rows_as(counting_in(path)):
             return RankLabels.from_pairs(columns["better"], columns["worse"])
@@ -55,3 +64,11 @@ def read_labels(
         f"{path} has the columns {known}, but {expected}, or better and worse, were expected; rename them, "
         "or name them with `id` and `label`."
     )
+
+
+def _names_of(labels: NDArray[Any], classes: Collection[str]) -> NDArray[Any]:
+    """Names as the file has them; a program may have written class 7 as 7.0, because another row has no label."""
+    found = [FLOAT.fullmatch(str(each)) for each in labels.tolist()]
+    if set(classes).isdisjoint(labels.tolist()) and all(found):
+        return np.array([match.group(1) for match in found if match])
+    return labels

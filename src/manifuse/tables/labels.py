@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,7 @@ class ClassLabels:
     def __init__(self, ids: Any, classes: Any, groups: Any = None) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
+        self.are_numbers = all(isinstance(each, Number) for each in to_numpy(classes, what="The labels").tolist())
         if len(self.keys) != len(self.names):
             raise InputError(
                 f"The labels have {many(len(self.keys), 'id')} but {many(len(self.names), 'class')}; give one per id."
@@ -170,7 +172,7 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     """Check the groups of so many labels, and bring them into one form."""
-    names = np.array(to_text(groups, what="The groups of the labels"), dtype=np.str_)
+    names = np.array(to_text(groups, what="The group column of the labels"), dtype=np.str_)
     if len(names) != rows:
         raise InputError(f"The labels have {many(rows, 'id')} but {many(len(names), 'group')}; give one group per id.")
     if len(set(names.tolist())) < 2:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.errors import InputError
-from manifuse.tables.column_checks import demand_columns
+from manifuse.tables.column_checks import ColumnNames, demand_columns
 from manifuse.tables.containers import rows_as, to_text
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.score_tables import Table
@@ -31,7 +31,7 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
         If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
     """
     needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
-    file = open_columns(source)
+    file = open_columns(source, ColumnNames(roles=(), text=("main", "reference", "table")))
     demand_columns(source, file.theirs, *needed)
     pairs = file.take(needed)
     with rows_as(counting_in(source)):
@@ -62,4 +62,4 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
         strange = set(named) - set(there)
         if strange:
             raise InputError(f"{source} names {min(strange)!r}, which is not an id of {table.name}; correct it.")
-    return replace(reference, ids=np.array([names.get(name, f"{reference.name}\x1f{name}") for name in ids]))
+    return replace(reference, ids=np.array([names.get(name, f"{reference.name}␟{name}") for name in ids]))

@@ -75,7 +75,7 @@ class Files:
             others = rename_by_pairs(table, others, self.pairs)
         labels, drop = None, self.drop_invalid
         if self.labels is not None:
-            labels = read_labels(self.labels, self.columns, drop=drop, of_classes=bool(table.classes))
+            labels = read_labels(self.labels, self.columns, drop=drop, classes=table.classes.values())
         return Tables(self, table, others, labels)
 
 

@@ -138,7 +138,7 @@ def _from_archive(path: Path) -> Table:
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
-    demand_visible(path, "ids", ids)
+    demand_visible(f"Column 'ids' of {path}", ids)
     classes, called = dict(zip(named, named, strict=True)), Called(classes=tuple(named))
     return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes, called=called)
 
@@ -223,7 +223,7 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
         classes: dict[str, str] = {}
-        if called.classes is not None:
+        if isinstance(called.classes, str):
             probabilities = _probabilities_in(path, cells.obsm, called.classes)
             entries.remove(called.classes)
             classes, scores = {str(name): str(name) for name in probabilities.columns}, probabilities.to_numpy()
@@ -232,7 +232,7 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
             demand_columns(path, {name: name for name in there}, score)
             scores = cells.obs[score].to_numpy()
             demand_numbers(path, score, scores)
-        demand_visible(path, "obs_names", ids)
+        demand_visible(f"Column 'obs_names' of {path}", ids)
         if entry not in entries and (entry or len(entries) > 1):
             known = ", ".join(entries) or "none"
             raise InputError(

@@ -1,0 +1,135 @@
+"""Names of classes, groups, columns and ids: what looks like a number is a name still."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GroupKFold, cross_val_predict
+
+import manifuse as mf
+from manifuse.errors import ManifuseWarning
+from manifuse.tables.label_table import read_labels
+from tests.test_classes import draw
+
+PROBABLE = ["p_ash", "p_oak"]
+
+
+def frame_of(table, columns):
+    """A data frame of observations with classes."""
+    frame = pd.DataFrame(table.came, columns=columns)
+    return frame.assign(id=table.keys, **{f"x{place}": column for place, column in enumerate(table.table.T)})
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Tables of two classes, as frames, and labels."""
+    main, others, known, _, _ = draw(1, names=("ash", "oak"), labels=40, references=1)
+    return frame_of(main, PROBABLE), frame_of(others[0], PROBABLE), known
+
+
+@pytest.fixture(scope="module")
+def scored(two):
+    """Tables of scores whose feature columns are called 0, 1, 2 and 3."""
+    ours, theirs, _ = two
+    frames = [frame.rename(columns={"p_ash": "score", "x0": 0, "x1": 1, "x2": 2, "x3": 3}) for frame in (ours, theirs)]
+    return [frame.drop(columns="p_oak") for frame in frames]
+
+
+@pytest.mark.parametrize(
+    "names", [("01", "1"), ("1.0", "2.0"), ("True", "False"), ("2020-01-01", "2021-01-01"), ("1e3", "1E3"), ("7", "8")]
+)
+def test_names_of_classes_in_a_file_are_its_text(names, tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text(f"id,label,group\na,{names[0]},01\nb,{names[1]},1\nc,,1\n")
+    labels = read_labels(path, classes=names)
+    assert labels.names.tolist() == list(names)
+    assert labels.groups.tolist() == ["01", "1"]
+
+
+def test_a_program_may_write_whole_numbers_as_floats_because_a_label_lacks(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("id,label\na,7.0\nb,8.0\nc,\n")
+    assert read_labels(path, classes=("7", "8", "9")).names.tolist() == ["7", "8"]
+    assert read_labels(path, classes=("7.0", "8.0")).names.tolist() == ["7.0", "8.0"]
+
+
+def test_features_whose_names_are_numbers_are_found_by_their_names(scored):
+    ours, theirs = scored
+    result = mf.refine(ours, [theirs], rng=0)
+    later = ours.assign(id=[f"later {each}" for each in ours["id"]])
+    turned = later[["score", 3, "id", 2, 0, 1]]
+    np.testing.assert_array_equal(result.apply(turned)["score"], result.apply(later)["score"])
+    with pytest.raises(mf.InputError, match="lacks the feature '3', with which main was fitted"):
+        result.apply(later.rename(columns={3: 9}))
+    counted = ours.rename(columns={0: "x"}).assign(**{"9": np.arange(len(ours))})
+    with pytest.warns(ManifuseWarning, match=r"columns that number its rows, .*\(9\)"):
+        assert mf.Observations.from_frame(counted).feature_names == ("x", "1", "2", "3")
+    with pytest.raises(mf.InputError, match="two columns whose name is '3' as text"):
+        mf.refine(ours.assign(**{"3": 0.0}), [theirs], rng=0)
+    assert mf.Observations.from_frame(ours, drop=[3]).feature_names == ("0", "1", "2")
+
+
+def test_features_without_names_are_taken_in_their_order_with_a_warning(scored):
+    ours, theirs = scored
+    bare = mf.Observations(ours["score"], ours[[0, 1, 2, 3]].to_numpy(), ids=ours["id"], name="ours")
+    result = mf.refine(bare, [theirs], rng=0)
+    with pytest.warns(ManifuseWarning, match="fitted with features that have no names, so those of the frame"):
+        result.apply(ours.assign(id=[f"later {each}" for each in ours["id"]]))
+
+
+def test_numbers_that_could_be_names_or_places_are_refused():
+    main, others, _, truth, _ = draw(1, names=("1", "2", "3"), references=1)
+    columns = ["p_1", "p_2", "p_3"]
+    X, theirs, y = frame_of(main, columns), frame_of(others[0], columns), truth.astype(int)
+    combiner = mf.ClassifierCombiner([theirs], random_state=0, class_columns="p_(.*)", pair_rows=X)
+    folds = np.where(y == 1, 0, np.arange(len(y)) % 3)
+    with pytest.raises(mf.InputError, match="y has no row of the class '3', and its numbers could be places"):
+        # Where no row of class 1 teaches, scikit-learn gives places 1 and 2, which are classes 2 and 3.
+        cross_val_predict(combiner, X, y, cv=GroupKFold(3), groups=folds, method="predict_proba")
+    # A truth that a score is asked for is never given as places.
+    fitted, few = combiner.fit(X, y), y != 3
+    assert fitted.score(X[few], y[few]) == np.mean(fitted.predict(X[few]) == y[few])
+
+
+def test_a_saved_combiner_knows_that_its_classes_are_numbers(tmp_path):
+    main, others, _, truth, _ = draw(1, names=("1", "2", "10"), references=1)
+    X, theirs = frame_of(main, ["p_1", "p_2", "p_10"]), others[0]
+    combiner = mf.ClassifierCombiner([theirs], random_state=0, class_columns="p_(.*)").fit(X, truth.astype(int))
+    combiner.save(tmp_path / "model.npz")
+    again = mf.ClassifierCombiner.load(tmp_path / "model.npz")
+    assert again.classes_.tolist() == combiner.classes_.tolist() == [1, 2, 10]
+    np.testing.assert_array_equal(again.predict_proba(X), combiner.predict_proba(X))
+
+
+def test_ids_with_blanks_are_refused_wherever_they_come_from(scored):
+    ours, theirs = scored
+    for strange in ("", " a", "a\t"):
+        with pytest.raises(mf.InputError, match=r"The id column of main holds .*, but an id must not be empty"):
+            mf.refine(ours.assign(id=[strange, *ours["id"][1:]]), [theirs], rng=0)
+        with pytest.raises(mf.InputError, match="The id column of the labels holds"):
+            mf.RankLabels([strange, "b"], [0, 1])
+
+
+def test_a_model_saved_in_python_knows_its_class_columns(two, tmp_path):
+    ours, theirs, known = two
+    result = mf.refine(ours, [theirs], known, classes=dict(zip(PROBABLE, ("ash", "oak"), strict=True)), rng=0)
+    later = ours.assign(id=[f"later {each}" for each in ours["id"]])
+    later.to_csv(tmp_path / "later.csv", index=False)
+    mf.apply_files(result, tmp_path / "later.csv", tmp_path / "refined.csv")
+    found = pd.read_csv(tmp_path / "refined.csv")
+    np.testing.assert_allclose(found[PROBABLE], result.apply(later)[PROBABLE], rtol=1e-12)
+
+
+def test_a_score_beside_classes_is_no_feature_in_python_either(two):
+    ours, theirs, _ = two
+    result = mf.refine(ours.assign(score=ours["x0"] ** 2), [theirs], classes="p_(.*)", rng=0)
+    assert result.main.feature_names == ("x0", "x1", "x2", "x3")
+
+
+def test_a_later_row_of_classes_has_the_same_bits_by_itself():
+    main, others, _, _, _ = draw(2, names=tuple("abcde"), references=1)
+    columns = [f"p_{name}" for name in "abcde"]
+    ours = frame_of(main, columns)
+    result = mf.refine(ours, others, classes="p_(.*)", rng=0)
+    later = ours.assign(id=[f"later {key}" for key in ours["id"]]).head(30)
+    alone = pd.concat([result.apply(later.iloc[[row]]) for row in range(30)])
+    np.testing.assert_array_equal(alone[columns], result.apply(later)[columns])
