@@ -75,10 +75,18 @@ def test_users_read_the_error_of_a_regression_and_the_accuracy_of_a_ranking():
 
 def test_no_difference_is_no_certain_gain(sample):
     grades, before, _ = sample
-    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0, 60, "accuracy")
+    assert GradedRanking(ROWS, grades).gain(before, before) == Gain(0.0, 0.0, 60, "accuracy", others=46)
     assert not Gain(0.0, 0.0, 60, "accuracy").is_certain
     assert Gain(0.02, 0.01, 60, "accuracy").is_certain
     assert not Gain(0.02, 0.01, 9, "accuracy").is_certain
+
+
+@pytest.mark.parametrize(("positive", "is_of_few"), [(1, True), (4, True), (5, False), (55, False), (56, True)])
+def test_a_few_labels_of_one_kind_make_no_gain_in_ranking_certain(positive, is_of_few, rng):
+    score = GradedRanking(ROWS, np.repeat([1.0, 0.0], [positive, 60 - positive]))
+    gain = score.gain(*rng.standard_normal((2, 60)))
+    assert score.is_of_few == gain.is_of_few == is_of_few
+    assert gain.others == min(positive, 60 - positive)
 
 
 def test_accuracies_rise_by_a_gain_at_most_to_one_and_errors_fall():

@@ -389,8 +389,8 @@ HOSTILE = [
 def page_with_names(names, tmp_path):
     """The page of a run with these names of tables and ids, read from its file."""
     case = draw(0, rows=55, features=False, references=len(names))
-    # Half characters, which names of files may have, are refused in ids.
-    whole = [name.encode(errors="replace").decode() for name in names]
+    # Half characters and control characters, which names of files may have, are refused in ids.
+    whole = [re.sub(r"[\x00-\x1f]", "", name.encode(errors="replace").decode()) for name in names]
     ids = {key: f"{whole[row % len(whole)]} {key}" for row, key in enumerate(case.main.keys)}
     main = remade(case.main, ids=list(ids.values()), name=names[0])
     others = [

@@ -236,10 +236,11 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
             0.004,
             60,
         ): "Your references are probably worth less than nothing (-1.2 ± 0.4 points); try without them.",
-        (0.012, 0.004, 8): "Fewer than 10 labelled rows cannot tell what the references are worth.",
+        (0.012, 0.004, 8): "8 labelled rows are too few to tell what the references are worth.",
+        (0.012, 0.004, 60, 3): "60 labelled rows, of which 3 have another label than the rest, are too few to tell",
     }
-    for (value, error, rows), sentence in expected.items():
-        assert sentence in said_of(with_evidence(result, worth=Gain(value, error, rows, "accuracy")))
+    for (value, error, rows, *others), sentence in expected.items():
+        assert sentence in said_of(with_evidence(result, worth=Gain(value, error, rows, "accuracy", *others)))
     assert "Your references" not in said_of(with_evidence(result, worth=None))
 
 

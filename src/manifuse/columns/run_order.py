@@ -20,7 +20,6 @@ from manifuse.columns.taught import teach
 from manifuse.columns.view import Level, View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss, temperature_of
-from manifuse.evidence.gain import FEWEST_ROWS
 from manifuse.evidence.one_factor import correlation
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
@@ -80,7 +79,7 @@ def ask_references(given: Given, known: Known) -> Agreement:
     """Ask the references that take part."""
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     own, imputed = known.held_out["own"], known.held_out["references"]
-    with_labels = given.score is not None and len(given.score.rows) >= FEWEST_ROWS
+    with_labels = given.score is not None and not given.score.is_of_few
     return ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
 
 

@@ -18,6 +18,9 @@ LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
+#: Nor is a gain in ranking, if fewer labels than this are not the commonest one: they alone tell better from worse.
+FEWEST_OTHERS = 5
+
 
 class Unit(NamedTuple):
     """The unit in which people read a gain.
@@ -53,6 +56,11 @@ UNITS: dict[Gained, Unit] = {
 }
 
 
+def are_few(rows: int, others: int | None) -> bool:
+    """Whether so many labelled rows, of which so many ``others`` differ from the rest, cannot make a gain certain."""
+    return rows < FEWEST_ROWS or (others is not None and others < FEWEST_OTHERS)
+
+
 @dataclass(frozen=True)
 class Gain(Saved):
     """How much better one prediction is than another.
@@ -68,16 +76,19 @@ class Gain(Saved):
     measure : {"accuracy", "rmse", "log_loss", "class_accuracy", "correlation"}
         What is gained: a share of ranking accuracy, less root mean squared error, less log loss, a share of rows whose
         class is right, or correlation at held-out pairs.
+    others : int or None
+        Of a ranking by graded labels, how many are not the commonest one.
     """
 
     value: float
     standard_error: float
     rows: int
     measure: Gained
+    others: int | None = None
 
     def check(self) -> None:
         """Refuse a count out of range."""
-        demand_counts(self.rows)
+        demand_counts(self.rows, self.others or 0)
 
     @property
     def unit(self) -> Unit:
@@ -86,8 +97,8 @@ class Gain(Saved):
 
     @property
     def is_of_few(self) -> bool:
-        """Whether it was measured on fewer rows than `FEWEST_ROWS`."""
-        return self.rows < FEWEST_ROWS
+        """Whether it was measured on fewer rows than `FEWEST_ROWS`, or of nearly one label."""
+        return are_few(self.rows, self.others)
 
     @property
     def is_certain(self) -> bool:

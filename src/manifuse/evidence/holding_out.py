@@ -129,12 +129,16 @@ def held_together(
 
 def follow_in_time(nearest: IndexArray) -> bool:
     """Whether rows seem to follow each other in time, by the nearest other row of every row (n,)."""
-    lines = np.abs(nearest - np.arange(len(nearest)))
+    line = np.arange(len(nearest))
+    lines = np.abs(nearest - line)
     close: BoolArray = lines <= NEXT
-    near = int((lines <= NEAR).sum())
-    # Of rows that are near in the file, so many are next to each other by chance.
-    chance = NEXT / NEAR
-    expected, spread = near * chance, np.sqrt(near * chance * (1.0 - chance))
+
+    def within(most: int) -> IndexArray:
+        return np.minimum(line, most) + np.minimum(line[::-1], most)
+
+    # Of rows whose nearest is near in the file, so many are next to it by chance.
+    chance = (within(NEXT) / within(NEAR))[lines <= NEAR]
+    expected, spread = chance.sum(), np.sqrt((chance * (1.0 - chance)).sum())
     return bool(close.mean() > FOLLOWING and close.sum() > 2.0 * expected + 3.0 * spread)
 
 

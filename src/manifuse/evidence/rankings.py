@@ -40,6 +40,11 @@ class GradedRanking(Score):
         """Number of pairs of rows with different grades."""
         return float(comparable(self.grades).sum() / 2)
 
+    @property
+    def others(self) -> int:
+        """How many grades are not the commonest one."""
+        return len(self.grades) - int(np.unique(self.grades, return_counts=True)[1].max())
+
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`.
 
@@ -50,7 +55,8 @@ class GradedRanking(Score):
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
-        return Gain(value, float(2.0 * np.sqrt(np.sum(deviations**2)) / total), len(self.rows), self.measure)
+        error = float(2.0 * np.sqrt(np.sum(deviations**2)) / total)
+        return Gain(value, error, len(self.rows), self.measure, self.others)
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """Ranking accuracy of predictions (l,); see `Score.measured`."""

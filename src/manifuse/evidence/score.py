@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from manifuse.evidence.gain import FEWEST_ROWS, Gain, Measure
+from manifuse.evidence.gain import Gain, Measure, are_few
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
@@ -71,6 +71,16 @@ class Score(ABC):
         folds = Folds.of(blocks, held, rng, trials=trials)
         return folds, [folds.rows(trial) for trial in range(trials)]
 
+    @property
+    def others(self) -> int | None:
+        """How many labels are not the commonest one, where only these tell better from worse; else None."""
+        return None
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether the labels are too few for a gain to be certain."""
+        return are_few(len(np.unique(self.rows)), self.others)
+
     def at(self, rows: IndexArray) -> Score:
         """Return the same measure of other rows (l,) that have the same truth."""
         return cast(Score, replace(cast(Any, self), rows=rows))
@@ -106,9 +116,8 @@ class Score(ABC):
 
     def is_backwards(self, predictions: FloatArray) -> bool:
         """Whether predictions (l, ...) rank the labels the other way around, and that is no chance."""
-        rows = len(np.unique(self.rows))
-        low = 0.5 - BACKWARDS / np.sqrt(rows)
-        return self.measure == "accuracy" and rows >= FEWEST_ROWS and self.measured(predictions) < low
+        low = 0.5 - BACKWARDS / np.sqrt(len(np.unique(self.rows)))
+        return self.measure == "accuracy" and not self.is_of_few and self.measured(predictions) < low
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """The ``measure`` of predictions (l,) or (l, c), by the comparisons that `gain` makes with these folds."""

@@ -142,10 +142,18 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
     if worth is None or evidence.measured is None:
         return
     if worth.is_of_few:
-        said = f"Fewer than {FEWEST_ROWS} labelled rows cannot tell what the references are worth."
+        said = f"{too_few(worth)} are too few to tell what the references are worth."
         yield Finding("worth", False, said, "labels")
         return
     yield Finding("worth", worth.is_certain, _said_of_worth(worth), None if worth.is_certain else "references")
+
+
+def too_few(gain: Gain) -> str:
+    """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
+    rows = many(gain.rows, "labelled row")
+    if gain.rows < FEWEST_ROWS or gain.others is None:
+        return rows
+    return f"{rows}, of which {gain.others} {'has' if gain.others == 1 else 'have'} another label than the rest,"
 
 
 def _said_of_worth(worth: Gain) -> str:

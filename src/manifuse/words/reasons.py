@@ -20,8 +20,9 @@ REASONS: Mapping[Reason, str] = {
     Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
     "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
-    Reason.FEW_LABELS: "Fewer than ten rows are labelled, which is too few to measure a gain, so the main predictor "
-    "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
+    Reason.FEW_LABELS: "Fewer than ten rows are labelled, or fewer than five differ from the others in their label. "
+    "These are too few to measure a gain, so the main predictor comes back unchanged; give more labels, or set "
+    "`safeguarded` to false to take the refinement all the same.",
     Reason.TAUGHT: "The refinement learned from the labels, and it is taken as far as labels that were held out show "
     "a gain.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "

@@ -14,7 +14,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.grid import WIDTH, as_text, many
-from manifuse.words.findings import change_of, findings_of
+from manifuse.words.findings import change_of, findings_of, too_few
 from manifuse.words.reasons import REASONS
 
 #: Wraps a line, but not within an option such as --same-target.
@@ -78,7 +78,7 @@ def verdict_of(evidence: Evidence) -> str:
     gain = evidence.measured.gain
     rows = many(gain.rows, "labelled row")
     if accepted and gain.is_of_few:
-        return f"{name} were refined. {rows} are too few to measure whether that is better."
+        return f"{name} were refined. {too_few(gain)} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
         # Labels calibrate the probabilities of all rows.
         calibrated = evidence.measured.right is not None or evidence.measured.risk is not None
