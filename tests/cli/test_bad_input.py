@@ -609,6 +609,15 @@ def test_arguments_that_do_not_parse_leave_with_status_two(arguments, folder, mo
     assert refuse(arguments, monkeypatch, capsys)[0] == 2
 
 
+def test_a_program_reads_why_arguments_do_not_parse(folder, monkeypatch, capsys):
+    arguments = ["refine", "main.csv", "--refrence", "reference.csv", "--json"]
+    status, printed = refuse(arguments, monkeypatch, capsys)
+    said = json.loads(printed.out)
+    assert status == said["status"] == 2
+    assert said["error"].startswith("No such option: --refrence (Possible options:")
+    assert said["error"].endswith("see 'manifuse refine --help'.")
+
+
 def test_few_pairs_and_a_constant_reference_warn_and_go_on(folder):
     few = draw(0, rows=60, pairs=6, references=1)
     table(few.main).write_csv("main.csv")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -15,6 +17,24 @@ from manifuse.errors import InputError
 
 #: The group of entry points by which other packages add commands, each a Typer app; those of the study.
 GROUP, STUDY = "manifuse.commands", ("datasets", "report", "reproduce")
+
+
+#: What is raised if arguments cannot be parsed; Typer gives it no public name.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Refuse arguments that cannot be parsed in a sentence, as other input."""
+    try:
+        yield
+    except UsageError as error:
+        refused: Any = error
+        said, context = refused.format_message(), refused.ctx
+        if not said:  # It is the help.
+            raise
+        command = "manifuse" if context is None else context.command_path
+        raise InputError(f"{said.rstrip('.')}; see '{command} --help'.") from None
 
 
 class Commands(TyperGroup):
@@ -50,11 +70,17 @@ class Commands(TyperGroup):
             )
         return None
 
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        """Parse what comes before the name of a command."""
+        with parsing():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if a signal stops it, say so in one sentence."""
         try:
             interrupt.catching = True
-            return super().invoke(ctx)
+            with parsing():
+                return super().invoke(ctx)
         except (KeyboardInterrupt, OSError) as error:
             # A terminal that was closed refuses the end of a display of progress, too.
             if isinstance(error, OSError) and interrupt.number is None:
