@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sparse
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 import manifuse as mf
@@ -133,3 +134,26 @@ def test_a_later_row_of_classes_has_the_same_bits_by_itself():
     later = ours.assign(id=[f"later {key}" for key in ours["id"]]).head(30)
     alone = pd.concat([result.apply(later.iloc[[row]]) for row in range(30)])
     np.testing.assert_array_equal(alone[columns], result.apply(later)[columns])
+
+
+def test_what_holds_no_plain_numbers_is_refused_with_what_to_do(scored):
+    ours, theirs = scored
+    table = ours[[0, 1]].to_numpy()
+    with pytest.raises(mf.InputError, match=r"The features of table came as a sparse matrix, .* give its toarray\(\)"):
+        mf.Observations(ours["score"], sparse.csr_matrix(table), ids=ours["id"])
+    with pytest.raises(mf.InputError, match=r"The id column of table came as generator, .* make a list"):
+        mf.Observations(ours["score"], table, ids=(each for each in ours["id"]))
+    for kind, shown in ((pd.SparseDtype("float"), "Sparse"), (object, "Object")):
+        with pytest.raises(mf.InputError, match=rf"'0' of main is of type {shown}.*; convert it with astype\(float\)"):
+            mf.refine(ours.astype({0: kind}), [theirs], rng=0)
+
+
+def test_a_refined_archive_is_read_as_a_table(scored, tmp_path):
+    ours, theirs = (frame[["id", "score"]] for frame in scored)
+    ours = ours[ours["id"].isin(theirs["id"])]
+    for name, frame in (("ours", ours), ("theirs", theirs)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    mf.refine_files(tmp_path / "ours.csv", tmp_path / "theirs.csv", out=tmp_path / "once.npz")
+    mf.refine_files(tmp_path / "once.npz", tmp_path / "theirs.csv", out=tmp_path / "twice.csv")
+    with np.load(tmp_path / "once.npz") as once:
+        np.testing.assert_allclose(pd.read_csv(tmp_path / "twice.csv")["original"], once["score"])

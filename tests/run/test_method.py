@@ -56,7 +56,7 @@ def test_labels_choose_from_no_grid():
 @pytest.mark.parametrize(
     "options, says",
     [
-        ({"ignored": ["A"]}, "a tuple of names"),
+        ({"ignored": "A"}, "names of references"),
         ({"task": "sorting"}, "'ranking' or 'regression'"),
         ({"same_target": "yes"}, "True, False or None"),
         ({"safeguarded": 1}, "True or False"),

@@ -30,7 +30,6 @@ FLAGS = {
     "features": "--features",
     "id": "--id",
     "label": "--label",
-    "invalid": "--drop-invalid",
     "same_target": "--same-target",
     "score": "--score",
 }
@@ -40,6 +39,7 @@ VALUED = {
     "set `same_target` to true": "give --same-target",
     "set `same_target` to false": "give --ask-references",
     "`same_target` is false": "--ask-references was given",
+    "`drop_invalid` of files, or `invalid='drop'` of `Observations`": "--drop-invalid",
 }
 
 
@@ -70,8 +70,8 @@ def say_unprinted(error: OSError) -> None:
     # Python would try, and fail, again at its end.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     say(
-        f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Output files are "
-        "complete.",
+        f"manifuse: The result cannot be printed ({error.strerror}); send standard output elsewhere. Files that "
+        "were written are complete.",
         style="red",
     )
 

@@ -67,12 +67,14 @@ class JointDiffusion(Saved):
     safeguarded: bool = True
 
     def __post_init__(self) -> None:
+        if isinstance(self.ignored, list):
+            object.__setattr__(self, "ignored", tuple(self.ignored))
         are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
         counts = f"whole numbers of at least {FEWEST_FITTED}"
         for name, fits, expected in (
             ("diffusion", isinstance(self.diffusion, Algorithm1), "the hyperparameters of an Algorithm1"),
             ("same_target", isinstance(self.same_target, bool | None), "True, False or None"),
-            ("ignored", are_names, "a tuple of names"),
+            ("ignored", are_names, "names of references"),
             ("fitted_rows", self.fitted_rows is None or is_count(self.fitted_rows, FEWEST_FITTED), counts),
             ("task", self.task in ("ranking", "regression"), "'ranking' or 'regression'"),
             ("safeguarded", isinstance(self.safeguarded, bool), "True or False"),

@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from manifuse.errors import InputError
 from manifuse.grid import many
@@ -41,6 +42,10 @@ def to_numpy(values: Any, *, what: str) -> NDArray[Any]:
     InputError
         If it is none of these.
     """
+    if issparse(values):
+        raise InputError(f"{what} came as a sparse matrix, but an array or a table was expected; give its toarray().")
+    if isinstance(values, Iterator):
+        raise InputError(f"{what} came as {type(values).__name__}, but an array or a list was expected; make a list.")
     try:
         if is_torch(values):
             tensor = values.detach().cpu()

@@ -165,10 +165,18 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
     wrong = [each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)]
     if wrong:
         more = f" (so are {shorten(', '.join(map(repr, wrong[1:])))})" if len(wrong) > 1 else ""
-        advice = "give dates as days since one of them" if types[wrong[0]].is_temporal() else "encode"
+        found = types[wrong[0]]
+        # What narwhals does not know, such as a sparse column, has a name in its own library.
+        kind = str(getattr(table[wrong[0]].to_native(), "dtype", found)) if found == nw.Unknown else str(found)
+        advice = (
+            "give dates as days since one of them"
+            if found.is_temporal()
+            else "convert it with astype(float)"
+            if found in (nw.Unknown, nw.Object)
+            else "encode"
+        )
         raise InputError(
-            f"Column {wrong[0]!r} of {name} is of type {types[wrong[0]]}{more}, but numbers were expected; "
-            f"{advice}, or drop it."
+            f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}, or drop it."
         )
     return others
 

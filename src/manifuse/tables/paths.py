@@ -7,7 +7,7 @@ from os.path import isdir, realpath
 from pathlib import Path
 
 from manifuse.errors import InputError
-from manifuse.files import check_name, check_writable, identity
+from manifuse.files import check_name, check_writable, demand_regular, identity
 
 
 def demand_file(path: Path) -> None:
@@ -24,9 +24,10 @@ def demand_file(path: Path) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be found ({error.strerror}); check the name.") from None
     if size is None:
+        demand_regular(path)
         raise InputError(f"{path} is not there; check the name.")
     if size == 0:
-        raise InputError(f"{path} is empty; a table needs a header and at least three rows.")
+        raise InputError(f"{path} is empty; a table needs a header and rows.")
 
 
 def files_in(given: Path | str) -> list[str]:

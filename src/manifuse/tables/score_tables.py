@@ -134,7 +134,8 @@ def read_table(
 
 def _from_archive(path: Path) -> Table:
     demand_file(path)
-    arrays = read_archive(path)
+    # Refined tables have these columns.
+    arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     ids = to_text(arrays["ids"], what=f"The id column of {path}")

@@ -116,7 +116,7 @@ def demand_finite(
             what += "" if what != "features" or feature_names is None else _not_finite(values, feature_names)
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
-                "(`invalid='drop'` of `Observations`)."
+                "(`drop_invalid` of files, or `invalid='drop'` of `Observations`)."
             )
 
 
@@ -127,7 +127,7 @@ def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
     if shares[emptiest] < LEAST_FILLED:
         raise InputError(
             f"{name} has no number in {1 - shares[emptiest]:.0%} of column {names[emptiest]!r}; fill it in, or leave "
-            "the column out (`drop`). If it is the truth of some rows, it is no feature."
+            "the column out of all tables (`drop`). If it is the truth of some rows, it is no feature."
         )
 
 
