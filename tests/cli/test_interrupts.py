@@ -89,8 +89,8 @@ def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path,
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "manifuse: The result cannot be printed (No space left on device); send standard output elsewhere. Output "
-        "files are complete.\n"
+        "manifuse: The result cannot be printed (No space left on device); send standard output elsewhere. Files "
+        "that were written are complete.\n"
     )
     assert "Traceback" not in done.stderr
     assert os.path.exists("out.csv") == bool(out)
