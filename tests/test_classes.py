@@ -591,11 +591,10 @@ def test_a_table_of_classes_that_comes_again_in_another_order_is_refused():
         mf.refine(main, [reversed_rows(main, "again")])
 
 
-@pytest.mark.parametrize("rival", ["smooth_alone", "spread", "learn_from_labels", "impute_and_average", "compare"])
-def test_rivals_of_scores_refuse_classes(rival):
+def test_smoothing_of_scores_refuses_classes():
     main, others, known, _, _ = draw(1, labels=60)
     with pytest.raises(mf.InputError, match="ours has probabilities of classes, but this rival takes one score a row"):
-        getattr(mf.rivals, rival)(main, others, known, rng=0)
+        mf.rivals.smooth_alone(main, others, known, rng=0)
 
 
 def test_no_columns_of_classes_are_refused():

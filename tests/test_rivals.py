@@ -179,7 +179,7 @@ def test_every_picture_of_the_report_can_be_had_alone(case):
 def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
     for name in ("learn_from_labels", "spread"):
         # These take long, and are tested above.
-        monkeypatch.setattr(comparison, name, lambda main, *others: main.scores)
+        monkeypatch.setattr(comparison, name, lambda main, *others, **more: main.scores)
     for place in (comparison, methods):
         monkeypatch.setattr(place, "imputed_scores", lambda main, *others: np.column_stack([main.scores, main.table]))
     labels, rows = case.labels(), case.labelled[order_of(case.main, case.labelled)]
@@ -210,9 +210,9 @@ def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
 
 
 def test_methods_of_ones_own_are_checked(case, monkeypatch):
-    monkeypatch.setattr(comparison, "refine", lambda main, *others, rng: main)
+    monkeypatch.setattr(comparison, "refine", lambda main, *others, **more: main)
     for name in ("learn_from_labels", "smooth_alone", "spread"):
-        monkeypatch.setattr(comparison, name, lambda main, *others: main.scores)
+        monkeypatch.setattr(comparison, name, lambda main, *others, **more: main.scores)
     for method in (lambda main, *others: main.scores[1:], lambda main, *others: np.full(len(main), np.nan)):
         with pytest.raises(mf.InputError, match="'mine' must return a finite prediction for each of 160 main rows"):
             mf.rivals.compare(case.main, [], case.labels(), others={"mine": method})

@@ -28,6 +28,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
 from manifuse.rivals.imputation import FOLDS, impute, searched_regressor
+from manifuse.rivals.of_classes import imputed_logarithms
 from manifuse.tables.problem import Problem
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
@@ -116,10 +117,12 @@ def co_trained(problem: Partners) -> FloatArray:
 
 def consensus(problem: Classifiers) -> FloatArray:
     """Let cleanlab find a consensus: each classifier is an annotator, references imputed, and so are the labels."""
-    said = [problem.main.came, *(special.softmax(each, axis=1) for each in classes.imputed(problem))]
+    imputed = imputed_logarithms(problem.main, problem.references, 0)
+    said = [problem.main.came, *(special.softmax(each, axis=1) for each in imputed[1:])]
     votes = np.column_stack([each.argmax(axis=1) for each in said]).astype(float)
     if problem.labels is not None:
-        rows, places = classes.labelled(problem)
+        score = classes.labelled(problem)
+        rows, places = score.rows, score.places
         known = np.full(len(votes), np.nan)
         known[rows] = places
         votes = np.column_stack([votes, known])

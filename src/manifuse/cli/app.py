@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
 #: The options that say which problem ``compare`` looks at.
-COMPARED = ("main", "reference", "labels", "pairs", "id", "score", "label", "drop", "features", "drop_invalid")
-
-#: The options that say which problem ``explore`` shows.
-EXPLORED = (
+COMPARED = (
     "main",
     "reference",
     "labels",
@@ -41,8 +38,10 @@ EXPLORED = (
     "classes",
     "task",
     "drop_invalid",
-    "config",
 )
+
+#: The options that say which problem ``explore`` shows.
+EXPLORED = (*COMPARED, "config")
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3

@@ -12,7 +12,6 @@ from manifuse.cli.refine_options import Given, RefineOptions
 from manifuse.errors import InputError
 from manifuse.grid import Grid
 from manifuse.rivals import compare
-from manifuse.tables.labels import ClassLabels
 
 
 def run_compare(given: Given, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
@@ -29,20 +28,22 @@ def run_compare(given: Given, tell: Callable[[int, int], None]) -> list[dict[str
     main, references, labels = read_problem(options)
     if labels is None:
         raise InputError("--labels is missing; methods are compared on rows whose truth is known, so give labels.")
-    if isinstance(labels, ClassLabels):
-        raise InputError(f"{main.name} has classes, but only methods of scores are compared; give one score a row.")
-    found = compare(main, references, labels, options.seed, tell=tell)
+    task: Any = options.task or "ranking"
+    found = compare(main, references, labels, options.seed, task=task, tell=tell)
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
 
 
 def grid_of(rows: list[dict[str, Any]]) -> Grid:
-    """The rows as a table, in points of ranking accuracy."""
-    lines = [
-        (
-            row["method"],
-            f"{row['accuracy']:.1%}",
-            f"{100 * row['minus_refine']:+.1f} ± {100 * row['standard_error']:.1f}",
+    """The rows as a table, accuracies in points, and errors of a regression in units of the labels."""
+    in_points, has_losses = "accuracy" in rows[0], "log_loss" in rows[0]
+    head = ("accuracy", "minus refine, points") if in_points else ("rmse", "minus refine")
+    lines = []
+    for row in rows:
+        difference, error = row["minus_refine"], row["standard_error"]
+        cells = (
+            (f"{row['accuracy']:.1%}", f"{100 * difference:+.1f} ± {100 * error:.1f}")
+            if in_points
+            else (f"{row['rmse']:.4g}", f"{difference:+.3g} ± {error:.2g}")
         )
-        for row in rows
-    ]
-    return Grid(("method", "accuracy", "minus refine, points"), tuple(lines))
+        lines.append((row["method"], *cells, *([f"{row['log_loss']:.3f}"] if has_losses else [])))
+    return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))

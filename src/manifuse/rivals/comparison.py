@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
 from manifuse.errors import InputError, demand
 from manifuse.grid import many
+from manifuse.kernels.arrays import FloatArray
 from manifuse.machine import libraries_in_one_thread
-from manifuse.rivals.combining import mean_of_scores
 from manifuse.rivals.imputation import FOLDS
+from manifuse.rivals.judges import JUDGES, Judge, table_of
 from manifuse.rivals.methods import (
+    Labels,
     Rival,
     Seed,
-    graded,
+    averaged_scores,
     imputed_scores,
     learn_from_labels,
     seed_for,
     smooth_alone,
     spread,
     stacked_scores,
+    taught_by,
 )
+from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
-from manifuse.tables.containers import frame_of, to_floats
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.containers import frame_of
+from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
+from manifuse.tables.scales import Scale
 from manifuse.tables.user_tables import FrameColumns
 
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50
+
+#: Methods that do not learn the units of the labels.
+IN_OWN_UNITS = ("alone", "smooth_alone", "impute_and_average")
 
 
 def compare(
@@ -47,6 +54,9 @@ def compare(
     score: str = "score",
     label: str = "label",
     drop: Sequence[str] = (),
+    classes: ClassColumns = None,
+    scale: Scale | None = None,
+    task: Literal["ranking", "regression"] = "ranking",
     others: Mapping[str, Rival] = MappingProxyType({}),
     library: Any = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
@@ -54,7 +64,8 @@ def compare(
     """Compare `refine` with its rivals on your own labels, by cross-validation.
 
     Every fifth of the labels in turn is held out, and judges what each method makes of the others. Held-out rows of
-    all fifths are compared with each other, by their ranks among all rows.
+    all fifths are compared with each other, by their ranks among all rows. Of a regression, scores of methods that
+    know no units are brought into those of the labels by a line. Of classes, smoothing of scores is left out.
 
     Parameters
     ----------
@@ -62,16 +73,18 @@ def compare(
         With features.
     references : Observations or data frame, or sequence of these
         Without any, rivals that need references are left out.
-    labels : RankLabels or data frame
+    labels : RankLabels, ClassLabels or data frame
         A label for each of at least 50 rows.
     rng : numpy.random.Generator or int, optional
         Draws the folds, and is the ``rng`` of every method.
-    id, score, label, drop
-        Columns of data frames, as of `refine`.
+    id, score, label, drop, classes, scale
+        Of data frames, as of `refine`.
+    task : {"ranking", "regression"}
+        As of `JointDiffusion`.
     others : mapping of str to callable, optional
         Methods of your own by their names, such as your model trained again:
-        ``method(main, references, labels, rng)`` returns predictions (n,) for all main rows. It must not use other
-        labels than those that it is given.
+        ``method(main, references, labels, rng)`` returns predictions (n,) for all main rows, or probabilities (n, k)
+        of the main classes in their order. It must not use other labels than those that it is given.
     library : module, optional
         As of `Refinement.to_frame`.
     tell : callable, optional
@@ -80,10 +93,12 @@ def compare(
     Returns
     -------
     data frame
-        A row for each method, the best first: ``method``; ``accuracy``, the ranking accuracy on held-out labels in
-        [0, 1]; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this difference,
-        paired over the held-out rows. It leaves out what other labels to learn from would change. Methods whose
-        difference is within two standard errors cannot be told apart.
+        A row for each method, the best first: ``method``; ``accuracy`` on held-out labels, in [0, 1]: the ranking
+        accuracy, or of classes how often the most probable one is right; or of a regression ``rmse``, the root mean
+        squared error; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this
+        difference, paired over the held-out rows. Of classes, there is ``log_loss``, too. The standard error leaves
+        out what other labels to learn from would change. Methods whose difference is within two standard errors
+        cannot be told apart.
 
     Raises
     ------
@@ -100,57 +115,60 @@ def compare(
     (['method', 'accuracy', 'minus_refine', 'standard_error'], 5)
     """
     demand(Mapping, others)
-    main, references, labels = FrameColumns(id, score, label=label, drop=drop).read(main, references, labels)
-    measure, seed = graded(main, labels, "comparing needs"), seed_for(rng)
+    names = FrameColumns(id, score, classes, label, drop=drop, scale=scale)
+    main, references, labels = names.read(main, references, labels)
+    regression = JointDiffusion(task=task).is_regression
+    measure = taught_by(main, labels, "comparing needs", regression=regression)
+    judge, seed = JUDGES[type(measure)](main, measure), seed_for(rng)
     if len(measure.rows) < LEAST_LABELS:
         raise InputError(
             f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
         )
-    methods = _methods(others, main, references, seed)
-    places = {name: np.empty(len(measure.rows)) for name in methods}
-    for fold, (train, test) in enumerate(KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows)):
-        if len(np.unique(measure.grades[test])) < 2 or len(np.unique(measure.grades[train])) < 2:
+    methods = _methods(others, judge, references, seed)
+    found: dict[str, list[FloatArray]] = {name: [] for name in methods}
+    folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows))
+    for fold, (train, test) in enumerate(folds):
+        if not judge.can_judge(train, test):
             raise InputError("All labels of a fold are equal; give more labels of each value.")
-        known = RankLabels(main.keys[measure.rows[train]], measure.grades[train])
+        known = judge.known(train)
         for done, (name, method) in enumerate(methods.items(), fold * len(methods) + 1):
             with libraries_in_one_thread():
-                made = method(main, references, known, seed)
-            predictions = to_floats(made, what=f"What {name!r} returned", dimensions=1)
-            if predictions.shape != main.scores.shape or not np.isfinite(predictions).all():
-                raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
-            places[name][test] = rankdata(predictions)[measure.rows[test]]
+                made = judge.checked(method(main, references, known, seed), name)
+            found[name].append(judge.read(made, train, in_own_units=name in IN_OWN_UNITS)[measure.rows[test]])
             tell(done, FOLDS * len(methods))
-    gains = {name: measure.gain(places["refine"], each) for name, each in places.items()}
-    names = sorted(gains, key=lambda name: -gains[name].value)
-    return frame_of(
-        {
-            "method": names,
-            "accuracy": [measure.measured(places[name]) for name in names],
-            "minus_refine": [gains[name].value for name in names],
-            "standard_error": [gains[name].standard_error for name in names],
-        },
-        library or main.origin.frames,
-    )
+    order = np.argsort(np.concatenate([test for _, test in folds]))
+    judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
+    return frame_of(table_of(judge, judged, "refine"), library or main.origin.frames)
 
 
 def _methods(
-    others: Mapping[str, Rival], main: Observations, references: Sequence[Observations], seed: int
+    others: Mapping[str, Rival], judge: Judge, references: Sequence[Observations], seed: int
 ) -> dict[str, Rival]:
     """All methods by their names; those that need references only with references, which are imputed once."""
+    main, regression = judge.main, judge.is_error
     methods: dict[str, Rival] = {
-        "refine": lambda main, references, labels, _: refine(main, references, labels, rng=seed).scores,
-        "alone": lambda *_: main.scores,
-        "smooth_alone": smooth_alone,
+        "refine": partial(_refined, task="regression" if regression else "ranking"),
+        "alone": lambda *_: main.in_scale(main.scores),
         "spread": spread,
-        "learn_from_labels": learn_from_labels,
+        "learn_from_labels": partial(learn_from_labels, regression=regression),
     }
+    if main.classes is None:
+        methods["smooth_alone"] = smooth_alone
     if references:
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {
-            "impute_and_average": lambda *_: mean_of_scores(imputed()),
+            "impute_and_average": lambda *_: averaged_scores(main, imputed()),
             "impute_and_stack": lambda main, _, labels, __: stacked_scores(main, imputed(), labels),
         }
     taken = [name for name in others if name in methods]
     if taken:
         raise InputError(f"{taken[0]!r} is the name of another method; give yours another name.")
     return {**methods, **others}
+
+
+def _refined(
+    main: Observations, references: Sequence[Observations], labels: Labels, seed: int, *, task: str
+) -> FloatArray:
+    """Refined scores, or probabilities of classes."""
+    result = refine(main, references, labels, rng=seed, task=task)
+    return result.scores if main.classes is None else np.asarray(result.predictions)

@@ -14,8 +14,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
+from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
+from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem, Reference
 
 #: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
@@ -43,7 +45,7 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     hyperparameters : dict
         The regressor chosen for each reference.
     """
-    table = features_of(problem)
+    table = features_of(problem.main)
     columns: list[FloatArray] = []
     chosen: dict[str, object] = {}
     for reference in problem.references:
@@ -61,11 +63,17 @@ def predict_reference(regressor: Any, table: FloatArray, reference: Reference) -
     return column
 
 
-def features_of(problem: Problem) -> FloatArray:
-    """Standardised features of the main rows, shape (n, d)."""
-    features = problem.main.table
-    assert features is not None, "decoupled tables have features"
-    return standardise(features)
+def features_of(main: Observations) -> FloatArray:
+    """Standardised features of the main rows, shape (n, d).
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if main.table is None:
+        raise InputError(f"{main.name} has no features, but this rival needs them; give features.")
+    return standardise(main.table)
 
 
 def searched_regressor(width: int, pairs: int, seed: int) -> GridSearchCV:

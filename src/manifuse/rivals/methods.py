@@ -9,23 +9,33 @@ from typing import Any
 import numpy as np
 
 from manifuse.errors import InputError, demand
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import FOLDS, impute
+from manifuse.rivals.imputation import FOLDS, features_of, impute
+from manifuse.rivals.of_classes import (
+    imputed_logarithms,
+    learned_classes,
+    logarithms_of,
+    mean_of_classes,
+    spread_classes,
+)
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
 from manifuse.run.refine import seed_of
-from manifuse.tables.labels import RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse.tables.validity import demand_rows, demand_scores
 
 Seed = np.random.Generator | int | None
+Labels = RankLabels | ClassLabels
 
 #: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
 Rival = Callable[..., Any]
@@ -64,28 +74,39 @@ def smooth_alone(
     True
     """
     del references
+    demand(Observations, main)
+    demand_scores(main, "this rival takes")
     _demand_features(main)
     predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(seed_for(rng)))
     return main.like_predictions(predictions)
 
 
 def learn_from_labels(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+    main: Observations,
+    references: Sequence[Observations] = (),
+    labels: Labels | None = None,
+    rng: Seed = 0,
+    *,
+    regression: bool = False,
 ) -> Any:
-    """Learn the labels from own features and own scores by kernel ridge regression. References are not used.
+    """Learn the labels from own features and own scores. References are not used.
 
-    A new model on top of the scores; the model that made the scores is not trained again. See `smooth_alone` for
-    parameters.
+    A new model on top of the scores: kernel ridge regression, or for classes logistic regression on their logarithms.
+    The model that made the scores is not trained again. Labels are values to predict if ``regression`` is true; see
+    `smooth_alone` for other parameters.
     """
     del references
     _demand_features(main)
-    score = graded(main, labels)
-    predictions, _ = own_labels(main, score.rows, score.grades, np.random.default_rng(seed_for(rng)))
-    return main.like_container(predictions)
+    score = taught_by(main, labels, regression=regression)
+    if isinstance(score, LogLoss):
+        return main.like_container(learned_classes(np.column_stack([logarithms_of(main), features_of(main)]), score))
+    values = score.targets if isinstance(score, SquaredError) else score.grades
+    generator = np.random.default_rng(seed_for(rng))
+    return main.like_container(own_labels(main, score.rows, values, generator, regression=regression)[0])
 
 
 def spread(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+    main: Observations, references: Sequence[Observations] = (), labels: Labels | None = None, rng: Seed = 0
 ) -> Any:
     """Spread the labels over the graph of the own features (scikit-learn's `LabelSpreading`).
 
@@ -93,34 +114,47 @@ def spread(
     """
     del references
     _demand_features(main)
-    score = graded(main, labels)
+    score = taught_by(main, labels)
+    if isinstance(score, LogLoss):
+        return main.like_container(spread_classes(main, score))
+    assert isinstance(score, GradedRanking), "it is no regression"
     return main.like_container(spread_labels(main, score.rows, score.grades, seed_for(rng))[0])
 
 
 def impute_and_average(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+    main: Observations, references: Sequence[Observations] = (), labels: Labels | None = None, rng: Seed = 0
 ) -> Any:
     """Learn each reference's scores from own features at the pairs, predict them everywhere, and average all scores.
 
+    Of classes, logarithms of probabilities are learned and averaged, and references with other classes are left out.
     Labels are not used; see `smooth_alone` for parameters.
     """
     del labels
-    return main.like_container(mean_of_scores(imputed_scores(main, references, seed_for(rng))))
+    return main.like_container(averaged_scores(main, imputed_scores(main, references, seed_for(rng))))
 
 
 def impute_and_stack(
-    main: Observations, references: Sequence[Observations] = (), labels: RankLabels | None = None, rng: Seed = 0
+    main: Observations, references: Sequence[Observations] = (), labels: Labels | None = None, rng: Seed = 0
 ) -> Any:
     """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
 
-    References known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
+    Classes are stacked by a logistic regression. References known on all main rows are taken as they are, without
+    features; see `smooth_alone` for parameters.
     """
     return main.like_container(stacked_scores(main, imputed_scores(main, references, seed_for(rng)), labels))
 
 
-def stacked_scores(main: Observations, imputed: FloatArray, labels: RankLabels | None) -> FloatArray:
-    """Stack imputed scores (n, m + 1) on the labels."""
-    score = graded(main, labels)
+def averaged_scores(main: Observations, imputed: FloatArray) -> FloatArray:
+    """Average imputed scores (n, m + 1), or logarithms of classes (m + 1, n, k)."""
+    return mean_of_scores(imputed) if main.classes is None else mean_of_classes(imputed)
+
+
+def stacked_scores(main: Observations, imputed: FloatArray, labels: Labels | None) -> FloatArray:
+    """Stack imputed scores (n, m + 1), or logarithms of classes (m + 1, n, k), on the labels."""
+    score = taught_by(main, labels)
+    if isinstance(score, LogLoss):
+        return learned_classes(np.column_stack([*imputed]), score)
+    assert isinstance(score, GradedRanking), "it is no regression"
     return stack_by_ridge(imputed, score.rows, score.grades)[0]
 
 
@@ -130,10 +164,16 @@ def seed_for(rng: Seed) -> int:
 
 
 def imputed_scores(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray:
-    """Scores of the main predictor and of every reference on all main rows, shape (n, m + 1), if known as they are."""
-    _demand_scores(main, *references)
+    """Scores of the main predictor and of every reference on all main rows, (n, m + 1), known ones as they are.
+
+    Of classes, logarithms of probabilities, (m + 1, n, k).
+    """
+    demand(Observations, main, *references)
     if not references:
         raise InputError("No references came, but this rival needs their scores; give some.")
+    if main.classes is not None:
+        return np.stack(imputed_logarithms(main, references, seed))
+    demand_rows(main, *references)
     problem = Problem.of(main, tuple(references))
     columns = np.full((len(main), len(references)), np.nan)
     for column, reference in zip(columns.T, problem.references, strict=True):
@@ -148,17 +188,20 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
     return np.column_stack([main.scores, columns])
 
 
-def _score(main: Observations, labels: RankLabels | None) -> Score:
-    _demand_scores(main)
+def _score(main: Observations, labels: Labels | None, *, regression: bool = False) -> Score:
+    demand(Observations, main)
+    demand_rows(main)
     if labels is None:
         raise InputError("No labels came, but this rival learns from them; give labels.")
-    return score_of(labels, main, regression=False)
+    return score_of(labels, main, regression=regression)
 
 
-def graded(main: Observations, labels: RankLabels | None, use: str = "this rival learns from") -> GradedRanking:
-    """The rows with labels, and their grades; refuse ordered pairs and few labels."""
-    score = _score(main, labels)
-    if not isinstance(score, GradedRanking):
+def taught_by(
+    main: Observations, labels: Labels | None, use: str = "this rival learns from", *, regression: bool = False
+) -> GradedRanking | SquaredError | LogLoss:
+    """The rows with labels, and these; refuse ordered pairs and few labels."""
+    score = _score(main, labels, regression=regression)
+    if not isinstance(score, GradedRanking | SquaredError | LogLoss):
         raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
     if len(score.rows) < 2 * FOLDS:
         raise InputError(
@@ -168,13 +211,5 @@ def graded(main: Observations, labels: RankLabels | None, use: str = "this rival
 
 
 def _demand_features(main: Observations) -> None:
-    _demand_scores(main)
-    if main.table is None:
-        raise InputError(f"{main.name} has no features, but this rival needs them; give features.")
-
-
-def _demand_scores(main: Observations, *references: Observations) -> None:
-    """Refuse anything but tables, and a main table of classes."""
-    demand(Observations, main, *references)
-    demand_rows(main, *references)
-    demand_scores(main, "this rival takes")
+    demand(Observations, main)
+    features_of(main)

@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import LabelSpreading
 
-from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import locate
-from manifuse.kernels.sphere import standardise
-from manifuse.rivals.imputation import searched_regressor
+from manifuse import rivals
+from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.labelled import score_of
+from manifuse.kernels.arrays import FloatArray
+from manifuse.rivals.imputation import features_of
+from manifuse.rivals.of_classes import LEAST
 from manifuse.run.refine import refine
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 from manifuse_study.datasets.classifiers import Classifiers
 
-#: Probabilities below this are taken as this, so that logarithms are finite; bins of the calibration error.
-LEAST, BINS = 1e-4, 15
+#: Bins of the calibration error.
+BINS = 15
 
 #: Neighbours, share and steps of correct and smooth (Huang et al. 2021).
 NEIGHBOURS, SHARE, STEPS = 10, 0.8, 50
@@ -78,73 +76,25 @@ def _told(problem: Classifiers) -> FloatArray:
     return _refine(problem.main, [], ClassLabels([*told], [*told.values()]))
 
 
-def _logarithms(problem: Classifiers) -> FloatArray:
-    """Logarithms of the main probabilities (n, k)."""
-    return np.log(np.maximum(problem.main.came, LEAST))
-
-
-def _features(problem: Classifiers) -> FloatArray:
-    """Standardised features of the main rows."""
-    assert problem.main.table is not None, "drawn tables have features"
-    return standardise(problem.main.table)
-
-
-def labelled(problem: Classifiers) -> tuple[IndexArray, IndexArray]:
-    """Rows with a label, and the place of the class of each."""
+def labelled(problem: Classifiers) -> LogLoss:
+    """The rows with a label, and their classes."""
     assert problem.labels is not None, "there are labels"
-    assert problem.main.classes is not None, "there are classes"
-    rows = locate(problem.labels.keys, problem.main.keys)[0]
-    places = problem.main.classes.places_of(problem.labels.names)
-    return rows[places >= 0], places[places >= 0]
+    score = score_of(problem.labels, problem.main, regression=False)
+    assert isinstance(score, LogLoss), "there are classes"
+    return score
 
 
-def imputed(problem: Classifiers) -> list[FloatArray]:
-    """Logarithms of probabilities of every reference with the same classes, imputed by regression."""
-    found, features = [], _features(problem)
-    for reference in problem.references:
-        if reference.classes != problem.main.classes:
-            continue
-        theirs, known = locate(problem.main.keys, reference.keys)
-        rows = np.flatnonzero(known)
-        said = np.log(np.maximum(reference.came[theirs[rows]], LEAST))
-        regressor = searched_regressor(features.shape[1], len(rows), 0)
-        column = regressor.fit(features[rows], said).predict(features)
-        column[rows] = said
-        found.append(column)
-    return found
-
-
-def _averaged(problem: Classifiers) -> FloatArray:
-    return special.softmax(np.mean([_logarithms(problem), *imputed(problem)], axis=0), axis=1)
-
-
-def _stacked(problem: Classifiers) -> FloatArray:
-    return _logistic(problem, np.column_stack([_logarithms(problem), *imputed(problem)]))
-
-
-def _own_labels(problem: Classifiers) -> FloatArray:
-    return _logistic(problem, np.column_stack([_logarithms(problem), _features(problem)]))
-
-
-def _logistic(problem: Classifiers, table: FloatArray) -> FloatArray:
-    """Learn the classes of labelled rows by logistic regression."""
-    rows, places = labelled(problem)
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[rows], places)
-    return _columns(model.predict_proba(table), model.classes_, problem)
-
-
-def _spread(problem: Classifiers) -> FloatArray:
-    rows, places = labelled(problem)
-    targets = np.full(len(problem.main), -1)
-    targets[rows] = places
-    model = LabelSpreading(kernel="knn", n_neighbors=NEIGHBOURS, max_iter=200).fit(_features(problem), targets)
-    return _columns(model.label_distributions_, model.classes_, problem)
+def _rival(name: str) -> Solve:
+    """A rival of the product as a method."""
+    rival = getattr(rivals, name)
+    return lambda problem: np.asarray(rival(problem.main, problem.references, problem.labels, 0))
 
 
 def _correct_and_smooth(problem: Classifiers) -> FloatArray:
     """Spread the errors at labelled rows over the graph, correct by them, then spread what comes of it."""
-    rows, places = labelled(problem)
-    graph = kneighbors_graph(_features(problem), NEIGHBOURS)
+    score = labelled(problem)
+    rows, places = score.rows, score.places
+    graph = kneighbors_graph(features_of(problem.main), NEIGHBOURS)
     graph = graph.maximum(graph.T)
     roots = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     matrix = graph.multiply(roots[:, None]).multiply(roots[None]).tocsr()
@@ -194,23 +144,16 @@ def _one_against_the_rest(problem: Classifiers) -> FloatArray:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _columns(probabilities: FloatArray, places: IndexArray, problem: Classifiers) -> FloatArray:
-    """Probabilities of all classes, of which a model may know only some."""
-    found = np.full(problem.main.came.shape, LEAST)
-    found[:, places] = np.maximum(probabilities, LEAST)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
 #: Every method by its name: what it does, and the attribute of a problem that it needs, if any.
 METHODS: Mapping[str, tuple[Solve, str]] = {
     "alone": (lambda problem: problem.main.came, ""),
     "refined": (lambda problem: _refine(problem.main, problem.references, problem.labels), "labels"),
     "refined, no labels": (lambda problem: _refine(problem.main, problem.references), ""),
     "refined, no references": (lambda problem: _refine(problem.main, [], problem.labels), "labels"),
-    "impute and average": (_averaged, ""),
-    "impute and stack": (_stacked, "labels"),
-    "own labels": (_own_labels, "labels"),
-    "label spreading": (_spread, "labels"),
+    "impute and average": (_rival("impute_and_average"), ""),
+    "impute and stack": (_rival("impute_and_stack"), "labels"),
+    "own labels": (_rival("learn_from_labels"), "labels"),
+    "label spreading": (_rival("spread"), "labels"),
     "correct and smooth": (_correct_and_smooth, "labels"),
     "one against the rest": (_one_against_the_rest, ""),
     "truth told at the pairs": (_told, ""),

@@ -1,0 +1,88 @@
+"""Rivals of class probabilities, each in a few lines, as a user would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+
+from manifuse.errors import InputError
+from manifuse.evidence.class_score import LogLoss
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
+from manifuse.rivals.imputation import FOLDS, features_of, searched_regressor
+from manifuse.tables.observations import Observations
+
+#: Probabilities below this are taken as this, so that logarithms are finite.
+LEAST = 1e-4
+
+#: Neighbours of a row in the graph over which labels are spread, and how often they are at most.
+NEIGHBOURS, ITERATIONS = 10, 200
+
+
+def logarithms_of(table: Observations) -> FloatArray:
+    """Logarithms of the probabilities of a table of classes (n, k)."""
+    probabilities = softmax(table.came, axis=1) if table.scale == "logits" else table.came
+    return np.asarray(np.log(np.maximum(probabilities, LEAST)))
+
+
+def imputed_logarithms(main: Observations, references: Sequence[Observations], seed: int) -> list[FloatArray]:
+    """Logarithms of probabilities on all main rows: of the main predictor and of references with the same classes.
+
+    A reference is known at its pairs. Elsewhere it is predicted from the main features by `searched_regressor`.
+
+    Raises
+    ------
+    InputError
+        If a reference shares too few rows, or features are needed that there are not.
+    """
+    assert main.classes is not None, "it has classes"
+    found = [logarithms_of(main)]
+    for reference in references:
+        if reference.classes is None or {*reference.classes.names} != {*main.classes.names}:
+            continue
+        theirs, known = locate(main.keys, reference.keys)
+        rows = np.flatnonzero(known)
+        said = logarithms_of(reference)[theirs[rows]][:, reference.classes.places_of(main.classes.names)]
+        if known.all():
+            found.append(said)
+            continue
+        if len(rows) < 2 * FOLDS:
+            raise InputError(f"{len(rows)} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+        features = features_of(main)
+        column = searched_regressor(features.shape[1], len(rows), seed).fit(features[rows], said).predict(features)
+        column[rows] = said
+        found.append(column)
+    return found
+
+
+def mean_of_classes(imputed: FloatArray) -> FloatArray:
+    """Probabilities (n, k) by the mean of their logarithms (m + 1, n, k)."""
+    return np.asarray(softmax(np.mean(imputed, axis=0), axis=1))
+
+
+def learned_classes(table: FloatArray, score: LogLoss) -> FloatArray:
+    """Learn the classes of labelled rows from a table (n, t) by logistic regression; probabilities (n, k)."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[score.rows], score.places)
+    return _of_all(model.predict_proba(table), model.classes_, len(score.classes))
+
+
+def spread_classes(main: Observations, score: LogLoss) -> FloatArray:
+    """Spread the classes of labelled rows over the graph of the own features; probabilities (n, k)."""
+    targets = np.full(len(main), -1)
+    targets[score.rows] = score.places
+    neighbours = min(NEIGHBOURS, len(main) - 1)
+    model = LabelSpreading(kernel="knn", n_neighbors=neighbours, max_iter=ITERATIONS).fit(features_of(main), targets)
+    return _of_all(np.nan_to_num(model.label_distributions_), model.classes_, len(score.classes))
+
+
+def _of_all(probabilities: FloatArray, places: IndexArray, classes: int) -> FloatArray:
+    """Probabilities of all classes (n, k), of which a model may know only some."""
+    found = np.full((len(probabilities), classes), LEAST)
+    found[:, places] = np.maximum(probabilities, LEAST)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))

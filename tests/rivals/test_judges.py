@@ -1,0 +1,121 @@
+"""Rivals of classes and of regressions, and how `compare` judges them, by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold
+from tests.problems import draw as draw_scores
+from tests.test_classes import NAMES, draw
+
+import manifuse as mf
+from manifuse.rivals import comparison
+from manifuse.tables.drawing_order import order_of
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return draw(1, labels=80)
+
+
+def test_averaging_known_classes_is_the_geometric_mean_whatever_their_order(drawn):
+    main, *_ = drawn
+    said = softmax(np.random.default_rng(0).standard_normal((len(main), 4)), axis=1)
+    turned = mf.Observations(said[:, ::-1], ids=main.keys, classes=main.classes.names[::-1], name="turned")
+    coarse = mf.Observations(said[:, :2] / said[:, :2].sum(1, keepdims=True), ids=main.keys, classes=["a", "b"])
+    bare = mf.Observations(main.came, ids=main.keys, classes=main.classes.names, name="ours")
+    expected = np.sqrt(np.maximum(main.came, 1e-4) * said)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(mf.rivals.impute_and_average(bare, [turned, coarse]), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["impute_and_average", "impute_and_stack", "learn_from_labels", "spread"])
+def test_rivals_of_classes_give_probabilities_that_are_worth_something(name, drawn):
+    main, others, known, truth, test = drawn
+    found = getattr(mf.rivals, name)(main, others, known, rng=0)
+    assert found.shape == main.came.shape
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    right = main.classes.most_probable(found) == truth
+    assert right[test].mean() > np.mean(main.classes.most_probable(main.came) == truth) - 0.05 > 0.5
+
+
+def test_classes_that_no_label_names_keep_a_little_probability(drawn):
+    main, _, known, *_ = drawn
+    few = known.names != NAMES[0]
+    labels = mf.ClassLabels(known.keys[few], known.names[few])
+    found = mf.rivals.learn_from_labels(main, labels=labels)
+    lacking = main.classes.names.index(NAMES[0])
+    assert (found[:, lacking] > 0).all()
+    assert (found.argmax(axis=1) != lacking).all()
+
+
+@pytest.mark.parametrize("said", ["No features", "few pairs"])
+def test_what_rivals_of_classes_need_is_asked_for(said, drawn):
+    main, others, known, *_ = drawn
+    if said == "No features":
+        bare = mf.Observations(main.came, ids=main.keys, classes=main.classes.names, name="ours")
+        with pytest.raises(mf.InputError, match="ours has no features, but this rival needs them"):
+            mf.rivals.impute_and_average(bare, others, known)
+    else:
+        few = others[0].take(np.flatnonzero(np.isin(others[0].keys, main.keys[:7])))
+        with pytest.raises(mf.InputError, match="7 pairs came, but this rival learns from at least 10"):
+            mf.rivals.impute_and_average(main, [few], known)
+
+
+def test_a_comparison_of_classes_judges_held_out_rows(drawn, monkeypatch):
+    main, others, known, truth, _ = drawn
+    monkeypatch.setattr(comparison, "imputed_scores", lambda main, *given: np.stack([np.log(main.came)] * 2))
+    monkeypatch.setattr(comparison, "spread", lambda main, *given: main.came)
+    mine = {"mine": lambda main, references, labels, rng: softmax(np.log(main.came) * 0.5, axis=1)}
+    found = mf.rivals.compare(main, others, known, 3, others=mine, library=pd).set_index("method")
+    assert sorted(found.index) == sorted(
+        ["refine", "alone", "spread", "learn_from_labels", "impute_and_average", "impute_and_stack", "mine"]
+    )
+    rows = np.flatnonzero(np.isin(main.keys, known.keys))
+    rows = rows[order_of(main, rows)]
+    refined = np.empty((len(rows), 4))
+    for train, test in KFold(5, shuffle=True, random_state=3).split(rows):
+        labels = mf.ClassLabels(main.keys[rows[train]], truth[rows[train]])
+        refined[test] = mf.refine(main, others, labels, rng=3).predictions[rows[test]]
+    for name, said in {
+        "refine": refined,
+        "alone": main.came[rows],
+        "mine": softmax(np.log(main.came) * 0.5, axis=1)[rows],
+    }.items():
+        right = main.classes.most_probable(said) == truth[rows]
+        assert found.loc[name, "accuracy"] == pytest.approx(right.mean())
+        order = np.argsort(main.classes.names)
+        expected = log_loss(truth[rows], said[:, order], labels=sorted(main.classes.names))
+        assert found.loc[name, "log_loss"] == pytest.approx(expected, rel=1e-3)
+    both = [main.classes.most_probable(each) == truth[rows] for each in (refined, main.came[rows])]
+    difference = both[1].astype(float) - both[0]
+    assert found.loc["alone", "minus_refine"] == pytest.approx(difference.mean())
+    assert found.loc["alone", "standard_error"] == pytest.approx(difference.std(ddof=1) / np.sqrt(len(rows)))
+    with pytest.raises(mf.InputError, match="What 'mine' returned came with shape"):
+        mf.rivals.compare(main, [], known, others={"mine": lambda main, *given: main.came[:, 0]})
+
+
+def test_a_comparison_of_a_regression_is_in_units_of_the_labels(monkeypatch):
+    case = draw_scores(0)
+    for name in ("learn_from_labels", "spread", "smooth_alone"):
+        monkeypatch.setattr(comparison, name, lambda main, *given, **more: main.scores)
+    values = mf.RankLabels(case.main.keys[case.labelled], 300.0 + 20.0 * case.truth[case.labelled])
+    exact = {"mine": lambda *given: 300.0 + 20.0 * case.truth + 1.0}
+    found = mf.rivals.compare(case.main, [], values, 3, task="regression", others=exact, library=pd).set_index(
+        "method"
+    )
+    assert found.index[0] == "mine"
+    # What a user's own method predicts is taken as it is; scores in other units are brought into those of the labels.
+    assert found.loc["mine", "rmse"] == pytest.approx(1.0)
+    rows = case.labelled[order_of(case.main, case.labelled)]
+    target, own = 300.0 + 20.0 * case.truth[rows], case.main.scores[rows, None]
+    alone = np.empty(len(rows))
+    for train, test in KFold(5, shuffle=True, random_state=3).split(rows):
+        alone[test] = LinearRegression().fit(own[train], target[train]).predict(own[test])
+    assert found.loc["alone", "rmse"] == pytest.approx(np.sqrt(np.mean((alone - target) ** 2)))
+    difference = found.loc["alone", "rmse"] - found.loc["refine", "rmse"]
+    assert found.loc["alone", "minus_refine"] == pytest.approx(difference)
+    with pytest.raises(mf.InputError, match="task='values' came, but 'ranking' or 'regression' were expected"):
+        mf.rivals.compare(case.main, [], values, task="values")
