@@ -445,3 +445,28 @@ def coupled(rng, extra):
     assert result.accepted
     assert len(result.weights) == 3 or result.weights[3] == 0
     return result.apply(mf.Observations(main[300:], ids=ids[300:], name="later"))
+
+
+def test_scores_of_a_regression_in_other_units_are_brought_into_those_of_the_labels():
+    """The unit of scores does not change what a regression finds, nor what its gain says, if it is another one."""
+    case = draw(0, references=2)
+    labels = mf.RankLabels(case.main.keys[case.labelled], 50.0 + 7.0 * case.truth[case.labelled])
+    found = []
+    for scale, offset in ((1.0, 0.0), (3.0, 1000.0), (0.01, -5.0)):
+        main = remade(case.main, predictions=offset + scale * case.main.scores)
+        result = mf.refine(main, case.references, labels, task="regression", rng=0)
+        assert result.accepted
+        assert result.evidence.measured.in_other_units
+        assert "brought into units of the labels by a line" in " ".join(result.summary().split())
+        found.append(result)
+    for other in found[1:]:
+        np.testing.assert_allclose(other.scores, found[0].scores, rtol=1e-4)
+        assert other.gain.value == pytest.approx(found[0].gain.value, rel=1e-3)
+    # The line alone is what the gain is counted from.
+    own, target = case.main.scores[case.labelled], labels.grades
+    spread = np.std(target - np.polyval(np.polyfit(own, target, 1), own))
+    assert spread < found[0].accuracy.before < 1.2 * spread
+    usual = mf.refine(
+        remade(case.main, predictions=50.0 + 3.0 * case.main.scores), [], labels, task="regression", rng=0
+    )
+    assert not usual.evidence.measured.in_other_units

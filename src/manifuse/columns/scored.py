@@ -33,9 +33,10 @@ class Scored(Saved):
     error_scale : float or None
         What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
     own_scale : float
-        What own scores are multiplied by, if labels calibrate probabilities; else 1.
+        What own scores are multiplied by, if labels calibrate probabilities, or if a regression finds them in other
+        units than its labels; else 1.
     own_offset : float
-        What is added to them then, if they are risks; else 0.
+        What is added to them then, if they are risks or values; else 0.
     pairs_follow : bool
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     """
@@ -95,12 +96,15 @@ class Honest:
     scored : Scored
         As certain as can be.
     values : (r, l) or (r, l, c) array
+    own : (l, ...) array
+        Own scores, as labels compare them; of a regression in the units of its labels, each without its own label.
     gain : Gain
         Over own scores.
     """
 
     scored: Scored
     values: FloatArray
+    own: FloatArray
     gain: Gain
 
     @classmethod
@@ -108,20 +112,28 @@ class Honest:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
-        Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too.
+        Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too. Own scores
+        of a regression that are farther from the labels than their mean is, and clearly farther than by a line, are
+        in other units: this line brings them into those of the labels.
         """
-        own_scale = 1.0
+        own_scale, own_offset = 1.0, 0.0
         if isinstance(score, LogLoss):
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
             own = own_scale * own
-        plain = Scored(units, None, 1.0, None, own_scale)
+        elif isinstance(score, SquaredError) and score.measured(own) > score.targets.std():
+            in_units, (offset, slope) = _fit_line(own[None], score.targets)
+            if slope > 0 and score.gain(own, in_units[0]).is_clear:
+                own_scale, own_offset, own = slope, offset, in_units[0]
+                units = units.scaled(slope, offset)
+        plain = Scored(units, None, 1.0, None, own_scale, own_offset)
         values = plain.found(trials)
-        best = cls(plain, values, score.gain(own, values, folds))
+        best = cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
             fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.targets)
-            if score.gain(values.mean(axis=0), fitted).is_certain:
-                best = cls(Scored(units, line, 1.0, None), fitted, score.gain(own, fitted, folds))
+            better = score.gain(values.mean(axis=0), fitted)
+            if better.is_certain or (own_scale != 1.0 and better.is_seen):
+                best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))
         return best
 
 

@@ -39,6 +39,9 @@ class Measured(Saved):
     risk : Accuracy or None
         The log loss of probabilities that labels of 0 and 1 calibrated; None of other labels or scores, and if the
         refinement was not taken. The two numbers of the calibration have seen all labels.
+    in_other_units : bool
+        Of a regression, whether own scores are in other units than the labels. Then ``accuracy`` and ``gain`` compare
+        with own scores that a line brought into those of the labels.
     """
 
     accuracy: Accuracy
@@ -49,6 +52,7 @@ class Measured(Saved):
     at_pairs: Gain | None = None
     by_class: ByClass | None = None
     risk: Accuracy | None = None
+    in_other_units: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,7 @@ def conclude(prepared: Prepared) -> Conclusion:
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is not None:
         scored, refined, risk = _calibrated(found, honest, scored, problem.main)
-        measured = _measured(given, found, verdict, refined, at_pairs)
+        measured = _measured(given, found, verdict, honest, refined, at_pairs)
         measured = replace(measured, risk=risk if verdict.accepted else None)
     refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
@@ -132,7 +132,7 @@ def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
     score = found.labels.score.only(np.flatnonzero(pairs[found.labels.score.rows]))
     if score is None:
         return None
-    own = scored.own_scale * given.problem.main.scores[score.rows]
+    own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
     gain = score.gain(own, scored.followed(known["expected"][score.rows]))
     return None if gain.is_of_few else gain
 
@@ -188,15 +188,25 @@ def _calibrated(
     return scored, measured, risk
 
 
-def _measured(given: Given, found: Found, verdict: Verdict, refined: FloatArray, at_pairs: Gain | None) -> Measured:
+def _measured(
+    given: Given, found: Found, verdict: Verdict, honest: Honest, refined: FloatArray, at_pairs: Gain | None
+) -> Measured:
     """What labels measure, by refined scores of held-out labelled rows."""
     score, labels, own = given.score, found.labels, given.problem.main.scores
     assert score is not None, "there are labels"
     assert labels is not None, "there are labels"
-    taught, there = labels.score, own[labels.score.rows]
+    taught, is_regression = labels.score, score.measure == "rmse"
+    there = honest.own if is_regression else own[taught.rows]
     gain = taught.gain(there, refined, labels.folds)
     accuracy = _change(score.measure, taught.measured(there, labels.folds), gain, verdict)
-    measured = Measured(accuracy, gain, labels.held, backwards=taught.is_backwards(there), at_pairs=at_pairs)
+    measured = Measured(
+        accuracy,
+        gain,
+        labels.held,
+        backwards=taught.is_backwards(there),
+        at_pairs=at_pairs,
+        in_other_units=is_regression and honest.scored.own_scale != 1.0,
+    )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
     right = taught.gain_in_accuracy(there, refined)

@@ -66,6 +66,8 @@ def change_of(evidence: Evidence) -> str:
     assert evidence.measured is not None, "there are labels"
     measured, goes = evidence.measured, "goes" if evidence.verdict.takes_what_was_found else "would go"
     said = _change(measured.accuracy, measured.gain, goes)
+    if measured.in_other_units:
+        said = f"with “{evidence.name}” brought into units of the labels by a line, {said}"
     return said if measured.right is None else f"{_change(*measured.right, goes)}, and {said}"
 
 

@@ -82,7 +82,8 @@ def verdict_of(evidence: Evidence) -> str:
     if evidence.verdict.reason is Reason.PAIRS:
         # Labels calibrate the probabilities of all rows.
         calibrated = evidence.measured.right is not None or evidence.measured.risk is not None
-        rest = "the others are only calibrated" if calibrated else "the others stay as they were"
+        stay = "are only brought into units of the labels" if evidence.measured.in_other_units else "stay as they were"
+        rest = f"the others {'are only calibrated' if calibrated else stay}"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
