@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 import manifuse as mf
 from manifuse.errors import ManifuseWarning
 from manifuse.tables.label_table import read_labels
+from manifuse.tables.user_tables import FrameColumns
 from tests.test_classes import draw
 
 PROBABLE = ["p_ash", "p_oak"]
@@ -104,7 +105,9 @@ def test_a_saved_combiner_knows_that_its_classes_are_numbers(tmp_path):
 def test_ids_with_blanks_are_refused_wherever_they_come_from(scored):
     ours, theirs = scored
     for strange in ("", " a", "a\t"):
-        with pytest.raises(mf.InputError, match=r"The id column of main holds .*, but an id must not be empty"):
+        with pytest.raises(
+            mf.InputError, match=r"The id column of main holds .*, but ids and names must not be empty"
+        ):
             mf.refine(ours.assign(id=[strange, *ours["id"][1:]]), [theirs], rng=0)
         with pytest.raises(mf.InputError, match="The id column of the labels holds"):
             mf.RankLabels([strange, "b"], [0, 1])
@@ -157,3 +160,57 @@ def test_a_refined_archive_is_read_as_a_table(scored, tmp_path):
     mf.refine_files(tmp_path / "once.npz", tmp_path / "theirs.csv", out=tmp_path / "twice.csv")
     with np.load(tmp_path / "once.npz") as once:
         np.testing.assert_allclose(pd.read_csv(tmp_path / "twice.csv")["original"], once["score"])
+
+
+@pytest.mark.parametrize("classes", [(), ("oak", "yew")])
+def test_a_blank_label_may_have_quotes(classes, tmp_path):
+    (tmp_path / "known.csv").write_text('"id","label"\n"a","{}"\n"b",""\n"c","{}"\n'.format(*(classes or (1, 2))))
+    labels = read_labels(tmp_path / "known.csv", classes=classes)
+    assert labels.keys.tolist() == ["a", "c"]
+
+
+def test_a_blank_label_of_a_class_may_be_empty_text():
+    main = mf.Observations(np.full((3, 2), 0.5), ids=["a", "b", "c"], classes=["oak", "yew"])
+    known = pd.DataFrame({"id": ["a", "b", "c"], "label": ["oak", "", "yew"]})
+    assert FrameColumns().labels_of(known, main).keys.tolist() == ["a", "c"]
+
+
+def test_pairs_need_no_ids_that_are_longer_than_those_that_came(scored, tmp_path):
+    ours, theirs = (frame[["id", "score"]].astype({"id": str}) for frame in scored)
+    ours = ours[ours["id"].isin(theirs["id"])].head(40)
+    theirs = theirs.assign(id=theirs["id"].str.zfill(1000))
+    for name, frame in (("ours", ours), ("theirs", theirs)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    pd.DataFrame({"main": ours["id"], "reference": ours["id"].str.zfill(1000)}).to_csv(tmp_path / "p.csv", index=False)
+    result = mf.refine_files(
+        tmp_path / "ours.csv", tmp_path / "theirs.csv", out=tmp_path / "out.csv", pairs=tmp_path / "p.csv"
+    )
+    assert result.relevance[0].pairs == 40
+
+
+def test_a_loaded_combiner_knows_what_was_left_out(scored, tmp_path):
+    ours, theirs = (frame.rename(columns=str) for frame in scored)
+    combiner = mf.PredictorCombiner([theirs], random_state=0, drop=["3"]).fit(ours)
+    combiner.save(tmp_path / "model.npz")
+    again = mf.PredictorCombiner.load(tmp_path / "model.npz")
+    assert again.get_params()["drop"] == ("3",)
+    np.testing.assert_array_equal(again.predict(ours), combiner.predict(ours))
+
+
+def test_classes_are_refused_where_a_score_was_fitted(scored, tmp_path):
+    ours, theirs = scored
+    ours.to_csv(tmp_path / "ours.csv", index=False)
+    with pytest.raises(mf.InputError, match="`classes` came, but the refinement is of scores; leave it out"):
+        mf.apply_files(mf.refine(ours, [theirs], rng=0), tmp_path / "ours.csv", tmp_path / "out.csv", classes="x(.*)")
+
+
+def test_unchanged_probabilities_are_the_same_bits_after_they_were_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    main = mf.Observations(rng.random(40) ** 30, rng.random((40, 2)), ids=range(40), scale="probability", name="ours")
+    other = mf.Observations(-main.scores, ids=main.keys, name="opposed")
+    result = mf.refine(main, [other], rng=0)
+    assert not result.accepted
+    mf.save(result, tmp_path / "model.npz")
+    again = mf.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predictions, main.came)
+    np.testing.assert_array_equal(again.apply(main), result.apply(main))

@@ -187,7 +187,7 @@ def test_another_format_is_refused(saved):
         (change_array("fitted/support", lambda support: support + 2.0), "out of range"),
         (change_array("columns/expected/pulls", lambda pulls: -pulls), "expected is out of range"),
         (change_array("joining/scales", lambda scales: scales[:, None]), "cannot be joined"),
-        (change_array("main/scores", lambda scores: scores.astype(np.longdouble)), "holds numbers as"),
+        (change_array("main/came", lambda scores: scores.astype(np.longdouble)), "holds numbers as"),
         (change_array("columns/refined/level/mean", lambda mean: mean[:0]), "is damaged"),
     ],
 )

@@ -287,11 +287,15 @@ CASES = {
     "ids with blanks around them": (
         {"main.csv": text(PLAIN.replace("\nm5,", "\nm5 ,"))},
         [],
-        "holds 'm5 ', but an id",
+        "holds 'm5 ', but ids and names",
     ),
-    "an id of blanks": ({"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))}, [], "but an id must not be empty"),
-    "an empty id": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but an id"),
-    "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but an id"),
+    "an id of blanks": (
+        {"main.csv": text(PLAIN.replace("\nm5,", "\n  ,"))},
+        [],
+        "but ids and names must not be empty",
+    ),
+    "an empty id": ({"main.csv": text(PLAIN.replace("\nm5,", '\n"",'))}, [], "holds '', but ids and names"),
+    "an id with a NUL": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5\0,"))}, [], "'m5\\x00', but ids and names"),
     "half a character in an id of an archive": (
         {"main.npz": archive(ids=np.array(["a\udcff", "b", "c"]), scores=np.arange(3.0))},
         [],
@@ -300,7 +304,7 @@ CASES = {
     "blanks around the ids of an archive": (
         {"main.npz": archive(ids=np.array(["a ", "b", "c"]), scores=np.arange(3.0))},
         [],
-        "holds 'a ', but an id",
+        "holds 'a ', but ids and names",
     ),
     "ids that are fractions": (
         {"main.parquet": stored(MAIN.with_columns(id=pl.int_range(60) + 0.5), "parquet")},

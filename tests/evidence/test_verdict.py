@@ -94,3 +94,9 @@ def test_scores_go_as_far_as_the_probability_of_a_gain():
         assert verdict.certainty == pytest.approx((drawn > 0).mean(), abs=0.005)
     assert judge(answering(Reason.AGREE), WITHIN, safeguarded=False).certainty == 1.0
     assert judge(answering(Reason.AGREE), None, safeguarded=True).certainty == 1.0
+
+
+def test_no_difference_at_all_is_no_loss():
+    nothing = Gain(0.0, 0.0, 40, "accuracy")
+    assert not nothing.is_loss
+    assert judge(answering(Reason.ASSUMED), nothing, safeguarded=True).reason is Reason.TAUGHT

@@ -151,7 +151,4 @@ def test_a_row_is_explained_as_explain_does():
     exploration = explored(draw(1))
     result = refined(exploration)
     key = exploration.main.keys[7]
-    said = explain_row(exploration, result, 7)
-    assert [said[0], *said[2:]] == list(mf.explain(result, key, exploration.references).sentences)
-    row = result.to_frame().row(7, named=True)
-    assert said[1] == f"Its score was {row['original']:.3g} and is {row['score']:.3g}."
+    assert explain_row(exploration, result, 7) == list(mf.explain(result, key, exploration.references).sentences)

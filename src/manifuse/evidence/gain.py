@@ -118,7 +118,7 @@ class Gain(Saved):
     @property
     def is_loss(self) -> bool:
         """Whether it is a loss of at least one standard error, and not of few rows."""
-        return not self.is_of_few and self.value <= -self.standard_error
+        return not self.is_of_few and self.value < 0 and self.value <= -self.standard_error
 
     @property
     def is_clear_loss(self) -> bool:

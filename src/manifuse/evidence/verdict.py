@@ -105,5 +105,7 @@ def judge(
         return Verdict.of(Reason.FEW_LABELS)
     if gain.is_loss:
         return Verdict.of(Reason.PAIRS, 0.0) if pairs_follow else Verdict.of(Reason.NO_GAIN)
-    certainty = float(ndtr(gain.value / gain.standard_error + EXPECTED_GAIN)) if gain.standard_error > 0 else 1.0
-    return Verdict.of(Reason.TAUGHT, certainty)
+    if gain.standard_error == 0:
+        return Verdict.of(Reason.TAUGHT, 1.0 if gain.value > 0 else float(ndtr(EXPECTED_GAIN)))
+    errors = gain.value / gain.standard_error
+    return Verdict.of(Reason.TAUGHT, float(ndtr(errors + EXPECTED_GAIN)))

@@ -67,11 +67,7 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
 
 def explain_row(exploration: Exploration, result: Refinement, row: int) -> list[str]:
     """Say where a main row was and is, and why."""
-    why, shift = explain(result, exploration.main.keys[row], exploration.references), shift_of(result)
-    if isinstance(shift, ClassShift):
-        return list(why.sentences)
-    moved, *others = why.sentences
-    return [moved, f"Its score was {shift.before[row]:.3g} and is {shift.after[row]:.3g}.", *others]
+    return list(explain(result, exploration.main.keys[row], exploration.references).sentences)
 
 
 def _of_ranks(shift: Shift) -> dict[str, Any]:

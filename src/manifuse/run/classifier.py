@@ -157,7 +157,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     @staticmethod
     def _names(columns: FrameColumns) -> dict[str, Any]:
-        return {"id_column": columns.id, "class_columns": columns.classes}
+        return {"id_column": columns.id, "class_columns": columns.classes, "drop": columns.drop}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

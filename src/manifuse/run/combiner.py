@@ -242,7 +242,7 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @staticmethod
     def _names(columns: FrameColumns) -> dict[str, Any]:
         """The parameters that name columns."""
-        return {"id_column": columns.id, "score_column": columns.score}
+        return {"id_column": columns.id, "score_column": columns.score, "drop": columns.drop}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
+from manifuse.errors import InputError
 from manifuse.files import reading
 from manifuse.records import Saved, demand_counts
 from manifuse.tables.column_checks import ColumnNames
@@ -116,7 +117,9 @@ class Provenance(Saved):
         called = main.called
         id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
         has_numbers = isinstance(labels, ClassLabels) and labels.are_numbers
-        return cls((InputTable("main", main.name, len(main)), *others), id, score, has_numbers=has_numbers)
+        return cls(
+            (InputTable("main", main.name, len(main)), *others), id, score, called.drop, has_numbers=has_numbers
+        )
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:
@@ -147,6 +150,8 @@ class Provenance(Saved):
         classes: str | None,
     ) -> LaterTable:
         """Return a table of later rows, called as is given, or else as the ``main`` table."""
+        if classes is not None and main.classes is None:
+            raise InputError("`classes` came, but the refinement is of scores; leave it out.")
         names = () if main.classes is None else main.classes.names
         as_main = self.classes or dict(zip(main.called.classes, names, strict=True)) or None
         columns = ColumnNames(

@@ -20,11 +20,14 @@ class Called(Saved):
     id, score : str
     classes : tuple of str
         The column of each class, in the order of the classes; empty of scores.
+    drop : tuple of str
+        Columns that the user left out.
     """
 
     id: str = "id"
     score: str = "score"
     classes: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
 
     def demand_free(self, name: object) -> None:
         """Refuse names that a refined table has for other columns; ``name`` is that of the table, for messages.

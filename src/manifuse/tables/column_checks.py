@@ -184,7 +184,7 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
         return column.cast(polars.String) if is_text else column
     if column.dtype == polars.String:
         # Nothing longer is a number, a date or a name.
-        column = column.str.head(LONGEST + 1)
+        column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
         if numbers.null_count() == column.null_count():
             return numbers

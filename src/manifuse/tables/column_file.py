@@ -103,7 +103,8 @@ class ColumnFile:
                 self._demand_narrow(name, column)
             columns = {name: self._array_of(name, column) for name, column in self._plain(names)}
         for name in self.text:
-            if name in columns:
+            # A label may be blank.
+            if name in columns and name != "label":
                 demand_visible(f"Column {self.theirs[name]!r} of {self.path}", columns[name])
         return columns
 

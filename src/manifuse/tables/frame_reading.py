@@ -128,7 +128,7 @@ def observe_frame(
     scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
-    called = Called(id, score, () if classes is None else scores)
+    called = Called(id, score, () if classes is None else scores, drop)
     called.demand_free(name)
     table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
     # A score beside the classes is what a user had before, and no feature.

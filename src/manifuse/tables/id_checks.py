@@ -104,7 +104,7 @@ def demand_visible(what: str, ids: NDArray[Any]) -> None:
     strange = next((i for i in texts if not i or i != i.strip() or CONTROL.search(i)), None)
     if strange is not None:
         raise InputError(
-            f"{what} holds {reprlib.repr(strange)}, but an id must not be empty, start or end with "
+            f"{what} holds {reprlib.repr(strange)}, but ids and names must not be empty, start or end with "
             "blanks, or contain control characters; correct it."
         )
 

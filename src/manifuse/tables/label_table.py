@@ -16,6 +16,7 @@ from manifuse.kernels.keys import is_missing
 from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
 from manifuse.tables.containers import rows_as
 from manifuse.tables.formats import counting_in, open_columns
+from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.validity import valid_rows
 
@@ -45,7 +46,7 @@ def read_labels(
         labels = columns["label"]
         if not classes:
             demand_numbers(path, file.theirs["label"], labels)
-        kept = np.flatnonzero([not is_missing(each) for each in labels.tolist()])
+        kept = np.flatnonzero([not is_missing(each) and each != "" for each in labels.tolist()])
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
         if drop and not classes:
@@ -53,6 +54,7 @@ def read_labels(
         groups = columns["group"][kept] if "group" in columns else None
         with rows_as(counting_in(path)):
             if classes:
+                demand_visible(f"Column {file.theirs['label']!r} of {path}", labels[kept])
                 return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)
             return RankLabels(columns["id"][kept], labels[kept], groups)
     if {"better", "worse"} <= columns.keys():

@@ -228,7 +228,7 @@ class Observations(Saved):
         """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
         return {
             "name": self.name,
-            "scores": self.scores,
+            "came": self.came,
             "table": self.table,
             "keys": self.keys,
             "feature_names": write(self.feature_names),
@@ -240,25 +240,18 @@ class Observations(Saved):
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saved.from_record`."""
-        if record.keys() != {"name", "scores", "table", "keys", "feature_names", "scale", "classes", "called"}:
-            raise ValueError("a table should have name, scores, table, keys, feature_names, scale, classes and called")
-        scores = read(FloatArray, record["scores"], "scores")
+        if record.keys() != {"name", "came", "table", "keys", "feature_names", "scale", "classes", "called"}:
+            raise ValueError("a table should have name, came, table, keys, feature_names, scale, classes and called")
         classes = read(Classes | None, record["classes"], "classes")
         made = cls(
-            scores if classes is None else classes.logarithms(scores),
+            read(FloatArray, record["came"], "came"),
             read(FloatArray | None, record["table"], "table"),
             ids=read(NDArray[np.str_], record["keys"], "keys"),
             name=read(str, record["name"], "name"),
             feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
-            scale="score" if classes is None else "logits",
+            scale=read(Scale, record["scale"], "scale"),
             classes=None if classes is None else classes.names,
         )
-        # They are points already, as `points_of` gives them.
-        made.scale, made.scores = (
-            checked_scale(read(Scale, record["scale"], "scale"), has_classes=bool(classes)),
-            scores,
-        )
-        made.came = from_points(scores, made.scale, classes)
         made.called = read(Called, record["called"], "called")
         if len(made.called.classes) != (0 if classes is None else len(classes)):
             raise ValueError("the columns of classes are not those of the classes")

@@ -62,4 +62,4 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
         strange = set(named) - set(there)
         if strange:
             raise InputError(f"{source} names {min(strange)!r}, which is not an id of {table.name}; correct it.")
-    return replace(reference, ids=np.array([names.get(name, f"{reference.name}␟{name}") for name in ids]))
+    return replace(reference, ids=np.array([names.get(name, f"␟{row}") for row, name in enumerate(ids)]))

@@ -58,7 +58,7 @@ class FrameColumns:
         called, classes = main.called, None
         if main.classes is not None:
             classes = dict(zip(called.classes, main.classes.names, strict=True))
-        came = {"id": called.id, "score": called.score, "classes": classes, "scale": main.scale}
+        came = {"id": called.id, "score": called.score, "classes": classes, "drop": called.drop, "scale": main.scale}
         return cls(**came | {name: each for name, each in given.items() if each is not None})
 
     def read(
@@ -127,7 +127,7 @@ class FrameColumns:
         group = self.group or ("group" if "group" in there else None)
         table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS)
         values = to_numpy(table[self.label].to_native(), what="The labels")
-        known = np.flatnonzero([not is_missing(value) for value in values.tolist()])
+        known = np.flatnonzero([not is_missing(value) and value != "" for value in values.tolist()])
         if not len(known):
             raise InputError(f"{LABELS} has no value in {self.label!r}; give the truth of some rows, or no labels.")
         ids, truths, *groups = (
