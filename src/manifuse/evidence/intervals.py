@@ -21,6 +21,10 @@ DEGREES = 3.0
 #: A standard error in units of the scale of this t: both hold 90 of 100 truths.
 ERROR_IN_SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
 
+#: Before any label is seen, the logarithm of the scale of errors has this mean and standard deviation, in units in
+#: which rows differ by one error on average. Few labels may all be in the right order, or in no order, by chance.
+USUAL, USUAL_SPREAD = 0.8, 1.0
+
 #: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
 LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
 
@@ -73,9 +77,12 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
     unit = unit or 1.0
 
+    rows = len(np.unique(score.rows))
+
     def surprise(logarithm: float) -> float:
         right = _probability_of_order(differences / (unit * np.exp(logarithm) * spread))
-        return -float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
+        unusual = ((logarithm - USUAL) / USUAL_SPREAD) ** 2 / (2.0 * rows)
+        return unusual - float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
 
     if not len(differences):
         return largest * unit
