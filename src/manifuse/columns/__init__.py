@@ -1,1 +1,1 @@
-"""Columns: what is known of every row, and the order in which one follows from the others."""
+"""Columns: what is known of every row, and the order in which columns are computed."""

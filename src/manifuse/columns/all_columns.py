@@ -34,7 +34,7 @@ MEASURING_ROWS = 300
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The inputs of the order.
+    """The inputs of a run, from which its columns are computed.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Column: c numbers for every row, that follow from what is known of the row before."""
+"""Column: c numbers for every row, computed from the columns before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from manifuse.records import Saved
 
 
 class Column(Saved):
-    """Something that is known of rows. It says how it follows from the columns before it."""
+    """Something that is known of rows, and how it is computed from the columns before it."""
 
     @abstractmethod
     def at(self, rows: View) -> FloatArray:

@@ -26,7 +26,7 @@ ROUNDS_ALONE = 3
 
 @dataclass(frozen=True, eq=False)
 class Diffused(Column):
-    """A diffusion that is done.
+    """A diffusion that has been run.
 
     Off the pairs, a row of the implicit bridge is an average of its neighbours' rows. A later row takes the average of
     its nearest fitted rows, weighed as the graph weighs them. References that know it are looked up.

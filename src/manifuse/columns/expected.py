@@ -1,4 +1,7 @@
-"""Expected: own scores, and the references' as far as they agree. This is what is known of a row without labels."""
+"""Expected: own scores plus the references' scores, as far as these agree.
+
+This is what is known of a row without labels.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from manifuse.records import is_amount
 
 @dataclass(frozen=True, eq=False)
 class Expected(Column):
-    """Own scores plus a multiple of every reference's.
+    """Own scores plus a multiple of every reference's scores.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Held labels: those that teach, and how they are held out."""
+"""Held labels: which labels teach, and how they are held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imputed: the references' scores at every row, learned at the pairs where a reference does not know a row."""
+"""Imputed: the references' scores at every row, learned at the pairs if a reference does not know the row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PairLesson(Saved):
 
 @dataclass(frozen=True, eq=False)
 class Imputed(Column):
-    """How the scores of the references that take part are known at any row.
+    """The scores at any row of the references that take part.
 
     Attributes
     ----------

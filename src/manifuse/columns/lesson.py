@@ -98,7 +98,7 @@ class Lesson(Saved):
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A lesson, and what it takes to ask what it would have been without some observations.
+    """A lesson, and what is needed to compute it again without some observations.
 
     Attributes
     ----------

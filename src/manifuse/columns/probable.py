@@ -1,7 +1,7 @@
 """Probable: columns of classes as probabilities, which labels can teach and calibrate.
 
 Own scores, references and what is expected of a row are log-ratios. A label is a class with probability 1. So what
-labels teach is probabilities, and they are mixed as such with those that are expected. The mixture is brought back to
+labels teach is probabilities, and they are mixed with the expected probabilities. The mixture is brought back to
 log-ratios.
 """
 
@@ -23,7 +23,7 @@ from manifuse.tables.units import Units
 
 @dataclass(frozen=True, eq=False)
 class Calibrated(Column):
-    """Probabilities of what is known before labels teach, as these calibrate them, in coordinates.
+    """Probabilities that were known before labels teach, calibrated by the labels, in coordinates.
 
     Attributes
     ----------

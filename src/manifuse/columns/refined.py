@@ -21,7 +21,7 @@ BEYOND = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Refined(Saved):
-    """Rows, refined, as NumPy arrays.
+    """Refined rows, as NumPy arrays.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The order: how what is known of every row follows, column by column. It stands here, and nowhere else."""
+"""The order: which columns a run computes, one after the other. It is defined here, and nowhere else."""
 
 from __future__ import annotations
 

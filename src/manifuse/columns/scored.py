@@ -19,7 +19,7 @@ from manifuse.tables.units import Units
 
 @dataclass(frozen=True)
 class Scored(Saved):
-    """How scores follow from the last column.
+    """How scores are computed from the last column.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Unexplained: rows of which the references say something that nothing else that is known of the rows explains."""
+"""Unexplained: rows that moved to where references push them, although nothing else known of the rows explains it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Worth: what is lost at held-out labels without a reference, or without all of them.
 
-What is expected and what labels teach follow anew from the references that are left, by the variances that were found
-with all of them. The diffusion is left out, on both sides.
+What is expected and what labels teach are computed again from the references that are left, with the variances that
+were found with all of them. Both sides of the comparison leave out the diffusion.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def worths_by_labels(given: Given, found: Found, honest: Honest) -> tuple[Mappin
 
 @dataclass(frozen=True, eq=False)
 class _Anew:
-    """What would be known of labelled rows, held out, by some of the references.
+    """What would be known of held-out labelled rows from some of the references alone.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Agreement: what the references say of each other and of the main predictor, where no label says more.
 
 We assume that a reference predicts the same thing. So it is followed as far as its loading says, unless the data
-contradict this: one factor does not fit three references or more, or a correlation is clearly negative.
+contradict this assumption: one factor does not fit three references or more, or a correlation is clearly negative.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Holding out: which labels are held out together, to measure what is learned from the others.
 
-Labels are put into folds. What would be known of a labelled row without all labels of its fold is compared with other
-rows of the same fold only: these were judged without the same labels, so no row gains or loses by the label of another
-(within-fold comparison; leaving single labels out is biased against what was learned, Airola et al., Computational
-Statistics and Data Analysis, 2011).
+Labels are put into folds. A labelled row is judged by what would be known of it without all labels of its fold. It is
+compared only with other rows of the same fold. These were judged without the same labels, so no row gains or loses by
+the label of another (within-fold comparison; leaving single labels out is biased against what was learned, Airola et
+al., Computational Statistics and Data Analysis, 2011).
 
-Where labels are not like the other rows, random folds are blind to it. Then folds are groups that the user names, runs
-of rows that follow each other in time, or regions of the feature space.
+If labelled rows are not like the other rows, random folds do not show it. Then folds are groups that the user names,
+runs of rows that follow each other in time, or regions of the feature space.
 """
 
 from __future__ import annotations

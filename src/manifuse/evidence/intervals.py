@@ -1,4 +1,4 @@
-"""Intervals: standard errors of refined scores, by what held-out labels miss."""
+"""Intervals: standard errors of refined scores, by how far held-out labels are missed."""
 
 from __future__ import annotations
 

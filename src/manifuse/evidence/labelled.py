@@ -1,4 +1,4 @@
-"""Which score labels make of a table: their rows are found among its rows, and the measure is chosen."""
+"""Labelled: the rows of labels are found among the main rows, and the measure (a `Score`) is chosen."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One factor: whether predictors predict the same thing, by how their scores correlate.
 
-If they do, each is the common truth times its loading, plus noise of its own (Spearman 1904). Its loading is its
-correlation with that truth, and two predictors correlate by the product of their loadings.
+If they do, each predictor is the common truth times its loading, plus noise of its own (Spearman 1904). Its loading is
+its correlation with that truth, and two predictors correlate by the product of their loadings.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ EXPECTED_GAIN = 0.5
 
 @dataclass(frozen=True)
 class Verdict(Saved):
-    """What becomes of the main predictor.
+    """The decision about a refinement.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from manifuse.tables.seen_ids import SeenIds
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What became of a part of a table.
+    """The outcome for one part of a table.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Familiarity:
-    """Where the fitted rows are, as later rows are compared with them.
+    """Where the fitted rows are, so that later rows can be compared with them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Folds: what cross-validation does to the pairs of a combiner, and main rows that pair in every fit."""
+"""Folds: what cross-validation does to the pairs of a combiner, and main rows that are pairs in every fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparation: everything that a run does before its columns. The run as a noun is `Prepared`."""
+"""Preparation: everything that a run does before its columns. The result is `Prepared`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_WORK = 5e10
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A run whose columns can follow.
+    """A run that is ready to compute its columns.
 
     Attributes
     ----------

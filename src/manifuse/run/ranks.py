@@ -1,4 +1,4 @@
-"""Ranks: the fallback for a row without evidence. It keeps the place of its own score."""
+"""Ranks: the fallback for a row without evidence. The row keeps the place of its own score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refiner: a refinement as a function of a batch of rows, and everything that rows that came later need of it."""
+"""Refiner: a refinement as a function of a batch of rows, and everything that later rows need from it."""
 
 from __future__ import annotations
 
