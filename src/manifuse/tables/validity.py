@@ -52,7 +52,8 @@ def demand_rows(*tables: Observations) -> None:
 def all_alike(table: Observations, where: str = "") -> str:
     """Say that a predictor says the same of all rows, or of those that ``where`` names."""
     if table.classes is None:
-        return f"All scores of {table.name}{where} are equal"
+        are = "are equal" if where or np.ptp(table.scores) == 0 else "differ by rounding alone"
+        return f"All scores of {table.name}{where} {are}"
     return f"The probabilities of {table.name}{where} do not differ from row to row"
 
 

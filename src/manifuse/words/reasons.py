@@ -23,8 +23,8 @@ REASONS: Mapping[Reason, str] = {
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, or fewer than five differ from the others in their label. "
     "These are too few to measure a gain, so the main predictor comes back unchanged; give more labels, or set "
     "`safeguarded` to false to take the refinement all the same.",
-    Reason.TAUGHT: "The refinement learned from the labels, and it is taken as far as labels that were held out show "
-    "a gain.",
+    Reason.TAUGHT: "The refinement learned from the labels, and it goes as far as a gain is probable by labels that "
+    "were held out.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
     "`safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references and the main predictor rank the common rows alike, so the refinement follows the "
