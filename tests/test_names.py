@@ -1,5 +1,7 @@
 """Names of classes, groups, columns and ids: what looks like a number is a name still."""
 
+import csv
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -214,3 +216,23 @@ def test_unchanged_probabilities_are_the_same_bits_after_they_were_saved(tmp_pat
     again = mf.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predictions, main.came)
     np.testing.assert_array_equal(again.apply(main), result.apply(main))
+
+
+def test_a_blank_feature_may_have_quotes(scored, tmp_path):
+    ours, theirs = scored
+    theirs.to_csv(tmp_path / "theirs.csv", index=False)
+    ours = ours.assign(**{"4": np.where(np.arange(len(ours)) == 3, np.nan, np.cos(np.arange(len(ours))))})
+    for name, quoting in (("plain", csv.QUOTE_MINIMAL), ("quoted", csv.QUOTE_ALL)):
+        ours.to_csv(tmp_path / f"{name}.csv", index=False, quoting=quoting)
+        with pytest.warns(ManifuseWarning, match="not finite in 1 of 240 rows, which are left out"):
+            mf.refine_files(
+                tmp_path / f"{name}.csv", tmp_path / "theirs.csv", out=tmp_path / f"{name}_out.csv", drop_invalid=True
+            )
+    assert (tmp_path / "quoted_out.csv").read_text() == (tmp_path / "plain_out.csv").read_text()
+
+
+def test_scores_that_differ_by_rounding_alone_are_not_called_equal():
+    with pytest.raises(mf.InputError, match="All scores of ours differ by rounding alone"):
+        mf.refine(
+            mf.Observations(1e16 + 2.0 * np.arange(30), ids=range(30), name="ours"), [], mf.RankLabels([0, 1], [0, 1])
+        )

@@ -5,6 +5,7 @@ import pytest
 
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.intervals import NINETY, error_scale_of, standard_errors
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 
 
@@ -18,3 +19,12 @@ def test_intervals_hold_ninety_of_a_hundred_new_rows_however_few_the_labels(rng,
         scale = error_scale_of(np.zeros((1, count)), np.ones((1, count)), score, folds)
         held.append(abs(misses[-1]) <= NINETY * standard_errors(np.ones(1), scale)[0])
     assert np.mean(held) == pytest.approx(0.9, abs=0.045)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_few_labels_in_perfect_order_or_in_reverse_leave_errors_in_the_size_of_the_scores(sign):
+    """By the labels alone, errors would be as small, or as large, as is searched."""
+    grades = np.arange(10.0)
+    score, folds = GradedRanking(np.arange(10), grades), Folds(np.zeros((1, 10), dtype=int), Held.AT_RANDOM)
+    scale = error_scale_of(sign * grades[None], np.ones((1, 10)), score, folds)
+    assert 0.2 < scale / grades.std() < 20.0

@@ -15,10 +15,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from manifuse.errors import InputError
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.observations import Observations
-from manifuse.tables.problem import Problem, Reference
+from manifuse.tables.problem import Problem
 
 #: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
 #: kernel widths in units of the number of features) or nearest neighbours.
@@ -50,17 +50,28 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     chosen: dict[str, object] = {}
     for reference in problem.references:
         search = searched_regressor(table.shape[1], len(reference.main_rows), seed)
-        columns.append(predict_reference(search, table, reference))
+        columns.append(predict_reference(search, table, reference.main_rows, reference.paired))
         chosen[reference.name] = str(search.best_params_["regressor"])
     return np.column_stack(columns), chosen
 
 
-def predict_reference(regressor: Any, table: FloatArray, reference: Reference) -> FloatArray:
-    """Learn a reference's scores (n,) at its pairs from features (n, d) by a regressor, and predict the others."""
-    rows = reference.main_rows
-    column = np.asarray(regressor.fit(table[rows], reference.paired).predict(table))
-    column[rows] = reference.paired
+def predict_reference(regressor: Any, table: FloatArray, rows: IndexArray, said: FloatArray) -> FloatArray:
+    """Learn from features (n, d) what a reference said of some rows, (p,) or (p, k), and predict the others."""
+    column = np.asarray(regressor.fit(table[rows], said).predict(table))
+    column[rows] = said
     return column
+
+
+def demand_pairs(count: int) -> None:
+    """Refuse fewer pairs than can be learned from.
+
+    Raises
+    ------
+    InputError
+        If there are fewer.
+    """
+    if count < 2 * FOLDS:
+        raise InputError(f"{count} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
 
 
 def features_of(main: Observations) -> FloatArray:

@@ -55,9 +55,9 @@ class Judge(ABC):
         """Whether the labels of a fold differ, those that are learned and those that are held out."""
         return all(len(np.unique(self.truth[part])) > 1 for part in (train, test))
 
-    @abstractmethod
     def known(self, kept: IndexArray) -> RankLabels | ClassLabels:
         """Return some of the labels, to learn from."""
+        return RankLabels(self.main.keys[self.score.rows[kept]], self.truth[kept])
 
     @abstractmethod
     def read(self, made: FloatArray, kept: IndexArray, *, in_own_units: bool) -> FloatArray:
@@ -89,10 +89,6 @@ class JudgeOfRankings(Judge):
         """See `Judge.truth`."""
         return self.score.grades
 
-    def known(self, kept: IndexArray) -> RankLabels:
-        """See `Judge.known`."""
-        return RankLabels(self.main.keys[self.score.rows[kept]], self.score.grades[kept])
-
     def read(self, made: FloatArray, kept: IndexArray, *, in_own_units: bool) -> FloatArray:
         """See `Judge.read`."""
         del kept, in_own_units
@@ -110,10 +106,6 @@ class JudgeOfValues(Judge):
     def truth(self) -> FloatArray:
         """See `Judge.truth`."""
         return self.score.targets
-
-    def known(self, kept: IndexArray) -> RankLabels:
-        """See `Judge.known`."""
-        return RankLabels(self.main.keys[self.score.rows[kept]], self.score.targets[kept])
 
     def read(self, made: FloatArray, kept: IndexArray, *, in_own_units: bool) -> FloatArray:
         """See `Judge.read`."""

@@ -17,7 +17,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import FOLDS, features_of, impute
+from manifuse.rivals.imputation import FOLDS, demand_pairs, features_of, impute
 from manifuse.rivals.of_classes import (
     imputed_logarithms,
     learned_classes,
@@ -181,9 +181,7 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
     partial = np.flatnonzero(np.isnan(columns).any(axis=0))
     if len(partial):
         unknown = tuple(problem.references[number] for number in partial)
-        least = min(len(reference.main_rows) for reference in unknown)
-        if least < 2 * FOLDS:
-            raise InputError(f"{least} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+        demand_pairs(min(len(reference.main_rows) for reference in unknown))
         columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
     return np.column_stack([main.scores, columns])
 

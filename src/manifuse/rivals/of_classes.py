@@ -11,11 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
-from manifuse.errors import InputError
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.rivals.imputation import FOLDS, features_of, searched_regressor
+from manifuse.rivals.imputation import demand_pairs, features_of, predict_reference, searched_regressor
 from manifuse.tables.observations import Observations
 
 #: Probabilities below this are taken as this, so that logarithms are finite.
@@ -27,8 +26,7 @@ NEIGHBOURS, ITERATIONS = 10, 200
 
 def logarithms_of(table: Observations) -> FloatArray:
     """Logarithms of the probabilities of a table of classes (n, k)."""
-    probabilities = softmax(table.came, axis=1) if table.scale == "logits" else table.came
-    return np.asarray(np.log(np.maximum(probabilities, LEAST)))
+    return np.asarray(np.log(np.maximum(table.in_scale(table.scores), LEAST)))
 
 
 def imputed_logarithms(main: Observations, references: Sequence[Observations], seed: int) -> list[FloatArray]:
@@ -52,12 +50,10 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
         if known.all():
             found.append(said)
             continue
-        if len(rows) < 2 * FOLDS:
-            raise InputError(f"{len(rows)} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+        demand_pairs(len(rows))
         features = features_of(main)
-        column = searched_regressor(features.shape[1], len(rows), seed).fit(features[rows], said).predict(features)
-        column[rows] = said
-        found.append(column)
+        search = searched_regressor(features.shape[1], len(rows), seed)
+        found.append(predict_reference(search, features, rows, said))
     return found
 
 

@@ -116,10 +116,8 @@ class Provenance(Saved):
         others = (InputTable("reference", each.name, len(each)) for each in references)
         called = main.called
         id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
-        has_numbers = isinstance(labels, ClassLabels) and labels.are_numbers
-        return cls(
-            (InputTable("main", main.name, len(main)), *others), id, score, called.drop, has_numbers=has_numbers
-        )
+        tables = (InputTable("main", main.name, len(main)), *others)
+        return cls(tables, id, score, called.drop, has_numbers=_has_numbers(labels))
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:
@@ -134,9 +132,8 @@ class Provenance(Saved):
         for role, path in (("labels", files.labels), ("pairs", files.pairs)):
             if path is not None:
                 made.append(InputTable(role, path.stem, None, _files_of(str(path))))
-        has_numbers = isinstance(tables.labels, ClassLabels) and tables.labels.are_numbers
         pattern = names.classes if isinstance(names.classes, str) else None
-        return cls(tuple(made), names.id, names.score, names.drop, pattern, has_numbers)
+        return cls(tuple(made), names.id, names.score, names.drop, pattern, _has_numbers(tables.labels))
 
     def table_of_later(
         self,
@@ -163,6 +160,11 @@ class Provenance(Saved):
             all_there=bool(id or score or classes),
         )
         return LaterTable(given, features, main.feature_names, columns, tuple(drop))
+
+
+def _has_numbers(labels: Labels | None) -> bool:
+    """Whether a truth names classes by numbers."""
+    return isinstance(labels, ClassLabels) and labels.are_numbers
 
 
 def _files_of(given: str) -> tuple[InputFile, ...]:

@@ -17,4 +17,6 @@ def impute_by_forest(problem: Problem, seed: int) -> FloatArray:
     """Predict every reference's scores by a random forest, shape (n, m); known ones at the pairs. See `impute`."""
     table = features_of(problem.main)
     forest = RandomForestRegressor(TREES, max_features=SPLIT_SHARE, random_state=seed)
-    return np.column_stack([predict_reference(forest, table, reference) for reference in problem.references])
+    return np.column_stack(
+        [predict_reference(forest, table, each.main_rows, each.paired) for each in problem.references]
+    )
