@@ -47,7 +47,7 @@ def accuracies(split):
     return found
 
 
-splits = np.array([accuracies(split) for split in range(4)])
+splits = np.array([accuracies(split) for split in range(3)])
 alone, *refined = splits.mean(axis=0)
 print(f"alone      {alone:.3f}")
 for count, accuracy in zip(counts, refined, strict=True):

@@ -13,6 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from tests.printed import sentence_of
 
@@ -53,6 +55,15 @@ def columns(**more):
     return pl.DataFrame({"id": [f"m{row}" for row in range(rows)], "score": np.arange(float(rows))} | more)
 
 
+def equal_text(column, rows):
+    """What writes a Parquet table whose ``column`` holds the same 100,000 characters in each row."""
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["a" * 100_000]))
+    table = columns(x=np.arange(float(rows))).to_arrow()
+    table = pa.table({**dict(zip(table.column_names, table.columns, strict=True)), column: text})
+    # Without its schema, the column is plain text.
+    return lambda path: pyarrow.parquet.write_table(table, path, store_schema=False)
+
+
 def head(dtype, *shape):
     """The first bytes of a file of one array."""
     content = io.BytesIO()
@@ -81,7 +92,7 @@ NAMES = [f"x{number}" for number in range(10_000)]
 HOSTILE = {
     "equal ids of 100,000 characters": (
         "main.parquet",
-        lambda path: columns(x=np.arange(10_000.0)).with_columns(id=pl.lit("a" * 100_000)).write_parquet(path),
+        equal_text("id", 10_000),
         "has an id of 100,000 characters, but at most 1,000 were expected",
     ),
     "one long id among many short ones": (
@@ -91,7 +102,7 @@ HOSTILE = {
     ),
     "a feature of long text": (
         "main.parquet",
-        lambda path: columns(x=np.arange(20_000.0)).with_columns(note=pl.lit("a" * 100_000)).write_parquet(path),
+        equal_text("note", 20_000),
         "Column 'note' of main.parquet holds 'aaaaaaaaaaaa...aaaaaaaaaaaaa' where numbers were expected",
     ),
     "ids without characters in an archive": (

@@ -28,6 +28,7 @@ def degrees_enough(step: float, power: int, tolerance: float) -> float:
     return float(np.ceil((8.0 * power - budget) / decay)) + 8.0
 
 
+@lru_cache(maxsize=32)
 def resolvent_coefficients(step: float, *, power: int = 1, tolerance: float) -> FloatArray:
     """Chebyshev coefficients of ``(1 + step (x + y))^-power`` on [0, 2]², shape (degree + 1, degree + 1).
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
+Side = Literal["left", "right"]
+
 
 @dataclass(frozen=True, eq=False)
 class PairRanges:
@@ -42,9 +44,7 @@ class PairRanges:
         return _gather(self.lower, np.cumsum(changes)[:-1], self.rows)
 
 
-def pairs_within(
-    scores: FloatArray, grades: IndexArray, margin: float, *, side: Literal["left", "right"] = "right"
-) -> PairRanges:
+def pairs_within(scores: FloatArray, grades: IndexArray, margin: float, *, side: Side = "right") -> PairRanges:
     """Find the pairs whose upper row has the higher grade, but a score less than ``margin`` above the lower's.
 
     Parameters
@@ -117,9 +117,10 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     counts = np.repeat(comparable(labels)[:, None], scores.shape[1], axis=1)
     for column, candidate in enumerate(scores.T):
         # A tie counts one half: the mean of one count with every tie right and one with every tie wrong.
-        for side in ("left", "right"):
+        sides: tuple[Side, ...] = ("left", "right") if len(np.unique(candidate)) < len(candidate) else ("left",)
+        for side in sides:
             wrong = pairs_within(candidate, grades, 0.0, side=side)
-            counts[:, column] -= (wrong.sum_lower(ones) + wrong.sum_upper(ones)) / 2
+            counts[:, column] -= (wrong.sum_lower(ones) + wrong.sum_upper(ones)) / len(sides)
     return counts
 
 

@@ -83,7 +83,7 @@ def _less(
 ) -> Iterator[Condition]:
     """Check a method less another in the mean over tasks; at least two trials must have both."""
     title, summary = TITLES.get(dataset, dataset), evidence.summaries.get(dataset)
-    found = None if summary is None else summary.compare(method, against).mean
+    found = None if summary is None else summary.compare_means(method, against)
     if found is None or found.trials < 2:
         yield _no_rows(title, method, against)
         return
@@ -149,7 +149,7 @@ def _best_single(evidence: Evidence, method: str) -> Iterator[Condition]:
     """
     for dataset in ("cal7", "hw", "nus"):
         summary = evidence.summaries.get(dataset)
-        if summary is None or not summary.compare(method).mean.trials:
+        if summary is None or not summary.compare_means(method).trials:
             yield _no_rows(TITLES[dataset], method, BASELINE)
             continue
         alone = [summary.spread(BASELINE, task).mean for task in summary.tasks]

@@ -97,9 +97,14 @@ def compare(method: str, against: str, tasks: Sequence[str], differences: FloatA
         _difference(task, row, p, adjusted)
         for task, row, p, adjusted in zip(tasks, differences, wilcoxon, holm(wilcoxon), strict=True)
     ]
+    return Comparison(method, against, tuple(by_task), compare_means(differences))
+
+
+def compare_means(differences: FloatArray) -> Difference:
+    """Compare two methods by the means over tasks of their differences, shape (tasks, trials)."""
     means = differences.mean(axis=0)
     p = signed_rank(means)
-    return Comparison(method, against, tuple(by_task), _difference(MEAN, means, p, p))
+    return _difference(MEAN, means, p, p)
 
 
 def interval(differences: FloatArray) -> tuple[float, float]:

@@ -175,7 +175,7 @@ def _accuracy_line(summary: Summary, task: str) -> tuple[str, ...]:
 
 def _gain_cells(summary: Summary, rivals: Sequence[str]) -> list[str]:
     """*JMD* less each rival; tests are corrected over the rivals."""
-    found = [summary.compare(OURS, rival).mean for rival in rivals]
+    found = [summary.compare_means(OURS, rival) for rival in rivals]
     adjusted = holm([each.p for each in found])
     return [_difference_cell(replace(each, adjusted=p)) for each, p in zip(found, adjusted, strict=True)]
 

@@ -136,7 +136,7 @@ def results_files(summaries: Mapping[str, Summary], figures: Mapping[str, Any]) 
 
 def lead(summaries: Mapping[str, Summary], findings: Sequence[Finding]) -> list[str]:
     """Say the main numbers in plain sentences."""
-    known = [summary for summary in summaries.values() if summary.compare(OURS).mean.trials]
+    known = [summary for summary in summaries.values() if summary.compare_means(OURS).trials]
     compared = [summary.compare(OURS) for summary in known]
     tasks = [task for found in compared for task in found.tasks if task.trials]
     sentences = []

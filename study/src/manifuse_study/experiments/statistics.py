@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse_study.experiments.comparison import MEAN, Comparison, compare
+from manifuse_study.experiments.comparison import MEAN, Comparison, Difference, compare, compare_means
 from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.plan import EXPERIMENTS
 from manifuse_study.experiments.store import Row, select
@@ -128,6 +128,10 @@ class Summary:
     def compare(self, method: str, against: str = BASELINE) -> Comparison:
         """Compare two methods on the trials in which both are done."""
         return compare(method, against, self.tasks, self.table(method) - self.table(against))
+
+    def compare_means(self, method: str, against: str = BASELINE) -> Difference:
+        """Compare the means over tasks of two methods on the trials in which both are done."""
+        return compare_means(self.table(method) - self.table(against))
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
