@@ -13,25 +13,24 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 import manifuse as mf
 from manifuse.evidence.holding_out import Held
+from tests.attack.test_odd_tables import WRITERS
 from tests.cli.test_hostile_files import MOST, archive, head
 from tests.problems import draw, remade
 from tests.test_draws import respelled
 from tests.test_persistence import forge_array, forge_plain, rewritten
 
-CASES = int(os.environ.get("ATTACK_CASES", "18"))
+CASES = int(os.environ.get("ATTACK_CASES", "24"))
 #: A file that gets the end of each case: 0 for refined, 2 for refused.
 LOG = os.environ.get("ATTACK_LOG")
 
-#: Cases that large draws found: equal probabilities with classes in two orders, and nine reversed labels.
-ONCE_WRONG = (59, 347, 548)
-
-#: Cases of one test; a multiple of the number of kinds.
-AT_ONCE = 18
+#: Cases of one test; as many as there are in `ORDER`.
+AT_ONCE = 24
 
 
 def problem(rng):
@@ -202,6 +201,95 @@ def classes(rng, folder):
     np.testing.assert_allclose(again.predictions, result.predictions[:, order], atol=1e-4)
 
 
+#: Names of classes and groups that could be read as numbers, truth values, dates or missing values.
+NAMES = ["01", "1", "1.0", "1e3", "True", "None", "nan", "2024-02-01", "a b", "ä", "A", "a"]
+
+
+def classes_in_files(rng, folder):
+    """Classes whose names look like other things, read from files: the files give what arrays of the same give."""
+    case, names = problem(rng), rng.choice(NAMES, int(rng.integers(2, 5)), replace=False).tolist()
+
+    def probabilities(table):
+        raw = np.exp(table.scores[:, None] * np.linspace(-2, 2, len(names)) + rng.standard_normal(len(names)))
+        return raw / raw.sum(axis=1, keepdims=True)
+
+    chances = [probabilities(each) for each in (case.main, *case.references)]
+    tables = [
+        mf.Observations(own, each.table, ids=each.keys, name=each.name, classes=names)
+        for own, each in zip(chances, (case.main, *case.references), strict=True)
+    ]
+    known = rng.choice(names, len(case.labelled))
+    labels = mf.ClassLabels(case.labels().keys, known, groups=rng.choice(NAMES, len(known)))
+    ending = str(rng.choice(["csv", "parquet", "jsonl"]))
+    for place, table in enumerate(tables):
+        columns = {f"p {name}": column for name, column in zip(names, chances[place].T, strict=True)}
+        features = {f"x{number}": column for number, column in enumerate(table.table.T)}
+        frame = pl.DataFrame({"id": table.keys, **columns, **features})
+        WRITERS[ending](frame.select(rng.permutation(frame.columns).tolist()), folder / f"{place}.{ending}")
+    grouped = pl.DataFrame({"label": known, "group": labels.groups, "id": labels.keys})
+    WRITERS[ending](grouped, folder / f"labels.{ending}")
+    main, *references = (str(folder / f"{place}.{ending}") for place in range(len(tables)))
+    read = mf.refine_files(
+        main, references, labels=folder / f"labels.{ending}", out=folder / "out.csv", classes="p (.*)", rng=0
+    )
+    given = mf.refine(tables[0], tables[1:], labels, rng=0)
+    check_result(read)
+    assert sorted(read.main.classes.names) == sorted(names)
+    assert read.reason is given.reason
+    order = [read.main.classes.names.index(name) for name in names]
+    np.testing.assert_allclose(read.predictions[:, order], given.predictions, atol=1e-4)
+
+
+def regressions(rng, folder):
+    """Labels in other units than the scores: all in units twice as small are all twice as large, and errors, too."""
+    case = problem(rng)
+    rows = rng.choice(len(case.main), int(rng.integers(3, len(case.main))), replace=False)
+    values = misleading(case.truth[rows], rng) * float(rng.choice([1.0, 1e-3, 50.0])) + float(rng.choice([0.0, 1e4]))
+    found = []
+    for factor in (1.0, 2.0):
+        tables = [remade(each, predictions=factor * each.scores) for each in (case.main, *case.references)]
+        labels = mf.RankLabels(case.main.keys[rows], factor * values)
+        found.append(mf.refine(tables[0], tables[1:], labels, rng=0, task="regression"))
+        check_result(found[-1])
+    spread = np.ptp(found[0].scores) + np.ptp(case.main.scores)
+    np.testing.assert_allclose(found[1].scores / 2.0, found[0].scores, rtol=1e-6, atol=1e-6 * spread)
+    assert found[0].reason is found[1].reason
+
+
+def few_of_one_kind(rng, folder):
+    """Labels that are nearly all equal: they show no certain gain, and errors are not next to nothing."""
+    case = problem(rng)
+    grades = np.zeros(len(case.labelled))
+    grades[rng.choice(len(grades), int(rng.integers(1, 9)), replace=False)] = rng.choice([1.0, -1.0, 1e9])
+    result = mf.refine(case.main, case.references, mf.RankLabels(case.labels().keys, grades), rng=0)
+    check_result(result)
+    others = int((grades != 0).sum())
+    assert result.gain is None or result.gain.is_of_few is (others < 5)
+    if result.refined.errors is not None and result.accepted:
+        assert result.refined.errors.min() > 1e-3 * case.main.scores.std()
+
+
+def frames(rng, folder):
+    """Data frames whose columns are called by numbers or blanks: they go by name, in any order."""
+    case, kinds = problem(rng), ["{}", "{}.0", " {}", "x {}"]
+    form = kinds[rng.integers(len(kinds))]
+
+    def frame(table, order):
+        features = pd.DataFrame(table.table, columns=[form.format(k) for k in range(table.table.shape[1])])
+        if form == "{}" and is_whole:
+            features.columns = range(features.shape[1])
+        return features.iloc[:, order].assign(id=table.keys, score=table.scores)
+
+    is_whole = bool(rng.random() < 0.5)
+    plain = np.arange(case.main.table.shape[1])
+    references = [frame(each, rng.permutation(plain)) for each in case.references]
+    found = mf.refine(frame(case.main, plain), references, rng=0)
+    again = mf.refine(frame(case.main, rng.permutation(plain)), references, rng=0)
+    np.testing.assert_allclose(again.scores, found.scores, atol=1e-4 * np.ptp(case.main.scores))
+    later = frame(case.main, rng.permutation(plain))[::-1]
+    np.testing.assert_array_equal(found.apply(later)["score"][::-1], found.scores)
+
+
 def forged_numbers(tree, rng):
     """Put another number of the same type, in or near its range, in the place of one somewhere in a tree."""
     numbers = [
@@ -321,18 +409,34 @@ def hostile(rng, folder):
         raise mf.InputError(done.stderr.strip().splitlines()[-1])
 
 
-#: The number of a case says its kind. Hostile files take a process each, so they are one in eighteen.
-KINDS = [labels_at_pairs, reversed_labels, groups, returning, adversarial, classes, forged]
-ORDER = [*KINDS, *KINDS, labels_at_pairs, adversarial, forged, hostile]
+KINDS = [
+    labels_at_pairs,
+    reversed_labels,
+    groups,
+    returning,
+    adversarial,
+    classes,
+    classes_in_files,
+    regressions,
+    few_of_one_kind,
+    frames,
+    forged,
+]
+
+#: The number of a case says its kind. Hostile files take a process each, so there are fewer of them.
+ORDER = [*KINDS, *KINDS, forged, hostile]
+
+#: Cases that large draws found: equal probabilities with classes in two orders, and nine reversed labels.
+ONCE_WRONG = ((classes, 59), (classes, 347), (reversed_labels, 548))
 
 
-def attack(number, folder):
+def attack(kind, number, folder):
     """Return 0 if what was asked for was done, and 2 if it was refused in a sentence."""
     folder.mkdir()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mf.ManifuseWarning)
-            ORDER[number % len(ORDER)](np.random.default_rng([number, 2]), folder)
+            kind(np.random.default_rng([number, 2]), folder)
     except mf.InputError as error:
         refusal = str(error)
     else:
@@ -342,9 +446,9 @@ def attack(number, folder):
     return 2
 
 
-@pytest.mark.parametrize("number", ONCE_WRONG)
-def test_cases_that_were_wrong_stay_right(number, tmp_path):
-    assert attack(number, tmp_path / "case") == 0
+@pytest.mark.parametrize("kind, number", ONCE_WRONG)
+def test_cases_that_were_wrong_stay_right(kind, number, tmp_path):
+    assert attack(kind, number, tmp_path / "case") == 0
 
 
 @pytest.mark.parametrize("first", range(0, CASES, AT_ONCE))
@@ -352,7 +456,7 @@ def test_odd_requests_are_refused_in_a_sentence_or_keep_the_rules(first, tmp_pat
     found = []
     for number in range(first, min(first + AT_ONCE, CASES)):
         try:
-            found.append(attack(number, tmp_path / str(number)))
+            found.append(attack(ORDER[number % len(ORDER)], number, tmp_path / str(number)))
         except BaseException as error:
             raise AssertionError(f"case {number}, {ORDER[number % len(ORDER)].__name__}") from error
     assert 0 in found
