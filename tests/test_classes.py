@@ -25,6 +25,7 @@ from manifuse.report.class_shift import ClassShift
 from manifuse.report.pictures import pictures_of
 from manifuse.report.refinement_page import page_of
 from manifuse.run.preparation import prepare
+from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.problem import Problem
@@ -259,6 +260,26 @@ def test_later_rows_saved_files_and_batches(tmp_path):
     np.testing.assert_allclose(turned, applied[:, [3, 1, 0, 2]], atol=1e-12)
     with pytest.raises(mf.InputError, match="was fitted with classes ash, beech, oak, yew; give the same"):
         result.apply(mf.Observations(main.came[late, 0], main.table[late], ids=main.keys[late], name="late"))
+
+
+def test_later_classes_that_differ_are_named_before_their_probabilities_are_added(tmp_path):
+    main, others, _, _, _ = draw(6)
+    result = mf.refine(main, others, rng=0)
+    columns = {f"p_{name}": column for name, column in zip(NAMES[:3], main.came.T, strict=False)}
+    features = {f"x{k}": column for k, column in enumerate(main.table.T)}
+    pl.DataFrame({"id": main.keys, **columns, **features}).write_csv(tmp_path / "later.csv")
+    with pytest.raises(mf.InputError, match="later has classes ash, beech, oak, but ours was fitted with .*, yew;"):
+        mf.apply_files(result, tmp_path / "later.csv", tmp_path / "out.csv", classes="p_(.*)")
+
+
+def test_names_of_classes_that_look_the_same_are_shown_by_their_characters():
+    composed, other = "\u00f6k", "o\u0308k"
+    table = mf.Observations(np.full((3, 2), 0.5), ids=range(3), classes=("ash", composed), name="ours")
+    demand_same_classes("later", (composed, "ash"), table)
+    with pytest.raises(mf.InputError) as caught:
+        demand_same_classes("later", ("ash", other), table)
+    assert str(caught.value).startswith(r"later has classes 'ash', 'o\u0308k', but ours was fitted with")
+    assert r"'\xf6k'" in str(caught.value)
 
 
 def test_frames_come_back_with_a_column_for_each_class():

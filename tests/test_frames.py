@@ -336,6 +336,26 @@ def test_rivals_are_compared_on_frames(case, hospital):
     pd.testing.assert_frame_equal(mf.rivals.compare(ours, theirs, ours, **names), expected)
 
 
+def test_columns_of_several_levels_are_refused_whatever_names_are_given(hospital):
+    ours = hospital[0].set_axis(pd.MultiIndex.from_product([hospital[0].columns, [""]]), axis=1)
+    for names in ({}, {"id": "('patient', '')", "score": "('risk', '')"}):
+        with pytest.raises(mf.InputError, match=r"columns of several levels, such as \('patient', ''\); give each"):
+            mf.Observations.from_frame(ours, **names)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_times_with_a_zone_are_no_ids(library, zone):
+    times = pd.Series(pd.date_range("2020-01-01", periods=9, freq="h", tz=zone))
+    ids = {"pandas": times, "polars": pl.Series(times), "pyarrow": pa.chunked_array([pa.array(times)])}[library]
+    for made in (lambda: mf.Observations(np.arange(9.0), ids=ids), lambda: mf.RankLabels(ids, np.arange(9.0))):
+        with pytest.raises(mf.InputError, match="times with a time zone, of which every library makes other text"):
+            made()
+    # Without a zone they are text as they print.
+    plain = times.dt.tz_localize(None)
+    assert mf.Observations(np.arange(9.0), ids=plain).keys[1] == "2020-01-01 01:00:00"
+
+
 def test_columns_may_have_numbers_as_names(case, hospital):
     named = hospital[0].filter(like="x")
     ours = named.set_axis(range(6), axis=1).assign(id=hospital[0]["patient"], score=hospital[0]["risk"])

@@ -316,6 +316,16 @@ CASES = {
         [],
         "not ids",
     ),
+    "ids that are times with a zone": (
+        {
+            "main.parquet": stored(
+                MAIN.with_columns(id=pl.datetime(2020, 1, pl.int_range(60) % 28 + 1, time_zone="America/New_York")),
+                "parquet",
+            )
+        },
+        [],
+        "holds times with a time zone; write them as text",
+    ),
     "truth values as ids": (
         {"main.parquet": stored(MAIN.with_columns(id=pl.int_range(60) > 5), "parquet")},
         [],
@@ -431,7 +441,15 @@ CASES = {
     ),
     "output and saved refinement in one file": ({}, ["--out", "o.npz", "--save", "o.npz"], "be written twice"),
     "one pair twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r50\n")}, ["--pairs", "p.csv"], "twice"),
-    "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv has no rows, but pairs"),
+    "no pairs": ({"p.csv": text("main,reference\n")}, ["--pairs", "p.csv"], "p.csv has 0 pairs of reference, but at"),
+    "a reference without pairs": (
+        {
+            "p.csv": text("main,reference,table\nm1,r50,reference\nm2,r51,reference\nm3,r52,reference\n"),
+            "b.csv": frame(REFERENCE.with_columns(score=pl.col("score") ** 2)),
+        },
+        ["--reference", "b.csv", "--pairs", "p.csv"],
+        "p.csv has 0 pairs of b, but at",
+    ),
     "half a pair": ({"p.csv": text("main,reference\nm1,\n")}, ["--pairs", "p.csv"], "no value in line 2"),
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},

@@ -34,6 +34,34 @@ def test_references_count_more_where_labels_would_show_harm(rng):
     assert ratio > 1.2
 
 
+def test_near_copies_count_as_one(rng):
+    columns = scores(rng, (0.5, 0.7, 0.6, 0.8), rows=150)
+    copies = columns[:, 2:3] + 1.0 + 1e-9 * rng.standard_normal((2, 150, 1, 1))
+    one, three = answer(columns), answer(np.concatenate([columns, *copies], axis=1)[:, [0, 4, 1, 5, 2, 3]])
+    np.testing.assert_allclose(three.pulls[[1, 3, 4]], one.pulls / [1, 3, 1], rtol=1e-6)
+    np.testing.assert_allclose(three.pulls[[0, 2]], three.pulls[3])
+    np.testing.assert_allclose(three.loadings[[0, 2, 4, 5]], one.loadings, rtol=1e-6)
+    assert three.residual == pytest.approx(one.residual)
+    # A copy says nothing of the reference that it repeats.
+    kept = three.gain * 5 - one.gain * 3
+    assert kept == pytest.approx(2 * _gain_on(columns, one.pulls, 1), abs=1e-3)
+    assert three.answer is one.answer is Reason.AGREE
+
+
+def _gain_on(columns, pulls, number):
+    """How much better the main predictor and the other references predict one than the main predictor does."""
+    said = np.einsum("nmc,m->nc", np.delete(columns[:, 1:], number, axis=1), np.delete(pulls, number))
+    own, truth = columns[:, 0], columns[:, 1 + number]
+    return correlation(own + said, truth) - correlation(own, truth)
+
+
+def test_two_copies_are_one_reference_of_which_nothing_is_asked(rng):
+    columns = scores(rng, (0.6, 0.8), rows=150)
+    copied = np.concatenate([columns, columns[:, 1:] - 2.0], axis=1)
+    assert answer(copied).answer is answer(columns).answer is Reason.ASSUMED
+    np.testing.assert_allclose(answer(copied).pulls, np.repeat(answer(columns).pulls / 2.0, 2))
+
+
 @pytest.mark.parametrize("loadings", [(0.9, 0.5, 0.7, 0.3), (0.2, 0.9, 0.8, 0.95, 0.6), (0.8, -0.4, 0.7)])
 def test_loadings_are_found_from_exact_correlations(loadings):
     correlated = np.outer(loadings, loadings)

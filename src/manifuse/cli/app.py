@@ -231,7 +231,7 @@ def main() -> None:
     try:
         _demand_folder()
         _demand_values(sys.argv[1:])
-        app()
+        app(prog_name="manifuse")
     except ManifuseError as error:
         _fail(str(error), status=2 if isinstance(error, InputError) else 1)
     except (MemoryError, RuntimeError) as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from manifuse.evidence.one_factor import OneFactor, correlation, correlations
 from manifuse.evidence.reason import Reason
@@ -32,6 +33,9 @@ FEWEST_REFERENCES = 3
 #: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``: without
 #: labels, and with labels, which show whether the references do harm.
 PRESUMED, PRESUMED_WITH_LABELS = 1.75, 0.75
+
+#: References whose correlation is above this are near copies of each other, and count as one.
+COPIES = 0.99
 
 #: Answers after which the references are followed.
 YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK)
@@ -129,29 +133,34 @@ def ask(
     """
     count = known.shape[1]
     correlated, shared = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
-    model = OneFactor.of(correlated)
+    voices, copies = _voices(correlated)
+    among = correlated[np.ix_(voices, voices)]
+    model = OneFactor.of(among)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
     error = CERTAIN / np.sqrt(shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
-    kept = np.flatnonzero(correlated[0] + error >= 0) if same_target else _kept(correlated, most, error)
+    kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, most, error)
     pulls, agrees = np.zeros(count), False
     if len(kept) > 1:
-        shared_factor = OneFactor.of(correlated[np.ix_(kept, kept)])
+        shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
         agrees = bool(shared_factor.loadings[0] > error)
         loadings = shared_factor.shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
-        pulls[kept[1:] - 1] = weights[1:] / (weights[0] + presumed)
-    gains, worths = _left_out(own, known, held_out, pulls)
-    answer = _answer(count, len(kept) - 1, gains, same_target, agrees=agrees)
+        each = np.zeros(len(voices))
+        each[kept[1:]] = weights[1:] / (weights[0] + presumed)
+        # Copies share what one of them counts.
+        pulls = (each / np.bincount(copies))[copies[1:]]
+    gains, worths = _left_out(own, known, held_out, pulls, copies[1:])
+    answer = _answer(len(voices) - 1, len(kept) - 1, gains, same_target, agrees=agrees)
     followed = answer in YES
-    differing = ~np.isin(np.arange(1, count + 1), kept) & followed
-    enough = count >= FEWEST_REFERENCES
+    differing = ~np.isin(copies[1:], kept) & followed
+    enough = len(voices) > FEWEST_REFERENCES
     return Agreement(
         answer=answer,
         pulls=pulls if followed else np.zeros(count),
         differing=differing,
-        loadings=model.loadings,
+        loadings=model.loadings[copies],
         residual=model.residual if enough else np.nan,
         most_residual=most,
         gain=float(gains.mean()) if len(gains) > 1 else np.nan,
@@ -159,6 +168,24 @@ def ask(
         worths=np.array([_mean(row[np.isfinite(row)]) for row in worths]),
         worth_errors=np.array([_error(row[np.isfinite(row)]) for row in worths]),
     )
+
+
+def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """Find references that are near copies of each other.
+
+    Returns
+    -------
+    voices : (v,) array of int
+        The main predictor, and of each group of copies that which correlates most with it.
+    copies : (m + 1,) array of int
+        The place among ``voices`` of the group of each predictor.
+    """
+    alike = np.nan_to_num(correlated) > COPIES
+    alike[0] = alike[:, 0] = False
+    count, groups = connected_components(alike, directed=False)
+    ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
+    voices = np.array([next(each for each in ranked if groups[each] == group) for group in range(count)])
+    return voices, groups
 
 
 def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
@@ -205,9 +232,11 @@ def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None, 
 
 
 def _left_out(
-    own: FloatArray, known: FloatArray, held_out: FloatArray, pulls: FloatArray
+    own: FloatArray, known: FloatArray, held_out: FloatArray, pulls: FloatArray, copies: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
     """How much better the others predict each reference that is followed, at its pairs, than the main predictor does.
+
+    Copies of a reference are not among the others.
 
     Returns
     -------
@@ -224,12 +253,12 @@ def _left_out(
         return np.empty(0), worths
     for number in followed:
         rows = np.isfinite(known[:, number]).all(axis=1)
-        truth, said = known[rows, number], np.einsum("nmc,m->nc", held_out[rows], pulls)
-        said = said - pulls[number] * held_out[rows, number]
+        others = np.where(copies == copies[number], 0.0, pulls)
+        truth, said = known[rows, number], np.einsum("nmc,m->nc", held_out[rows], others)
         by_others = correlation(own[rows] + said, truth)
         gains.append(by_others - correlation(own[rows], truth))
         for other in followed:
-            if other != number and len(followed) > 2:
+            if others[other] and len(followed) > 2:
                 without = own[rows] + said - pulls[other] * held_out[rows, other]
                 worths[other, number] = by_others - correlation(without, truth)
     return np.array(gains), worths

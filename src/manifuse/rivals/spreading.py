@@ -5,6 +5,7 @@ This is scikit-learn's `LabelSpreading` on the graph that the other methods use.
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from typing import Any
 
@@ -83,7 +84,10 @@ def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: 
     targets = np.full(n, -1)
     targets[rows] = ranks(labels)
     model = LabelSpreading(kernel=lambda *_: affinity, alpha=alpha, max_iter=ITERATIONS, tol=1e-4)
-    model.fit(np.arange(n)[:, None], targets)
+    with warnings.catch_warnings():
+        # Grades may be as many as labels.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
+        model.fit(np.arange(n)[:, None], targets)
     shares = np.nan_to_num(model.label_distributions_)
     grades = shares @ np.unique(labels)
     return np.asarray(np.where(shares.sum(axis=1) > 0.5, grades, labels.mean()))

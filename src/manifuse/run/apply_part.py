@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from manifuse.columns.refined import LITTLE, refined_columns
 from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
+from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter
@@ -45,6 +46,7 @@ def refine_part(
     result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
 ) -> tuple[dict[str, NDArray[Any]], Part]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
+    demand_same_classes(table.name, table.class_names, result.main)
     noun, number = table.counting
     new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
     columns = refined_columns(new, result.refine_later(new))

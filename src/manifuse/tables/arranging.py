@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
+from unicodedata import normalize
 
 from manifuse.errors import InputError, warn
 from manifuse.tables.feature_names import places_of
@@ -53,18 +55,32 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
 def demand_alike(table: Observations, fitted: Observations) -> None:
     """Refuse rows whose scores are of another scale or of other classes than those of the fit.
 
-    Classes may be in another order: their log-ratios do not depend on it.
-
     Raises
     ------
     InputError
         If they are.
     """
-    ours, theirs = (None if each.classes is None else {*each.classes.names} for each in (table, fitted))
-    if ours == theirs and (ours is not None or table.scale == fitted.scale):
+    names = None if table.classes is None else table.classes.names
+    demand_same_classes(table.name, names, fitted)
+    if names is None and table.scale != fitted.scale:
+        sides = f"{table.name} has scale={table.scale!r}, but {fitted.name} was fitted with scale={fitted.scale!r}"
+        raise InputError(f"{sides}; give the same.")
+
+
+def demand_same_classes(name: str, classes: Collection[str] | None, fitted: Observations) -> None:
+    """Refuse classes (None of scores) that are not those of a fitted table, in any order.
+
+    Raises
+    ------
+    InputError
+        If they are others.
+    """
+    names = (classes, None if fitted.classes is None else fitted.classes.names)
+    ours, theirs = (None if each is None else {*each} for each in names)
+    if ours == theirs:
         return
-    sides = [
-        f"scale={each.scale!r}" if each.classes is None else f"classes {', '.join(each.classes.names)}"
-        for each in (table, fitted)
-    ]
-    raise InputError(f"{table.name} has {sides[0]}, but {fitted.name} was fitted with {sides[1]}; give the same.")
+    # Names that look the same may be composed in another way.
+    composed = [{normalize("NFC", each) for each in known or ()} for known in (ours, theirs)]
+    shown = ascii if composed[0] == composed[1] else str
+    sides = ["one score a row" if each is None else f"classes {', '.join(map(shown, each))}" for each in names]
+    raise InputError(f"{name} has {sides[0]}, but {fitted.name} was fitted with {sides[1]}; give the same.")

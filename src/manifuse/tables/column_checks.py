@@ -174,6 +174,9 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
     if stays_text:
         if column.dtype.is_nested():
             raise ValueError(f"column {column.name!r} holds {column.dtype}, not ids")
+        if getattr(column.dtype, "time_zone", None):
+            # The same time is other text in each zone.
+            raise ValueError(f"column {column.name!r} holds times with a time zone; write them as text")
         if column.dtype.is_float() and column.is_finite().all():
             # So that they are not written as 1e15.
             whole = column.cast(polars.Int64, strict=False)

@@ -142,6 +142,7 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
     InputError
         If an id is missing, is too long, is not valid text, or is a number that is not whole or may be rounded.
     """
+    _demand_no_zone(what, values)
     missing: list[int] = []
     if isinstance(values, (list, tuple)):
         # NumPy would make the text "nan" of a missing value among texts.
@@ -223,6 +224,22 @@ def rows_as(counted: tuple[str, int]) -> Iterator[None]:
         yield
     finally:
         ROWS_AS.reset(before)
+
+
+def _demand_no_zone(what: str, values: Any) -> None:
+    """Refuse a series of times with a time zone as ids: each library makes other text of them.
+
+    Raises
+    ------
+    InputError
+        If it is one.
+    """
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    kinds = [getattr(each, "dtype", None) for each in (values, native)]
+    if any(getattr(kind, "tz", None) or getattr(kind, "time_zone", None) for kind in kinds):
+        raise InputError(
+            f"{what} holds times with a time zone, of which every library makes other text; write them as text."
+        )
 
 
 def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str, most: float) -> NDArray[np.str_]:

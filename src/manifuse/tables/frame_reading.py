@@ -66,6 +66,9 @@ def columns_in(
         came = type(frame).__name__
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
         raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
+    levels = next((each for each in there if isinstance(each, tuple)), None)
+    if levels is not None:
+        raise InputError(f"{name} has columns of several levels, such as {levels!r}; give each column one name.")
     texts = [str(each) for each in there]
     if texts != there:
         repeated = next((each for each in texts if texts.count(each) > 1), None)

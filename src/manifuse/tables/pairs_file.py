@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.tables.column_checks import ColumnNames, demand_columns
 from manifuse.tables.containers import rows_as, to_text
 from manifuse.tables.formats import counting_in, open_columns
+from manifuse.tables.pairing import LEAST_PAIRS
 from manifuse.tables.score_tables import Table
 
 
@@ -36,8 +38,6 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
     pairs = file.take(needed)
     with rows_as(counting_in(source)):
         texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
-    if not texts["main"]:
-        raise InputError(f"{source} has no rows, but pairs were expected; give one row for each pair.")
     tables = texts.get("table", [references[0].name] * len(texts["main"]))
     known = [reference.name for reference in references]
     unknown = set(tables) - set(known)
@@ -62,4 +62,9 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
         strange = set(named) - set(there)
         if strange:
             raise InputError(f"{source} names {min(strange)!r}, which is not an id of {table.name}; correct it.")
+    if len(pairs) < LEAST_PAIRS:
+        raise InputError(
+            f"{source} has {many(len(pairs), 'pair')} of {reference.name}, but at least {LEAST_PAIRS} (better 30 to "
+            "200) are needed; add some, or leave the table out."
+        )
     return replace(reference, ids=np.array([names.get(name, f"␟{row}") for row, name in enumerate(ids)]))
