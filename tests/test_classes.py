@@ -268,7 +268,7 @@ def test_later_classes_that_differ_are_named_before_their_probabilities_are_adde
     columns = {f"p_{name}": column for name, column in zip(NAMES[:3], main.came.T, strict=False)}
     features = {f"x{k}": column for k, column in enumerate(main.table.T)}
     pl.DataFrame({"id": main.keys, **columns, **features}).write_csv(tmp_path / "later.csv")
-    with pytest.raises(mf.InputError, match="later has classes ash, beech, oak, but ours was fitted with .*, yew;"):
+    with pytest.raises(mf.InputError, match=r"later has classes ash, beech, oak, but ours was fitted with .*, yew;"):
         mf.apply_files(result, tmp_path / "later.csv", tmp_path / "out.csv", classes="p_(.*)")
 
 
