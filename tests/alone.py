@@ -13,14 +13,14 @@ from manifuse.columns.diffused import Diffused
 from manifuse.columns.edges import Joining
 from manifuse.columns.expected import Expected
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.refined import Refined
-from manifuse.columns.scored import Scored
+from manifuse.columns.refined_scores import RefinedScores
+from manifuse.columns.scored import Scoring
 from manifuse.columns.view import Level
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TunedBridges, choose_bridges, scalings_to_try
 from manifuse.evidence.labelled import score_of
-from manifuse.run.refiner import Refiner
+from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.problem import Problem
 from manifuse_study.experiments.label_search import LabelSearch
 from manifuse_study.experiments.published import TUNED as GRID
@@ -33,7 +33,7 @@ class Alone:
 
     main: mf.Observations
     problem: Problem
-    tuned: Tuned
+    tuned: TunedBridges
     path: Path
     active: np.ndarray
     surface: np.ndarray | None
@@ -51,7 +51,7 @@ class Alone:
         return np.array(self.history[-1].weights) if len(self.path.coefficients) else np.zeros(len(self.active))
 
     @cached_property
-    def refiner(self):
+    def fitted_model(self):
         problem, path = self.problem, self.path
         bridges = self.tuned.bridges.on_host()
         numbers = tuple(np.flatnonzero(self.active).tolist())
@@ -70,19 +70,19 @@ class Alone:
             refined=None,
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
-        fitted = Refined(problem.units.from_sphere(path.predictions), reached, None)
-        scored = Scored(problem.units, None, 1.0, None)
-        return Refiner(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
+        fitted = RefinedScores(problem.units.from_sphere(path.predictions), reached, None)
+        scored = Scoring(problem.units, None, 1.0, None)
+        return FittedModel(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
 
     @property
     def scores(self):
-        return self.refiner.fitted.scores
+        return self.fitted_model.fitted.scores
 
     predictions = scores
 
     @property
     def support(self):
-        return self.refiner.fitted.support
+        return self.fitted_model.fitted.support
 
     @property
     def errors(self):
@@ -93,7 +93,7 @@ class Alone:
         return self.tuned.evidence
 
     def apply_in_full(self, new):
-        return self.refiner.refine(new)
+        return self.fitted_model.refine(new)
 
     def apply(self, new):
         return self.apply_in_full(new).scores

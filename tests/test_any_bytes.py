@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import manifuse as mf
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
-from manifuse.run import refiner as refiner_module
+from manifuse.run import fitted_model as refiner_module
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.observing import observe
 from manifuse.tables.score_tables import read_features, read_table

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 import manifuse as mf
 from manifuse.cli.app import main as command
 from manifuse.cli.explore_command import explore_files
+from manifuse.columns.learned import _left_at_pairs
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.taught import _left_at_pairs
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.labelled import score_of
@@ -320,7 +320,7 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
 
 def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():
     main, others, labels, _, _ = draw(1, labels=120)
-    learned = mf.refine(main, others, labels, rng=0).refiner.columns.learned
+    learned = mf.refine(main, others, labels, rng=0).fitted_model.columns.learned
     columns = {"pairs": np.array([1.0, 0.0]), learned.beyond: np.zeros((2, 3))}
     rows = View(np.empty((2, 0)), columns, np.empty((2, 0)))
     faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(rows, np.ones((2, 3)))
@@ -595,7 +595,7 @@ def test_other_backends_bridges_tensors_and_samples_take_classes():
     np.testing.assert_allclose(from_tensors.numpy(), result.predictions, atol=1e-5)
     method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ExplicitEuler()), fitted_rows=150)
     sampled = mf.refine(main, others, known, method, rng=0)
-    assert len(sampled.refiner.main) == 150
+    assert len(sampled.fitted_model.main) == 150
     np.testing.assert_allclose(sampled.predictions.sum(axis=1), 1.0)
 
 

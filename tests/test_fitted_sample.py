@@ -12,7 +12,7 @@ import manifuse as mf
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
 from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.run import refiner as refiner_module
+from manifuse.run import fitted_model as refiner_module
 from manifuse.tables import sampling
 from manifuse.tables.sampling import sample_rows
 from tests.problems import draw, remade
@@ -41,7 +41,7 @@ def tables_of(main, *references):
 
 def test_the_sample_has_all_labelled_rows_and_all_pairs(case):
     result = mf.refine(case.main, case.references, case.labels(), SAMPLED, rng=0)
-    fitted = set(result.refiner.main.keys.tolist())
+    fitted = set(result.fitted_model.main.keys.tolist())
     paired = set(case.main.keys[np.isin(case.main.keys, np.concatenate([r.keys for r in case.references]))].tolist())
     assert len(fitted) == 400
     assert set(case.main.keys[case.labelled].tolist()) | paired <= fitted
@@ -52,7 +52,7 @@ def test_the_sample_has_all_labelled_rows_and_all_pairs(case):
 
 def test_all_rows_come_out_nearly_as_well_as_if_all_were_fitted(case, result):
     every = mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=None), rng=0)
-    assert len(every.refiner.main) == 1500
+    assert len(every.fitted_model.main) == 1500
     assert len(result.scores) == len(result.support) == 1500
     before, sampled, whole = (ranking_accuracy(case.truth, s) for s in (case.main.scores, result.scores, every.scores))
     assert sampled > before + 0.1
@@ -97,7 +97,9 @@ def test_a_saved_refinement_has_the_fitted_rows_and_gives_all_others_their_score
 
 
 def test_equal_seeds_draw_equal_samples(case):
-    keys = [mf.refine(case.main, case.references, method=SAMPLED, rng=seed).refiner.main.keys for seed in (0, 0, 1)]
+    keys = [
+        mf.refine(case.main, case.references, method=SAMPLED, rng=seed).fitted_model.main.keys for seed in (0, 0, 1)
+    ]
     np.testing.assert_array_equal(keys[0], keys[1])
     assert set(keys[0]) != set(keys[2])
 
@@ -107,7 +109,7 @@ def test_a_coupled_reference_is_looked_up_for_rows_that_were_not_fitted():
     sampled, whole = (
         mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=size), rng=0) for size in (300, None)
     )
-    assert len(sampled.refiner.main) == 300
+    assert len(sampled.fitted_model.main) == 300
     np.testing.assert_allclose(sampled.support, 1.0)
     assert np.corrcoef(sampled.scores, whole.scores)[0, 1] > 0.995
 
@@ -118,7 +120,7 @@ def test_tables_with_given_neighbours_are_fitted_whole(case):
     given = (np.take_along_axis(distances, nearest, 1), nearest)
     main = mf.Observations(case.main.scores, ids=case.main.keys, neighbours=given, name="main")
     result = mf.refine(main, case.references, method=SAMPLED, rng=0)
-    assert len(result.refiner.main) == 1500
+    assert len(result.fitted_model.main) == 1500
 
 
 def test_many_pairs_take_half_of_a_sample_and_each_reference_has_its_share(monkeypatch):
@@ -218,7 +220,7 @@ def test_a_reference_that_lacks_one_row_does_not_seem_to_be_known_on_all():
 def test_rows_that_nearly_all_have_a_partner_gain_from_it_though_they_are_not_fitted():
     case = draw(4, rows=3000, pairs=2999, references=1)
     result = mf.refine(case.main, case.references, method=SAMPLED, rng=0)
-    later = ~np.isin(case.main.keys, result.refiner.main.keys)
+    later = ~np.isin(case.main.keys, result.fitted_model.main.keys)
     before, after = (np.corrcoef(case.truth[later], s[later])[0, 1] for s in (case.main.scores, result.scores))
     assert after > before + 0.1
     assert np.median(result.support[later]) > 0.1

@@ -140,7 +140,7 @@ def test_a_result_does_not_keep_what_its_rounds_worked_on(features):
     tracemalloc.start()
     result = mf.refine(case.main, case.references, method=method, rng=0)
     kept = tracemalloc.get_traced_memory()[0]
-    diffused = result.refiner.columns.diffused
+    diffused = result.fitted_model.columns.diffused
     assert (diffused is not None) is features
     _ = None if diffused is None else diffused.rounds
     repeated = tracemalloc.get_traced_memory()[0]
@@ -171,10 +171,10 @@ def test_repeated_rounds_take_about_what_is_predicted(bridge):
     case, method = draw(0, rows=6000, pairs=200), replace(METHOD, bridge=bridge)
     result = alone(case.main, case.references, method=method)
     tracemalloc.start()
-    assert result.refiner.columns.diffused.rounds
+    assert result.fitted_model.columns.diffused.rounds
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    diffused = result.refiner.columns.diffused
+    diffused = result.fitted_model.columns.diffused
     needed = footprint.bytes_to_replay(diffused.bridges, diffused.start, len(diffused.coefficients))
     assert 0.15 * needed < taken < 1.2 * needed
 

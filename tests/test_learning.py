@@ -104,7 +104,7 @@ def test_scores_and_labels_without_features_change_nothing_that_matters():
 def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone():
     case = draw(0)
     result = mf.refine(case.main, [], case.labels(), rng=0)
-    fit = result.refiner.columns.diffused
+    fit = result.fitted_model.columns.diffused
     current, smoothed, origin = fit.coefficients.T
     assert 1 <= len(fit.coefficients) <= ROUNDS_ALONE
     assert (current > 0).all()
@@ -120,7 +120,7 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
     # Without a graph there is nothing to diffuse over.
     bare = mf.refine(remade(case.main, features=None), [], case.labels(), rng=0)
     assert bare.course.share == 0.0
-    assert bare.refiner.columns.diffused is None
+    assert bare.fitted_model.columns.diffused is None
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.run import fitted_model as refiner_module
 from manifuse.run import persistence
-from manifuse.run import refiner as refiner_module
 from tests.problems import draw, remade
 
 METHODS = {
@@ -25,7 +25,7 @@ METHODS = {
 
 
 #: Where a file has the bridges.
-BRIDGES = "refinement/refiner/columns/diffused/bridges"
+BRIDGES = "refinement/fitted_model/columns/diffused/bridges"
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_a_file_has_no_names_of_private_classes(saved):
     with np.load(saved) as archive:
         words = " ".join([*archive.files, bytes(archive["plain"]).decode()])
     private = {"Refinement", "Course", "Evidence", "Setting", "Fit", "Lookup", "Anchor", "Graph", "Observations"}
-    private |= {"Refiner", "Columns", "Lesson", "Covariance", "Level", "Mixed", "Imputed", "Taught", "Agreement"}
+    private |= {"FittedModel", "Columns", "Lesson", "Covariance", "Level", "Mixed", "Imputed", "Learned", "Agreement"}
     assert not [name for name in private if name in words]
 
 
@@ -105,9 +105,9 @@ def rewritten(path, change):
 
 
 def change_array(path, change):
-    """A change of one array of the refiner."""
+    """A change of one array of the fitted model."""
     return lambda plain, arrays: arrays.update(
-        {f"refinement/refiner/{path}": change(arrays[f"refinement/refiner/{path}"])}
+        {f"refinement/fitted_model/{path}": change(arrays[f"refinement/fitted_model/{path}"])}
     )
 
 
@@ -129,7 +129,7 @@ def test_another_format_is_refused(saved):
     [
         (lambda plain, arrays: plain.pop("seed"), "it should have"),
         (lambda plain, arrays: plain.update(value="Popen"), "it should have"),
-        (lambda plain, arrays: plain.update(refiner=7), "is damaged"),
+        (lambda plain, arrays: plain.update(fitted_model=7), "is damaged"),
         (lambda plain, arrays: plain.update(seed={"eval": "1"}), "seed is not a"),
         (lambda plain, arrays: plain["evidence"]["verdict"].update(accepted=1), "accepted is not a"),
         (lambda plain, arrays: plain["evidence"]["verdict"].update(reason="SLEPT"), "SLEPT"),
@@ -137,32 +137,39 @@ def test_another_format_is_refused(saved):
         (lambda plain, arrays: plain["method"].update(surprise=1), "it should have"),
         (lambda plain, arrays: plain["method"]["diffusion"].update(step_size="fast"), "step_size is not a"),
         (lambda plain, arrays: plain["course"]["recall"].pop(), "what was chosen does not fit together"),
-        (lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["anchors"].pop("1"), "is damaged"),
         (
-            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["anchors"].pop("0"),
+            lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"]["bridges"]["anchors"].pop("1"),
+            "is damaged",
+        ),
+        (
+            lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"]["bridges"]["anchors"].pop("0"),
             "are not numbered",
         ),
         (
-            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"].update(neighbours=0),
+            lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"]["bridges"]["setting"].update(
+                neighbours=0
+            ),
             "neighbours=0",
         ),
         (
-            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"].update(
+            lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"]["bridges"]["setting"].update(
                 bridge={"scheme": "eval"}
             ),
             "eval",
         ),
-        (lambda plain, arrays: arrays.pop("refinement/refiner/columns/expected/pulls"), "expected/pulls"),
+        (lambda plain, arrays: arrays.pop("refinement/fitted_model/columns/expected/pulls"), "expected/pulls"),
         (
-            lambda plain, arrays: arrays.update({"refinement/refiner/columns/expected/pulls": np.ones(3)}),
+            lambda plain, arrays: arrays.update({"refinement/fitted_model/columns/expected/pulls": np.ones(3)}),
             "references of what is expected do not fit together",
         ),
         (
-            lambda plain, arrays: arrays.update({"refinement/refiner/fitted/support": np.full(160, np.nan)}),
+            lambda plain, arrays: arrays.update({"refinement/fitted_model/fitted/support": np.full(160, np.nan)}),
             "errors are out of range",
         ),
         (
-            lambda plain, arrays: arrays.update({"refinement/refiner/columns/diffused/coefficients": np.ones((2, 3))}),
+            lambda plain, arrays: arrays.update(
+                {"refinement/fitted_model/columns/diffused/coefficients": np.ones((2, 3))}
+            ),
             "mix other columns",
         ),
         (
@@ -173,11 +180,11 @@ def test_another_format_is_refused(saved):
         (lambda plain, arrays: plain["evidence"]["relevance"][0].update(pairs=-1), "a count is out of range"),
         (lambda plain, arrays: plain["course"]["history"][0].update(step=10**30), "a count is out of range"),
         (lambda plain, arrays: plain["evidence"]["agreement"].update(gain="inf"), "answered is out of range"),
-        (lambda plain, arrays: plain["refiner"]["columns"]["refined"].update(other="nowhere"), "nowhere"),
-        (lambda plain, arrays: plain["refiner"]["columns"]["diffused"].update(source="nowhere"), "nowhere"),
-        (lambda plain, arrays: plain["refiner"]["scored"].update(error_scale=None), "not those of the fit"),
+        (lambda plain, arrays: plain["fitted_model"]["columns"]["refined"].update(other="nowhere"), "nowhere"),
+        (lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"].update(source="nowhere"), "nowhere"),
+        (lambda plain, arrays: plain["fitted_model"]["scored"].update(error_scale=None), "not those of the fit"),
         (
-            lambda plain, arrays: plain["refiner"]["columns"]["diffused"]["bridges"]["setting"]["bridge"].update(
+            lambda plain, arrays: plain["fitted_model"]["columns"]["diffused"]["bridges"]["setting"]["bridge"].update(
                 step=1e4, tolerance=1e-300
             ),
             "at most 2048 polynomials",

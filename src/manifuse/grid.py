@@ -23,7 +23,7 @@ SHOWN = 5
 WIDTH = 80
 
 
-class Strong(str):
+class StrongText(str):
     """Text in a table that stands out."""
 
     strong = True
@@ -31,7 +31,7 @@ class Strong(str):
 
 def strong_if(condition: bool, text: str) -> str:
     """Return a text that stands out if the condition holds."""
-    return Strong(text) if condition else text
+    return StrongText(text) if condition else text
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Grid:
     ----------
     head : tuple of str
     body, foot : tuple of tuple of str
-        Lines, in which a `Strong` text stands out; those of the foot summarise those of the body.
+        Lines, in which a `StrongText` text stands out; those of the foot summarise those of the body.
     """
 
     head: tuple[str, ...]
@@ -89,7 +89,7 @@ def _fill(table: Table, grid: Grid) -> None:
     for part, style in ((grid.body, None), (grid.foot, "bold")):
         table.add_section()
         for texts in part:
-            table.add_row(*(Text(text, "bold" if isinstance(text, Strong) else "") for text in texts), style=style)
+            table.add_row(*(Text(text, "bold" if isinstance(text, StrongText) else "") for text in texts), style=style)
 
 
 def as_html(grid: Grid) -> str:
@@ -108,7 +108,9 @@ def as_markdown(grid: Grid) -> str:
     def row(texts: Iterable[str]) -> str:
         return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
 
-    body = ([f"**{text}**" if isinstance(text, Strong) else text for text in texts] for texts in grid.body + grid.foot)
+    body = (
+        [f"**{text}**" if isinstance(text, StrongText) else text for text in texts] for texts in grid.body + grid.foot
+    )
     return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
 
 

@@ -20,7 +20,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 
-class Saved:
+class Saveable:
     """A noun that files can hold.
 
     For most dataclasses this base is enough: a file holds their fields. A noun that a file holds in another form has
@@ -55,7 +55,7 @@ class Saved:
 
 def write(value: Any) -> Any:
     """Return a value as a tree of dictionaries, lists, arrays and plain values; infinities and NaN become text."""
-    if isinstance(value, Saved):
+    if isinstance(value, Saveable):
         return value.to_record()
     if isinstance(value, Enum):
         return value.name
@@ -75,7 +75,7 @@ def write(value: Any) -> Any:
 
 
 def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Read the fields of a dataclass by their annotations, except those to ``omit``; see `Saved.from_record`."""
+    """Read the fields of a dataclass by their annotations, except those to ``omit``; see `Saveable.from_record`."""
     hints = typing.get_type_hints(kind)
     names = [field.name for field in fields(kind) if field.name not in omit]
     if not isinstance(record, Mapping) or set(names) != record.keys():
@@ -84,7 +84,7 @@ def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[
 
 
 def read(hint: Any, value: Any, name: str) -> Any:
-    """Read a value of the kind that an annotation says; see `Saved.from_record`. ``name`` is for messages."""
+    """Read a value of the kind that an annotation says; see `Saveable.from_record`. ``name`` is for messages."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _read_any(arguments, value, name)
@@ -100,7 +100,7 @@ def read(hint: Any, value: Any, name: str) -> Any:
     if hint is sparse.csr_array:
         return _read_sparse(value)
     kind = origin or hint
-    if isinstance(kind, type) and issubclass(kind, Saved):
+    if isinstance(kind, type) and issubclass(kind, Saveable):
         return kind.from_record(value)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[value]

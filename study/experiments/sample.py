@@ -43,7 +43,7 @@ def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
                         "labelled": labels is not None,
                         "share": share,
                         "rows": len(case.main),
-                        "fitted": len(result.refiner.main),
+                        "fitted": len(result.fitted_model.main),
                         "alone": case.test_accuracy(case.main.scores),
                         "accuracy": case.test_accuracy(result.scores),
                         "seconds": round(time.perf_counter() - start, 3),

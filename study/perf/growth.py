@@ -82,7 +82,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "seconds": round(seconds, 4),
         "search_seconds": round(backend.seconds, 4),
         "rounds": result.history[-1].round,
-        "edges": round(result.refiner.columns.diffused.bridges.graph.stored().weights.nnz / rows, 2),
+        "edges": round(result.fitted_model.columns.diffused.bridges.graph.stored().weights.nnz / rows, 2),
         "recall": min(value for value in result.course.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),

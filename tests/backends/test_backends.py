@@ -59,7 +59,7 @@ def test_reordering_blocks_and_threads_change_no_result(case, later, run, method
 def test_edges_in_single_precision_hardly_change_a_result(case, later):
     plain = refined(case)
     large = refined(case, mf.Host(single_precision_rows=10))
-    assert large.refiner.columns.diffused.bridges.graph.stored().weights.dtype == np.float32
+    assert large.fitted_model.columns.diffused.bridges.graph.stored().weights.dtype == np.float32
     assert (large.predictions != plain.predictions).any()
     spread = plain.predictions.std()
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=1e-5 * spread)
@@ -79,8 +79,8 @@ def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     # Without labels there are several rounds.
     algorithm = mf.Algorithm1(**method)
     result = alone(case.main, case.references, method=algorithm)
-    rounds = result.refiner.columns.diffused.rounds
-    assert len(rounds) == len(result.refiner.columns.diffused.coefficients) > 2
+    rounds = result.fitted_model.columns.diffused.rounds
+    assert len(rounds) == len(result.fitted_model.columns.diffused.coefficients) > 2
     origin = rounds[0].start if algorithm.anchored else None
     end = mix(
         mixture(rounds[-1].start, rounds[-1].arrival.columns(), origin),

@@ -143,7 +143,7 @@ def test_quotes_in_the_name_of_a_column_are_read_as_csv_has_them(folder, monkeyp
         frame.rename(names, strict=False).write_parquet(f"{table}.parquet")
     more = ("--drop", 'x,"1', "--save", "model.npz", "--out")
     assert run(monkeypatch, *USUAL, *more, "text.csv") == 0
-    assert 'size "in"' in mf.load("model.npz").refiner.main.feature_names
+    assert 'size "in"' in mf.load("model.npz").fitted_model.main.feature_names
     assert run(monkeypatch, "apply", "model.npz", "main.parquet", "--out", "later.csv") == 0
     assert run(monkeypatch, *(each.replace(".csv", ".parquet") for each in USUAL[:4]), *USUAL[4:], *more, "b.csv") == 0
     assert pl.read_csv("text.csv").equals(pl.read_csv("b.csv"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.taught import _confirmed
+from manifuse.columns.learned import _confirmed
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.squared_error import SquaredError

@@ -10,9 +10,9 @@ from tests.test_classes import NAMES, draw, renamed
 import manifuse as mf
 from manifuse.columns.run_order import refine_columns
 from manifuse.report.class_shift import ClassShift
-from manifuse.report.heard import Heard
+from manifuse.report.reference_opinion import ReferenceOpinion
 from manifuse.report.refinement_page import page_of
-from manifuse.report.told import told_before
+from manifuse.report.score_wording import told_before
 from manifuse.run.preparation import prepare
 from manifuse.tables.problem import Problem
 
@@ -85,7 +85,7 @@ def test_a_reference_says_of_rows_that_it_knows_what_its_table_says(runs):
     said = called(others[0], others[0].came, there)
     why = mf.explain(result, main.keys[row], others)
     assert f"“theirs 0” knows this row itself, and calls it {said}." in why.sentences
-    assert Heard.of(result, others[0]).cell(row) == said
+    assert ReferenceOpinion.of(result, others[0]).cell(row) == said
 
 
 def test_what_a_reference_would_say_is_the_column_of_the_run(runs):
@@ -93,8 +93,8 @@ def test_what_a_reference_would_say_is_the_column_of_the_run(runs):
     found = columns(main, others)["references"]
     row = int(np.flatnonzero(~np.isin(main.keys, others[0].keys))[5])
     for number, reference in enumerate(others):
-        heard = Heard.of(result, renamed(reference, [2, 0, 3, 1]))
-        level = result.refiner.columns.references.levels[number]
+        heard = ReferenceOpinion.of(result, renamed(reference, [2, 0, 3, 1]))
+        level = result.fitted_model.columns.references.levels[number]
         standardised = level.mean + level.deviation * found[row, number]
         scores = reference.scores
         deviation = np.sqrt(np.mean((scores - scores.mean(axis=0)) ** 2))
@@ -108,7 +108,7 @@ def test_what_is_known_of_a_row_without_features_of_references_is_what_they_say(
     rng = np.random.default_rng(0)
     coupled = mf.Observations(rng.dirichlet(np.ones(4), 240), ids=main.keys, classes=NAMES, name="coupled")
     result = mf.refine(main, [others[0], coupled], rng=0)
-    said = result.refiner.said_by_references(np.arange(240))[:, 1]
+    said = result.fitted_model.said_by_references(np.arange(240))[:, 1]
     scores = coupled.scores - coupled.scores.mean(axis=0)
     np.testing.assert_allclose(said, scores / np.sqrt(np.mean(scores**2)), atol=1e-12)
 
@@ -117,15 +117,15 @@ def test_what_was_known_before_the_last_step_is_the_column_before_it(runs):
     main, others, known, result = runs[0]
     assert result.course.share > 0
     found = columns(main, others)
-    log_ratios = result.refiner.scored.units.from_standardised(found["expected"])
+    log_ratios = result.fitted_model.scored.units.from_standardised(found["expected"])
     expected = np.exp(main.classes.logarithms(log_ratios))
-    np.testing.assert_allclose(told_before(result.refiner).probabilities, expected, rtol=1e-9)
+    np.testing.assert_allclose(told_before(result.fitted_model).probabilities, expected, rtol=1e-9)
     main, others, known, result = runs[60]
-    calibrated = result.refiner.columns.calibrated
-    assert result.refiner.columns.before_last_step == calibrated.source
-    log_ratios = calibrated.temperature * calibrated.units.from_standardised(result.refiner.before)
+    calibrated = result.fitted_model.columns.calibrated
+    assert result.fitted_model.columns.before_last_step == calibrated.source
+    log_ratios = calibrated.temperature * calibrated.units.from_standardised(result.fitted_model.before)
     expected = softmax(log_ratios @ main.classes.contrasts.T / 2, axis=1)
-    np.testing.assert_allclose(told_before(result.refiner).probabilities, expected, atol=0.01 / 4)
+    np.testing.assert_allclose(told_before(result.fitted_model).probabilities, expected, atol=0.01 / 4)
     # They stand between the predictor's own and the refined ones.
     before, after = main.came, np.asarray(result.predictions)
     assert np.abs(expected - after).mean() < np.abs(before - after).mean()
@@ -172,7 +172,7 @@ def test_labels_must_be_of_the_kind_of_the_predictor(runs):
 
 def test_the_page_says_what_references_say_of_rows_that_changed_class(runs):
     _, others, _, result = runs[0]
-    shift, heard = ClassShift.of(result), [Heard.of(result, each) for each in others]
+    shift, heard = ClassShift.of(result), [ReferenceOpinion.of(result, each) for each in others]
     grid = shift.changes_grid(5, heard)
     assert grid.head[3:5] == ("“theirs 0”", "“theirs 1”")
     for line, row in zip(grid.body, shift.changed, strict=False):

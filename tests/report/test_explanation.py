@@ -95,7 +95,7 @@ def test_it_says_what_the_labels_taught_and_is_silent_of_references_that_took_no
         method = mf.JointDiffusion(same_target=True, ignored=("noise",))
         taught = mf.refine(case.main, references, labels, method, rng=0)
         why = mf.explain(taught, "m7", references)
-        place = percentileofscore(taught.refiner.before, taught.refiner.before[7], "strict")
+        place = percentileofscore(taught.fitted_model.before, taught.fitted_model.before[7], "strict")
         diffused = " after the diffusion" if taught.course.share else ""
         assert f"{words} puts it at {place * 160 / 159:.0f}, and{diffused} it is at" in why.sentences[1]
         assert not any("noise" in text for text in (*why.sentences, *(line[0] for line in why.rows.body)))

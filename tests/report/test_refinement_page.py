@@ -10,7 +10,7 @@ import pytest
 from tests.problems import draw, remade, with_evidence
 
 import manifuse as mf
-from manifuse.columns.refined import LITTLE
+from manifuse.columns.refined_scores import LITTLE
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT
 from manifuse.report import refinement_page as page

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from tests.problems import draw, remade, with_evidence
 
 import manifuse as mf
-from manifuse.columns.refined import LITTLE, Refined
+from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable, Standing
@@ -144,7 +144,7 @@ def test_what_stays_in_the_highest_tenth(rng):
 
 
 def test_rows_with_hardly_any_evidence_are_those_below_the_limit():
-    assert Refined(np.zeros(4), np.array([0.0, LITTLE - 1e-9, LITTLE, 1.0]), None).little_support == 2
+    assert RefinedScores(np.zeros(4), np.array([0.0, LITTLE - 1e-9, LITTLE, 1.0]), None).little_support == 2
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 100, 101, 5000])

@@ -10,11 +10,11 @@ import numpy as np
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.records import Saved, is_amount
+from manifuse.records import Saveable, is_amount
 
 
 @dataclass(frozen=True, eq=False)
-class StoredGraph(Saved):
+class StoredGraph(Saveable):
     """A feature graph as plain arrays, which every backend can give and every file can hold.
 
     Attributes

@@ -17,7 +17,7 @@ from typer import Argument, Option
 from manifuse import __version__
 from manifuse.cli.commands import Commands
 from manifuse.cli.console import answer, in_flags, once, people, progress, say, say_unprinted, show_warning
-from manifuse.cli.refine_options import AsJson, Given, RefineOptions, Strict, takes
+from manifuse.cli.refine_options import AsJson, GivenOptions, RefineOptions, Strict, takes
 from manifuse.errors import InputError, ManifuseError, require
 from manifuse.grid import many
 
@@ -69,7 +69,7 @@ def version_option(
 
 @app.command("refine")
 @takes(RefineOptions)
-def refine_command(given: Given, as_json: AsJson = False, strict: Strict = False) -> None:
+def refine_command(given: GivenOptions, as_json: AsJson = False, strict: Strict = False) -> None:
     """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
     If labels teach, it also writes error, the standard error of each score.
@@ -105,7 +105,7 @@ def _tell(result: Refinement, rows: int, options: RefineOptions) -> None:
 @app.command("apply")
 @takes(RefineOptions, "id", "score", "drop", "features", "classes", "drop_invalid")
 def apply_command(
-    given: Given,
+    given: GivenOptions,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
     new: Annotated[str, Argument(metavar="NEW", help="A table like MAIN: id, score, features.")],
     out: Annotated[Path, Option(help="The file to write the refined table to; with --engine, the folder.")],
@@ -156,7 +156,7 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
 
 @app.command("compare")
 @takes(RefineOptions, *COMPARED)
-def compare_command(given: Given, as_json: AsJson = False) -> None:
+def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     """Compare refine with what else can be done with the same tables, on labels that are held out.
 
     Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed.
@@ -197,7 +197,7 @@ def demo_command(
 @app.command("explore")
 @takes(RefineOptions, *EXPLORED)
 def explore_command(
-    given: Given,
+    given: GivenOptions,
     dataset: Annotated[str | None, Option(help="A data set to show instead of tables; digits by default.")] = None,
     view: Annotated[str | None, Option(help="The view whose predictor is refined; by default the first.")] = None,
     data: Annotated[Path | None, Option(help="The data folder of the data set; MANIFUSE_DATA by default.")] = None,

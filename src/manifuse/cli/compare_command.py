@@ -8,13 +8,13 @@ from typing import Any
 
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_command import read_problem
-from manifuse.cli.refine_options import Given, RefineOptions
+from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
 from manifuse.grid import Grid
 from manifuse.rivals import compare
 
 
-def run_compare(given: Given, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
+def run_compare(given: GivenOptions, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
     """Compare `refine` with its rivals, as ``manifuse.rivals.compare`` does; a row for each method, the best first.
 
     ``tell`` gets how many times a method was fitted, and how many times one will be.

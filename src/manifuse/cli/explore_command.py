@@ -18,7 +18,7 @@ import numpy as np
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
 from manifuse.cli.refine_command import read_problem
-from manifuse.cli.refine_options import HOST, Given, RefineOptions
+from manifuse.cli.refine_options import HOST, GivenOptions, RefineOptions
 from manifuse.datasets import load
 from manifuse.errors import InputError
 from manifuse.files import identity
@@ -34,7 +34,7 @@ from manifuse.tables.paths import files_in
 DIGITS, LABELS, FEW = "digits", 200, 50
 
 
-def open_page(given: Given, dataset: str | None, view: str | None, data: Path | None) -> Page:
+def open_page(given: GivenOptions, dataset: str | None, view: str | None, data: Path | None) -> Page:
     """Make the page of the tables that the options name, or of a data set if they name none.
 
     Raises
@@ -52,7 +52,7 @@ def open_page(given: Given, dataset: str | None, view: str | None, data: Path | 
     return explore_files(given)
 
 
-def explore_files(given: Given) -> Page:
+def explore_files(given: GivenOptions) -> Page:
     """Read the problem that options name, and make its page."""
     options = read_options(RefineOptions, given, out=Path())
     if not options.reference:

@@ -21,7 +21,7 @@ Strict = Annotated[
     bool, Option("--strict", help="End with status 3 if there was a warning, or if the scores are unchanged.")
 ]
 #: What a command was given, by the names of `RefineOptions`.
-Given = Mapping[str, Any]
+GivenOptions = Mapping[str, Any]
 
 #: The name of the backend that uses this machine's cores and memory.
 HOST = "host"

@@ -22,8 +22,8 @@ def run_show(model: Path) -> dict[str, Any]:
         If it cannot be read.
     """
     result = load(model)
-    made, main = result.provenance, result.refiner.main
-    reads = result.refiner.reads_features
+    made, main = result.provenance, result.fitted_model.main
+    reads = result.fitted_model.reads_features
     classes = None if main.classes is None else list(main.classes.names)
     return {
         "format": FORMAT,

@@ -7,15 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from manifuse.columns.column import Known, Mixed
+from manifuse.columns.column import FittedViews, Mixed
 from manifuse.columns.diffused import Diffused
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.lesson import Learned
+from manifuse.columns.learned import Learned
+from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.taught import Taught
 from manifuse.columns.view import Level, View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path
@@ -24,7 +24,7 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.problem import Problem, Reference
 
@@ -33,7 +33,7 @@ MEASURING_ROWS = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class RunInputs:
     """The inputs of a run, from which its columns are computed.
 
     Attributes
@@ -89,7 +89,7 @@ OF_CLASSES = ("smoothed", "references", "expected", "diffused", "refined", "cali
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Saved):
+class Columns(Saveable):
     """All columns of a run. Each follows from those before it.
 
     Attributes
@@ -101,7 +101,7 @@ class Columns(Saved):
     expected : Expected
     calibrated : Calibrated or None
         The probabilities of classes before labels teach, as the labels calibrate them.
-    learned : Taught or None
+    learned : Learned or None
         What labels taught.
     taught : Mixed or None
         What was known before, and what was learned.
@@ -115,7 +115,7 @@ class Columns(Saved):
     references: Imputed
     expected: Expected
     calibrated: Calibrated | None = None
-    learned: Taught | None = None
+    learned: Learned | None = None
     taught: Mixed | None = None
     diffused: Diffused | None = None
     refined: Mixed | None = None
@@ -150,19 +150,19 @@ class Columns(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RunOutputs:
     """What a run found.
 
     Attributes
     ----------
     columns : Columns
-    known : Known
+    known : FittedViews
     doubt : (n, m) array
         How little is known of each reference's score at each row, in [0, 1].
     agreement : Agreement
         What the references answered.
     labels : Labels or None
-    lesson : Learned or None
+    lesson : RefittableLesson or None
         What labels taught, and what it takes to hold them out.
     variances : (r, l) array or None
         Of the lesson at held-out labelled rows.
@@ -171,10 +171,10 @@ class Found:
     """
 
     columns: Columns
-    known: Known
+    known: FittedViews
     doubt: FloatArray
     agreement: Agreement
     labels: Labels | None
-    lesson: Learned | None = None
+    lesson: RefittableLesson | None = None
     variances: FloatArray | None = None
     path: Path | None = None

@@ -11,10 +11,10 @@ import numpy as np
 
 from manifuse.columns.view import Level, LogRatios, View
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 
-class Column(Saved):
+class Column(Saveable):
     """Something that is known of rows, and how it is computed from the columns before it."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Mixed(Column):
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class FittedViews:
     """What is known of the fitted rows during a run, in three ways.
 
     Attributes

@@ -13,14 +13,14 @@ from manifuse.columns.rank_waves import RankWaves
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
 FEATURE_WIDTHS, REFERENCE_WIDTHS = (0.3, 1.0), (0.3,)
 
 
 @dataclass(frozen=True, eq=False)
-class Part(Saved):
+class CovariancePart(Saveable):
     """A part of a covariance: linear in some numbers of a row, or Gaussian in them at some widths.
 
     Attributes
@@ -71,15 +71,15 @@ class Part(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance(Saved):
+class Covariance(Saveable):
     """How alike two rows are: the sum of its parts, each times a variance.
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of CovariancePart
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[CovariancePart, ...]
 
     @classmethod
     def of(cls, rows: View, measured: IndexArray, name: str, *, references: bool) -> Self:
@@ -101,20 +101,23 @@ class Covariance(Saved):
         """
         drawn_rows = rows.take(measured)
         own = ("own", "smoothed")
-        parts = [Part(own, None, float(rows.points(own).shape[1]), ())]
+        parts = [CovariancePart(own, None, float(rows.points(own).shape[1]), ())]
         if rows.features.shape[1] and (drawn_rows.features != drawn_rows.features[0]).any():
             for flag in (True, False):
                 scaling = Scaling.of(rows.features, standardised=flag, name=name)
                 width = _median_distance(scaling.apply(drawn_rows.features))
-                linear = [Part((), scaling, float((scaling.deviations > 0).sum()), ())] if flag else []
-                parts += [*linear, Part((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
+                linear = [CovariancePart((), scaling, float((scaling.deviations > 0).sum()), ())] if flag else []
+                parts += [*linear, CovariancePart((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
             waves = RankWaves.of(drawn_rows.features)
-            parts.append(Part((), waves, float(len(waves.places)), ()))
+            parts.append(CovariancePart((), waves, float(len(waves.places)), ()))
         points = drawn_rows.points(("references",)) if references else np.empty((0, 0))
         width = _median_distance(points)
         if width > 0:
             source = ("references",)
-            parts += [Part(source, None, float(points.shape[1]), ()), Part(source, None, width, REFERENCE_WIDTHS)]
+            parts += [
+                CovariancePart(source, None, float(points.shape[1]), ()),
+                CovariancePart(source, None, width, REFERENCE_WIDTHS),
+            ]
         return cls(tuple(parts))
 
     def points(self, rows: View) -> tuple[FloatArray, ...]:

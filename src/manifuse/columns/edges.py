@@ -12,11 +12,11 @@ from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
-from manifuse.records import Saved, is_amount
+from manifuse.records import Saveable, is_amount
 
 
 @dataclass(frozen=True, eq=False)
-class Joining(Saved):
+class Joining(Saveable):
     """How later rows are joined to the graph of the fitted ones.
 
     Attributes

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.column import Column, Known
+from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.view import Level, View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import is_amount
@@ -34,7 +34,7 @@ class Expected(Column):
     level: Level
 
     @classmethod
-    def of(cls, known: Known, pulls: FloatArray) -> tuple[Self, Known]:
+    def of(cls, known: FittedViews, pulls: FloatArray) -> tuple[Self, FittedViews]:
         """Add the column "expected"."""
         means = known.held_out["references"].mean(axis=0)
         raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))

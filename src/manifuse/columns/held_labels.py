@@ -64,7 +64,7 @@ class Labels:
         rows : View
             The fitted rows.
         places : (n,) array of int
-            Of these; see `Given.places`.
+            Of these; see `RunInputs.places`.
         nearest : (n,) array of int or None
             The nearest other row of each.
         seed : int

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.column import Column, Known
+from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.covariance import Covariance
-from manifuse.columns.lesson import Learned, Lesson, learn
+from manifuse.columns.lesson import Lesson, RefittableLesson, learn
 from manifuse.columns.view import Level, View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
 
@@ -24,7 +24,7 @@ MOST_PAIRS, MOST_COMMON = 2000, 500
 
 
 @dataclass(frozen=True, eq=False)
-class PairLesson(Saved):
+class PairLesson(Saveable):
     """One lesson for all references with the same pairs.
 
     Attributes
@@ -129,13 +129,13 @@ class Imputed(Column):
 
 
 def impute(
-    known: Known, references: Mapping[int, Reference], measured: IndexArray, name: str
-) -> tuple[Imputed, Known, FloatArray]:
+    known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str
+) -> tuple[Imputed, FittedViews, FloatArray]:
     """Add the columns "references" and "pairs".
 
     Parameters
     ----------
-    known : Known
+    known : FittedViews
     references : mapping of int to Reference
         Those that take part, by their numbers.
     measured : (k,) array of int
@@ -146,7 +146,7 @@ def impute(
     Returns
     -------
     column : Imputed
-    known : Known
+    known : FittedViews
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
         reference knows most rows; and no row counts as a pair.
     doubt : (n, m) array
@@ -182,7 +182,7 @@ def impute(
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
 
 
-def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> Learned:
+def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:
     """Learn the scores (p, m, c) of references from what is known of p rows."""
     return learn(covariance, rows, scores.reshape(len(rows), -1), np.empty((len(rows), 0)))
 

@@ -11,7 +11,7 @@ from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_without
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: Prior variance of an offset and of the slope of the expectation; as good as infinite.
 FLAT = 100.0
@@ -24,7 +24,7 @@ DECIDING = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson(Saved):
+class Lesson(Saveable):
     """Functions that were learned from observations of a few rows.
 
     A function is ``offset + slopes * expected + the parts of the covariance``. Off the rows that taught it, it goes
@@ -97,7 +97,7 @@ class Lesson(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class RefittableLesson:
     """A lesson, and what is needed to compute it again without some observations.
 
     Attributes
@@ -122,7 +122,7 @@ class Learned:
         """Values (l, t) and variances (l,) of the rows that taught, fold by fold without ``unseen`` observations."""
         return predict_without(self.inverse, self.targets, self.crossing, self.prior, rows, unseen)
 
-    def seen_as(self, rows: View, expected: FloatArray) -> Learned:
+    def seen_as(self, rows: View, expected: FloatArray) -> RefittableLesson:
         """The same, but the rows that taught are asked for by other columns; only if each observation is of a row."""
         crossing, prior = self.lesson.covariances(self.lesson.covariance.points(rows), expected)
         return replace(self, crossing=crossing, prior=prior)
@@ -142,7 +142,7 @@ def learn(
     expected: FloatArray,
     contrasts: FloatArray | None = None,
     variances: FloatArray | None = None,
-) -> Learned:
+) -> RefittableLesson:
     """Learn functions from what was observed of a few rows.
 
     Parameters
@@ -179,4 +179,4 @@ def learn(
         weights, precision = contrasts.T @ weights, contrasts.T @ inverse @ contrasts
         crossing = crossing @ contrasts.T
     lesson = Lesson(covariance, points, expected, variances, weights, precision)
-    return Learned(lesson, inverse, targets, crossing, prior)
+    return RefittableLesson(lesson, inverse, targets, crossing, prior)

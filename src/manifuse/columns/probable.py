@@ -12,11 +12,11 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.column import Column, Known
+from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.view import Level, View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
 from manifuse.tables.units import Units
 
@@ -42,7 +42,7 @@ class Calibrated(Column):
     temperature: float
 
     @classmethod
-    def of(cls, known: Known, source: str, score: LogLoss, units: Units) -> tuple[Self, Known]:
+    def of(cls, known: FittedViews, source: str, score: LogLoss, units: Units) -> tuple[Self, FittedViews]:
         """Add the column "calibrated"."""
         before = units.from_standardised(known.held_out[source][score.rows])
         column = cls(source, score.classes, units, temperature_of(before, score))
@@ -64,7 +64,7 @@ class Calibrated(Column):
 
 
 @dataclass(frozen=True, eq=False)
-class Likely(Saved):
+class ProbabilityMap(Saveable):
     """How what was learned becomes probabilities, in coordinates.
 
     Attributes

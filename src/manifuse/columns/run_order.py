@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from manifuse.columns.all_columns import Columns, Found, Given
-from manifuse.columns.column import Known
+from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
+from manifuse.columns.column import FittedViews
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import impute, known_at_pairs
-from manifuse.columns.lesson import Learned
+from manifuse.columns.learned import teach
+from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import found_of
-from manifuse.columns.taught import teach
 from manifuse.columns.view import Level, View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss, temperature_of
@@ -32,7 +32,7 @@ SHARE = 0.8
 LEAST_SMOOTHED, MOST_LOST = 0.005, 0.04
 
 
-def refine_columns(given: Given) -> Found:
+def refine_columns(given: RunInputs) -> RunOutputs:
     """Let every column follow from those before it: this is the method."""
     main, measured = given.problem.main, given.measured
     own, known = start(given)
@@ -42,7 +42,7 @@ def refine_columns(given: Given) -> Found:
     expected, known = Expected.of(known, agreement.pulls)
     diffuses = is_worth_diffusing(given, known, agreement)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
-    found = Found(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
+    found = RunOutputs(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
     # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
     for step in reversed(steps) if given.labels_are_classes else steps:
@@ -50,16 +50,16 @@ def refine_columns(given: Given) -> Found:
     return found
 
 
-def start(given: Given) -> tuple[Level, Known]:
+def start(given: RunInputs) -> tuple[Level, FittedViews]:
     """Begin with own scores and features."""
     main = given.problem.main
     scores = main.scores.reshape(len(main), -1)
     own = Level.of(scores)
     view = View(features_of(main), {"own": own.apply(scores)}, known_mask(given))
-    return own, Known(view, view)
+    return own, FittedViews(view, view)
 
 
-def known_mask(given: Given) -> FloatArray:
+def known_mask(given: RunInputs) -> FloatArray:
     """Whether each reference that takes part knows each row, shape (n, m)."""
     known = np.zeros((len(given.problem.main), len(given.taking_part)))
     for column, reference in enumerate(given.taking_part.values()):
@@ -67,7 +67,7 @@ def known_mask(given: Given) -> FloatArray:
     return known
 
 
-def smooth_own(given: Given, known: Known) -> tuple[Smoothed | None, Known]:
+def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, FittedViews]:
     """Add the column "smoothed", if there is a graph."""
     if given.bridges.graph.neighbours == 0:
         return None, known
@@ -75,7 +75,7 @@ def smooth_own(given: Given, known: Known) -> tuple[Smoothed | None, Known]:
     return column, known.add("smoothed", values)
 
 
-def ask_references(given: Given, known: Known) -> Agreement:
+def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     """Ask the references that take part."""
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     own, imputed = known.held_out["own"], known.held_out["references"]
@@ -83,7 +83,7 @@ def ask_references(given: Given, known: Known) -> Agreement:
     return ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
 
 
-def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool:
+def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:
     """Whether the graph is worth something, by what neither smoothing nor bridges have seen.
 
     If references are followed, smoothed own scores must predict them better than own scores do, and bridges must carry
@@ -112,7 +112,7 @@ def is_worth_diffusing(given: Given, known: Known, agreement: Agreement) -> bool
     return gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
 
 
-def hold_out(given: Given, known: Known, *, one_trial: bool) -> Labels | None:
+def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels | None:
     """Put labels into folds; None without labels."""
     if given.score is None:
         return None
@@ -120,7 +120,7 @@ def hold_out(given: Given, known: Known, *, one_trial: bool) -> Labels | None:
     return labels.first() if one_trial else labels
 
 
-def learn_from_labels(given: Given, found: Found) -> Found:
+def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
     """Add the columns "learned" and "taught", and of classes "calibrated" before them."""
     labels, known, columns = found.labels, found.known, found.columns
     if labels is None:
@@ -136,7 +136,7 @@ def learn_from_labels(given: Given, found: Found) -> Found:
     return replace(found, columns=columns, known=known, variances=variances, lesson=lesson)
 
 
-def diffuse(given: Given, found: Found) -> Found:
+def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     """Add the columns "diffused" and "refined"."""
     columns, known, labels = found.columns, found.known, found.labels
     before, numbers = columns.last, list(given.taking_part)
@@ -163,7 +163,7 @@ def diffuse(given: Given, found: Found) -> Found:
     return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
 
 
-def is_denied(given: Given, known: Known, labels: Labels) -> bool:
+def is_denied(given: RunInputs, known: FittedViews, labels: Labels) -> bool:
     """Whether labels of classes clearly deny the diffusion: what was expected is better, when both are calibrated."""
     score, units = labels.score, given.problem.units
     assert isinstance(score, LogLoss), "labels are classes"
@@ -173,7 +173,7 @@ def is_denied(given: Given, known: Known, labels: Labels) -> bool:
 
 
 def diffuse_without_labels(
-    diffusion: Diffusion, columns: Columns, known: Known, labels: Labels, lesson: Learned
+    diffusion: Diffusion, columns: Columns, known: FittedViews, labels: Labels, lesson: RefittableLesson
 ) -> FloatArray | None:
     """What would be diffused to each labelled row without the labels of its fold; None for ordered pairs."""
     if lesson.targets.shape[0] != len(labels.score.rows):

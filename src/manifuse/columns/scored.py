@@ -13,12 +13,12 @@ from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True)
-class Scored(Saved):
+class Scoring(Saveable):
     """How scores are computed from the last column.
 
     Attributes
@@ -88,12 +88,12 @@ class Scored(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Honest:
+class HeldOutScores:
     """What was found at labelled rows, in units, each row without the labels of its fold.
 
     Attributes
     ----------
-    scored : Scored
+    scored : Scoring
         As certain as can be.
     values : (r, l) or (r, l, c) array
     own : (l, ...) array
@@ -102,7 +102,7 @@ class Honest:
         Over own scores.
     """
 
-    scored: Scored
+    scored: Scoring
     values: FloatArray
     own: FloatArray
     gain: Gain
@@ -126,7 +126,7 @@ class Honest:
             if slope > 0 and score.gain(own, in_units[0]).is_clear:
                 own_scale, own_offset, own = slope, offset, in_units[0]
                 units = units.scaled(slope, offset)
-        plain = Scored(units, None, 1.0, None, own_scale, own_offset)
+        plain = Scoring(units, None, 1.0, None, own_scale, own_offset)
         values = plain.found(trials)
         best = cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):

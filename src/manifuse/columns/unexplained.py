@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import median_abs_deviation, t
 
-from manifuse.columns.all_columns import Found
-from manifuse.columns.scored import Scored
+from manifuse.columns.all_columns import RunOutputs
+from manifuse.columns.scored import Scoring
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.observations import Observations
@@ -22,7 +22,7 @@ FEWEST_ROWS = 10
 FAR = 40.0
 
 
-def unexplained_rows(main: Observations, found: Found, scored: Scored, refined: FloatArray) -> tuple[str, ...]:
+def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, refined: FloatArray) -> tuple[str, ...]:
     """Find rows that moved far to where references push them beyond all else that is known of them.
 
     Returns

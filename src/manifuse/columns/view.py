@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.columns.edges import Edges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import is_constant
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
 from manifuse.tables.observations import Observations
 
@@ -61,7 +61,7 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Level(Saved):
+class Level(Saveable):
     """The mean and the deviation of a column over the fitted rows. Columns that are measured by it can be added.
 
     Attributes
@@ -100,7 +100,7 @@ class Level(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class LogRatios(Saved):
+class LogRatios(Saveable):
     """How a mixture of probabilities, in coordinates, becomes standardised log-ratios.
 
     Attributes

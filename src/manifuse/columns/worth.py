@@ -12,12 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from manifuse.columns.all_columns import Found, Given
+from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import Mixed
 from manifuse.columns.held_labels import Labels
+from manifuse.columns.learned import Learned
 from manifuse.columns.lesson import DECIDING, FLAT
-from manifuse.columns.scored import Honest
-from manifuse.columns.taught import Taught
+from manifuse.columns.scored import HeldOutScores
 from manifuse.columns.view import Level, View
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
@@ -25,7 +25,9 @@ from manifuse.kernels.gaussian_process import predict_without
 from manifuse.kernels.nearest import squared_distances_to
 
 
-def worths_by_labels(given: Given, found: Found, honest: Honest) -> tuple[Mapping[int, Gain], Gain | None]:
+def worths_by_labels(
+    given: RunInputs, found: RunOutputs, honest: HeldOutScores
+) -> tuple[Mapping[int, Gain], Gain | None]:
     """What is lost without each reference, by its number, and without all of them."""
     numbers = tuple(given.taking_part)
     if not numbers or found.labels is None or found.columns.learned is None or found.columns.taught is None:
@@ -52,16 +54,16 @@ class _Anew:
 
     Attributes
     ----------
-    found : Found
-    learned : Taught
+    found : RunOutputs
+    learned : Learned
     labels : Labels
         At most `DECIDING` observations.
     mixed : Mixed
         Of what was expected and learned.
     """
 
-    found: Found
-    learned: Taught
+    found: RunOutputs
+    learned: Learned
     labels: Labels
     mixed: Mixed
 

@@ -21,7 +21,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
-from manifuse.records import Saved, read_fields, write
+from manifuse.records import Saveable, read_fields, write
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
 
@@ -78,7 +78,7 @@ class NeighbourTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Bridges(Saved):
+class Bridges(Saveable):
     """All references' bridges. Only the weights of the main table's graph change while the diffusion runs.
 
     Attributes
@@ -129,7 +129,7 @@ class Bridges(Saved):
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
-        """Read saved bridges; see `Saved.from_record`."""
+        """Read saved bridges; see `Saveable.from_record`."""
         plain = {name: value for name, value in record.items() if name not in ("graph", "anchors")}
         values = read_fields(cls, plain, omit=("graph", "anchors"))
         stored = StoredGraph.from_record(record["graph"])

@@ -14,7 +14,7 @@ from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saved, demand_counts
+from manifuse.records import Saveable, demand_counts
 from manifuse.tables.problem import Problem
 
 
@@ -27,7 +27,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step(Saved):
+class Step(Saveable):
     """One step of the f-diffusion, as the history keeps it.
 
     Attributes

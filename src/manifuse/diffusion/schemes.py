@@ -17,13 +17,13 @@ from manifuse.diffusion.transport import Transport
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: The largest count that is accepted; larger ones leave the range of indices.
 MOST_COUNTED = 10**9
 
 
-class Anchor(Saved):
+class Anchor(Saveable):
     """The reference side of a bridge: what its pairs send over. It stays fixed while the main side changes.
 
     Attributes
@@ -47,7 +47,7 @@ class Anchor(Saved):
 AnchorType = TypeVar("AnchorType", bound=Anchor)
 
 
-class BridgeScheme(Saved, Generic[AnchorType]):
+class BridgeScheme(Saveable, Generic[AnchorType]):
     """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters.
 
     Attributes
@@ -67,7 +67,7 @@ class BridgeScheme(Saved, Generic[AnchorType]):
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
-        """Make the scheme of a kind; see `Saved.from_record`."""
+        """Make the scheme of a kind; see `Saveable.from_record`."""
         kinds = {scheme.kind: scheme for scheme in cls.__subclasses__()}
         return kinds[record["scheme"]](**{name: value for name, value in record.items() if name != "scheme"})
 

@@ -14,7 +14,7 @@ from manifuse.diffusion.setup import Setup
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: The alignment of the main predictor with every reference at the pairs, and its chance level.
 Aligned = Sequence[tuple[float, float]]
@@ -24,7 +24,7 @@ Flags = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class Tried(Saved):
+class TriedSetting(Saveable):
     """One setting and the criterion that judged it; larger is better."""
 
     setting: Setting
@@ -32,7 +32,7 @@ class Tried(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class TunedBridges:
     """Bridges under the best setting, and how they were chosen.
 
     Attributes
@@ -42,14 +42,14 @@ class Tuned:
         The neighbour searches that the bridges are made of.
     evidence : tuple of PairEvidence
         What the pairs say of every reference.
-    trials : tuple of Tried
+    trials : tuple of TriedSetting
         Every setting with its criterion; empty if there was nothing to choose.
     """
 
     bridges: Bridges
     tables: NeighbourTables
     evidence: tuple[PairEvidence, ...]
-    trials: tuple[Tried, ...] = ()
+    trials: tuple[TriedSetting, ...] = ()
 
 
 def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
@@ -70,7 +70,7 @@ def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
     return (tuple(flag is True for flag in chosen.tables.standardised()),)
 
 
-def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> Tuned:
+def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> TunedBridges:
     """Build the bridges of the best setting, the first of equals.
 
     Parameters
@@ -88,12 +88,12 @@ def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> Tuned:
     folds, judging = setup.folds(), _judging(setup, aligned)
     found = [fidelities(setup.problem, bridges, folds) for bridges in candidates]
     criteria = [_judge(setup, bridges, fidelity[judging]) for bridges, fidelity in zip(candidates, found, strict=True)]
-    trials = tuple(Tried(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
+    trials = tuple(TriedSetting(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     best = int(np.argmax(criteria))
-    return Tuned(candidates[best], first.tables, _evidence(aligned, found[best]), trials)
+    return TunedBridges(candidates[best], first.tables, _evidence(aligned, found[best]), trials)
 
 
-def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) -> Tuned:
+def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) -> TunedBridges:
     """Decide for every table whether its features are standardised, by held-out fidelity under the first setting.
 
     Each reference takes the better of its own two graphs. The main table takes the graph under which the bridges of
@@ -106,7 +106,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
         searched.append(tables)
         built += Bridges.build(setup, setup.algorithm.settings()[:1], tables)
     if len(built) == 1 or not problem.bridged:
-        return Tuned(built[0], searched[0], _evidence(aligned, fidelities(problem, built[0], folds)))
+        return TunedBridges(built[0], searched[0], _evidence(aligned, fidelities(problem, built[0], folds)))
     reached = np.array(
         [[fidelities(problem, replace(main, anchors=side.anchors), folds) for side in built] for main in built]
     )
@@ -116,7 +116,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
     references = tuple(searched[side].references[number] for number, side in enumerate(sides))
     tables = replace(searched[best], references=references)
     fidelity = np.array([reached[best][side, number] for number, side in enumerate(sides)])
-    return Tuned(replace(built[best], anchors=anchors), tables, _evidence(aligned, fidelity))
+    return TunedBridges(replace(built[best], anchors=anchors), tables, _evidence(aligned, fidelity))
 
 
 def _evidence(aligned: Aligned, fidelity: FloatArray) -> tuple[PairEvidence, ...]:

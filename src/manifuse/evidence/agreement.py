@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from manifuse.evidence.one_factor import OneFactor, correlation, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saved, is_amount
+from manifuse.records import Saveable, is_amount
 
 #: Root mean square of the correlations that one factor may leave: so much, and so much divided by the root of the
 #: pairs, because correlations have an error.
@@ -42,7 +42,7 @@ YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK)
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement(Saved):
+class Agreement(Saveable):
     """What the references answered.
 
     Attributes

@@ -13,11 +13,11 @@ from manifuse.evidence.holding_out import Held
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 
 @dataclass(frozen=True)
-class Measured(Saved):
+class Measurement(Saveable):
     """What labels measure.
 
     Attributes
@@ -56,7 +56,7 @@ class Measured(Saved):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Saved):
+class Evidence(Saveable):
     """What labels and references say of a refinement.
 
     Attributes
@@ -72,7 +72,7 @@ class Evidence(Saved):
         What the references that were asked answered.
     asked : tuple of int
         Their numbers.
-    measured : Measured or None
+    measured : Measurement or None
         None without labels.
     worth : Gain or None
         What is lost without any reference; as `Relevance.worth`.
@@ -86,7 +86,7 @@ class Evidence(Saved):
     metric: FloatArray
     agreement: Agreement
     asked: tuple[int, ...]
-    measured: Measured | None
+    measured: Measurement | None
     worth: Gain | None
     unexplained: tuple[str, ...] = ()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, NamedTuple
 
-from manifuse.records import Saved, demand_counts
+from manifuse.records import Saveable, demand_counts
 
 #: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
 Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy"]
@@ -62,7 +62,7 @@ def are_few(rows: int, others: int | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Gain(Saved):
+class Gain(Saveable):
     """How much better one prediction is than another.
 
     Attributes
@@ -150,7 +150,7 @@ class Gain(Saved):
 
 
 @dataclass(frozen=True)
-class Accuracy(Saved):
+class Accuracy(Saveable):
     """A measure of predictions on the labelled rows, before and after the refinement.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved, demand_counts, read, write
+from manifuse.records import Saveable, demand_counts, read, write
 from manifuse.tables.containers import frame_of
 
 
@@ -36,7 +36,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Relevance(Saved):
+class Relevance(Saveable):
     """What a run found out about one reference.
 
     Attributes
@@ -85,7 +85,7 @@ class Relevance(Saved):
         return self.held_out_alignment < -self.chance_alignment
 
 
-class RelevanceTable(tuple[Relevance, ...], Saved):
+class RelevanceTable(tuple[Relevance, ...], Saveable):
     """What a run found out about every reference, in the order given: a tuple that knows names and prints a table.
 
     ``table["theirs"]`` is the entry of a reference, and ``table.to_frame(pandas)`` a data frame with a row for each.
@@ -107,7 +107,7 @@ class RelevanceTable(tuple[Relevance, ...], Saved):
 
     @classmethod
     def from_record(cls, record: Any) -> RelevanceTable:
-        """Read what `to_record` gives; see `Saved.from_record`."""
+        """Read what `to_record` gives; see `Saveable.from_record`."""
         return cls(read(tuple[Relevance, ...], record, "relevance"))
 
     @property

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: Reasons for which the main predictor comes back unchanged.
 UNCHANGED = (
@@ -28,7 +28,7 @@ EXPECTED_GAIN = 0.5
 
 
 @dataclass(frozen=True)
-class Verdict(Saved):
+class Verdict(Saveable):
     """The decision about a refinement.
 
     Attributes

@@ -77,7 +77,7 @@ def describe(exploration: Exploration) -> dict[str, Any]:
 def run(exploration: Exploration, method: JointDiffusion) -> Refinement:
     """Refine, and leave the main table out of the result, so that it need not travel; see `completed`."""
     result = refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
-    return replace(result, main=result.refiner.main)
+    return replace(result, main=result.fitted_model.main)
 
 
 def completed(exploration: Exploration, result: Refinement) -> Refinement:

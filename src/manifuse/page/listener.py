@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 PATIENCE, FAREWELL = 10.0, 1
 
 
-class Impatient(H11Protocol):
+class TimedProtocol(H11Protocol):
     """HTTP as uvicorn speaks it, except that a client that is waited for too long loses the connection.
 
     The server waits for the headers of a request, and for a client to read. It does not wait while it answers, and a
@@ -72,7 +72,7 @@ def server_of(application: Any) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             application,
-            http=Impatient,
+            http=TimedProtocol,
             ws="none",
             log_level="warning",
             server_header=False,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import Grid, Strong, many
+from manifuse.grid import Grid, StrongText, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.report.heard import Heard
+from manifuse.report.reference_opinion import ReferenceOpinion
 from manifuse.run.refinement import Refinement
 
 
@@ -86,14 +86,14 @@ class ClassShift:
         lines = ((name, *map("{:,}".format, row)) for name, row in zip(self.names, counts.tolist(), strict=True))
         return Grid(("before \\ after", *self.names), tuple(lines))
 
-    def changes_grid(self, most: int, heard: Sequence[Heard]) -> Grid:
+    def changes_grid(self, most: int, heard: Sequence[ReferenceOpinion]) -> Grid:
         """The rows that changed class, at most so many, and what references say of them."""
         first, then = self.places
         return Grid.of(
             {
                 "id": str(self.keys[row]),
                 "class before": f"{self.names[first[row]]} ({self.before[row, first[row]]:.0%})",
-                "class after": Strong(f"{self.names[then[row]]} ({self.after[row, then[row]]:.0%})"),
+                "class after": StrongText(f"{self.names[then[row]]} ({self.after[row, then[row]]:.0%})"),
                 **{f"“{each.table.name}”": each.cell(int(row)) for each in heard},
                 "support": f"{self.support[row]:.2f}",
             }

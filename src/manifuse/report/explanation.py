@@ -14,9 +14,9 @@ from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import IndexArray
-from manifuse.report.heard import Heard
 from manifuse.report.pictures import shift_of
-from manifuse.report.told import Told, told_before, told_of
+from manifuse.report.reference_opinion import ReferenceOpinion
+from manifuse.report.score_wording import ScoreWording, told_before, told_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of
@@ -109,7 +109,7 @@ def explain(
     9
     """
     demand(Refinement, result)
-    fitted = result.refiner.main
+    fitted = result.fitted_model.main
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
         result = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
@@ -134,7 +134,7 @@ def explain(
     sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for heard in (Heard.of(result, reference) for reference in references if reference.name in used):
+    for heard in (ReferenceOpinion.of(result, reference) for reference in references if reference.name in used):
         pairs, theirs = near.pairs(heard.table.keys)
         name, told = heard.table.name, heard.told
         lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
@@ -171,10 +171,10 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
     return {entry.name for entry in result.relevance if entry.standing.is_used}
 
 
-def _on_the_way(result: Refinement, place: int, before: Told, after: Told) -> list[str]:
+def _on_the_way(result: Refinement, place: int, before: ScoreWording, after: ScoreWording) -> list[str]:
     """Say how much of the way is what was learned, and how much the last step, if the row was fitted."""
-    main, refiner, measured = result.main, result.refiner, result.evidence.measured
-    rows, fitted = refiner.locate(main.keys[[place]])
+    main, fitted_model, measured = result.main, result.fitted_model, result.evidence.measured
+    rows, fitted = fitted_model.locate(main.keys[[place]])
     if not result.accepted or not fitted[0]:
         return []
     diffused = result.course.share > 0
@@ -185,11 +185,11 @@ def _on_the_way(result: Refinement, place: int, before: Told, after: Told) -> li
         teacher += ", after the diffusion," if diffused else ""
         last = " with what the labels taught"
     verb = "puts" if main.classes is None else "makes"
-    learned, now = told_before(refiner).among(rows), after.among(np.array([place]))
+    learned, now = told_before(fitted_model).among(rows), after.among(np.array([place]))
     return [f"{before.own(main.name, place)}; {teacher} {verb} it {learned}, and{last} it is {now}."]
 
 
-def _alike(near: Neighbourhood, before: Told, after: Told) -> list[str]:
+def _alike(near: Neighbourhood, before: ScoreWording, after: ScoreWording) -> list[str]:
     """Say what the rows are that are most like it; nothing without features."""
     if not len(near.near):
         return []
@@ -197,7 +197,9 @@ def _alike(near: Neighbourhood, before: Told, after: Told) -> list[str]:
     return [f"The {len(near.near)} rows most like it are {sides}."]
 
 
-def _said_by(heard: Heard, place: int, theirs: IndexArray, ours: Told, pairs: IndexArray) -> list[str]:
+def _said_by(
+    heard: ReferenceOpinion, place: int, theirs: IndexArray, ours: ScoreWording, pairs: IndexArray
+) -> list[str]:
     """Say what a reference says of the row itself and of the nearest ``pairs``, which are its rows ``theirs``."""
     name, said = heard.table.name, []
     if heard.known[place]:
@@ -211,7 +213,7 @@ def _said_by(heard: Heard, place: int, theirs: IndexArray, ours: Told, pairs: In
     return said or [f"Without features, no row that “{name}” knows is near."]
 
 
-def _said_by_labels(known: Sequence[str], before: Told, near: IndexArray) -> list[str]:
+def _said_by_labels(known: Sequence[str], before: ScoreWording, near: IndexArray) -> list[str]:
     """Say what the labels of the row, if it has one, and of the nearest labelled rows are, and what these came as."""
     own, *others = known
     said = [f"Its own label is {own}."] if own else []

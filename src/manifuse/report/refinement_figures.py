@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.columns.refined import LITTLE
+from manifuse.columns.refined_scores import LITTLE
 from manifuse.evidence.intervals import NINETY
 from manifuse.evidence.relevance import Relevance
 from manifuse.kernels.arrays import FloatArray, IndexArray

@@ -13,9 +13,9 @@ from manifuse.report import refinement_tables as tables
 from manifuse.report.class_quality import by_class_grid
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import LEGIBLE
-from manifuse.report.heard import Heard
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
+from manifuse.report.reference_opinion import ReferenceOpinion
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
@@ -142,8 +142,8 @@ def _moves(result: Refinement, shift: Shift | ClassShift, references: Sequence[O
     }
 
 
-def _heard(result: Refinement, references: Sequence[Observations]) -> list[Heard]:
+def _heard(result: Refinement, references: Sequence[Observations]) -> list[ReferenceOpinion]:
     """The references that took part, those of the largest weight, if they are there."""
     tables_of = {table.name: table for table in references}
     taken = [result.relevance[index] for index in by_weight(result) if result.relevance[index].standing.is_used]
-    return [Heard.of(result, tables_of[entry.name]) for entry in taken if entry.name in tables_of][:HEARD]
+    return [ReferenceOpinion.of(result, tables_of[entry.name]) for entry in taken if entry.name in tables_of][:HEARD]

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
-from manifuse.columns.refined import LITTLE
+from manifuse.columns.refined_scores import LITTLE
 from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.evidence.gain import Measure
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import ABSENT, Grid, Strong, many, strong_if
+from manifuse.grid import ABSENT, Grid, StrongText, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
@@ -146,7 +146,7 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
     return Grid.of(
         {
             "id": str(shift.keys[row]),
-            "ranks": Strong(f"{round(before[row]) - round(after[row]):+,}"),
+            "ranks": StrongText(f"{round(before[row]) - round(after[row]):+,}"),
             "rank before": f"{round(before[row]):,}",
             "rank after": f"{round(after[row]):,}",
             "score before": f"{shift.before[row]:.4g}",
@@ -201,7 +201,7 @@ def _weight(weight: float) -> str:
 
 def _is_coupled(result: Refinement, index: int) -> bool:
     """Whether a reference is known on all main rows."""
-    return bool(result.relevance[index].pairs >= len(result.refiner.main))
+    return bool(result.relevance[index].pairs >= len(result.fitted_model.main))
 
 
 def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
@@ -213,7 +213,7 @@ def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
     ]
     if all(_is_coupled(result, index) for index in range(len(result.relevance))):
         why = "every reference is known on all main rows" if result.relevance else "no reference came"
-        return [("bridges", ABSENT, why), *(graph if result.refiner.joining is not None else [])]
+        return [("bridges", ABSENT, why), *(graph if result.fitted_model.joining is not None else [])]
     own, *others = result.course.standardised
     flags = [flag for flag in others if flag is not None]
     standardised = f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}"
@@ -226,7 +226,7 @@ def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
 
 
 def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
-    diffusion, columns = result.method.diffusion, result.refiner.columns
+    diffusion, columns = result.method.diffusion, result.fitted_model.columns
     taken = [step for step in result.history if step.step > 0]
 
     def used(name: str) -> tuple[str, str]:
@@ -245,7 +245,7 @@ def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
         ("rounds", *rounds),
         *taught,
         ("share of the diffused scores", f"{result.course.share:.0%}", DIFFUSED),
-        ("how far the scores go to what was found", f"{result.refiner.scored.certainty:.0%}", CERTAIN),
+        ("how far the scores go to what was found", f"{result.fitted_model.scored.certainty:.0%}", CERTAIN),
     ]
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten, unfinished
-from manifuse.run.apply_part import Part, refine_part
+from manifuse.run.apply_part import RefinedPart, refine_part
 from manifuse.run.engine import workers
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
@@ -45,7 +45,7 @@ def check_folder(out: Path) -> None:
 
 def apply_on_engine(
     result: Refinement, table: LaterTable, drop_invalid: bool, out: Path, engine: str
-) -> Iterator[Part]:
+) -> Iterator[RefinedPart]:
     """Refine a table on an engine. The folder of parts appears when all of them are there.
 
     Yields
@@ -86,7 +86,7 @@ def apply_on_engine(
 
 def write_part(
     job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, folder: Path
-) -> tuple[Part, list[ManifuseWarning]] | ManifuseError:
+) -> tuple[RefinedPart, list[ManifuseWarning]] | ManifuseError:
     """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
 
     ``job`` is the first row of the part, and how many rows it has.

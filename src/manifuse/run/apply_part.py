@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.refined import LITTLE, refined_columns
+from manifuse.columns.refined_scores import LITTLE, refined_columns
 from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
@@ -22,7 +22,7 @@ from manifuse.tables.seen_ids import SeenIds
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RefinedPart:
     """The outcome for one part of a table.
 
     Attributes
@@ -44,21 +44,21 @@ class Part:
 
 def refine_part(
     result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
-) -> tuple[dict[str, NDArray[Any]], Part]:
+) -> tuple[dict[str, NDArray[Any]], RefinedPart]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
     demand_same_classes(table.name, table.class_names, result.main)
     noun, number = table.counting
     new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
     columns = refined_columns(new, result.refine_later(new))
-    rows, known = result.refiner.locate(new.keys)
-    changed = changed_rows(new, result.refiner.main, rows, known)
+    rows, known = result.fitted_model.locate(new.keys)
+    changed = changed_rows(new, result.fitted_model.main, rows, known)
     counts = (int(np.count_nonzero(each)) for each in (known, changed, columns["support"] < LITTLE))
-    return columns, Part(new.keys, *counts)
+    return columns, RefinedPart(new.keys, *counts)
 
 
 def apply_here(
     result: Refinement, table: LaterTable, out: Path, *, drop_invalid: bool, escape: bool = False
-) -> Iterator[Part]:
+) -> Iterator[RefinedPart]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
     seen = SeenIds(Path(table.given).stem)

@@ -6,32 +6,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manifuse.columns.all_columns import Found, Given
+from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.run_order import SHARE, refine_columns
-from manifuse.columns.scored import Honest, Scored
+from manifuse.columns.scored import HeldOutScores, Scoring
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Step
-from manifuse.diffusion.tuning import Tried
+from manifuse.diffusion.tuning import TriedSetting
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, line_of, risks_of
-from manifuse.evidence.found import Evidence, Measured
+from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved
-from manifuse.run.preparation import Prepared
-from manifuse.run.refiner import Refiner
+from manifuse.records import Saveable
+from manifuse.run.fitted_model import FittedModel
+from manifuse.run.preparation import PreparedRun
 from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)
-class Course(Saved):
+class Course(Saveable):
     """What was chosen on the way, and how the diffusion went.
 
     Attributes
@@ -42,7 +42,7 @@ class Course(Saved):
         Whether features were standardised: of the main table, then of every reference; None if there was no search.
     recall : tuple of float or None
         Share of the true neighbours that the search found, likewise; None without a graph.
-    trials : tuple of Tried
+    trials : tuple of TriedSetting
         Settings tried, with the criterion of each; empty if there was nothing to choose.
     history : tuple of Step
         Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
@@ -53,7 +53,7 @@ class Course(Saved):
     setting: Setting
     standardised: tuple[bool | None, ...]
     recall: tuple[float | None, ...]
-    trials: tuple[Tried, ...]
+    trials: tuple[TriedSetting, ...]
     history: tuple[Step, ...]
     share: float
 
@@ -73,20 +73,20 @@ class Conclusion:
     ----------
     evidence : Evidence
     course : Course
-    refiner : Refiner
+    fitted_model : FittedModel
         With the refined scores, taken or not.
     """
 
     evidence: Evidence
     course: Course
-    refiner: Refiner
+    fitted_model: FittedModel
 
 
-def conclude(prepared: Prepared) -> Conclusion:
+def conclude(prepared: PreparedRun) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
     given, problem, method = prepared.given, prepared.problem, prepared.method
     found = refine_columns(given)
-    honest, scored, measured = _honest(given, found), Scored(problem.units, None, 1.0, None), None
+    honest, scored, measured = _honest(given, found), Scoring(problem.units, None, 1.0, None), None
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
@@ -97,23 +97,25 @@ def conclude(prepared: Prepared) -> Conclusion:
         scored, refined, risk = _calibrated(found, honest, scored, problem.main)
         measured = _measured(given, found, verdict, honest, refined, at_pairs)
         measured = replace(measured, risk=risk if verdict.accepted else None)
-    refiner = Refiner.of(problem.main, prepared.bridges.graph, found, scored)
+    fitted_model = FittedModel.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
-        relevance=relevance_of(prepared, found, refiner.fitted, each),
-        metric=metric_of(prepared, refiner.fitted),
+        relevance=relevance_of(prepared, found, fitted_model.fitted, each),
+        metric=metric_of(prepared, fitted_model.fitted),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
         measured=measured,
         worth=worth,
-        unexplained=unexplained_rows(problem.main, found, scored, refiner.fitted.scores) if verdict.accepted else (),
+        unexplained=unexplained_rows(problem.main, found, scored, fitted_model.fitted.scores)
+        if verdict.accepted
+        else (),
     )
-    return Conclusion(evidence, _course(prepared, found), refiner)
+    return Conclusion(evidence, _course(prepared, found), fitted_model)
 
 
-def _honest(given: Given, found: Found) -> Honest | None:
+def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     """What was found at labelled rows that were held out; None without labels."""
     if found.labels is None:
         return None
@@ -122,10 +124,10 @@ def _honest(given: Given, found: Found) -> Honest | None:
     if taught is not None and isinstance(taught.level, LogRatios):
         level = taught.level.level
         units = Units.of_standardised(level.mean, level.deviation, units.rows)
-    return Honest.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
+    return HeldOutScores.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
 
 
-def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
+def _gain_at_pairs(given: RunInputs, found: RunOutputs, scored: Scoring) -> Gain | None:
     """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
     assert found.labels is not None, "there are labels"
     known, pairs = found.known.fitted, found.known.fitted["pairs"] > 0
@@ -137,7 +139,7 @@ def _gain_at_pairs(given: Given, found: Found, scored: Scored) -> Gain | None:
     return None if gain.is_of_few else gain
 
 
-def _is_turned(given: Given, found: Found, scored: Scored) -> bool:
+def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
     """Whether what was found turns own scores around, or leaves none of their order, or they rank labels backwards."""
     if found.labels is None:
         return False
@@ -148,20 +150,20 @@ def _is_turned(given: Given, found: Found, scored: Scored) -> bool:
     return backwards or correlation(known["own"], known[found.columns.last]) < 0
 
 
-def _pairs_follow(found: Found, at_pairs: Gain | None) -> bool:
+def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss."""
     followed = found.agreement.is_followed and bool(found.known.fitted["pairs"].any())
     return followed and (at_pairs is None or not at_pairs.is_loss)
 
 
 def _calibrated(
-    found: Found, honest: Honest, scored: Scored, main: Observations
-) -> tuple[Scored, FloatArray, Accuracy | None]:
+    found: RunOutputs, honest: HeldOutScores, scored: Scoring, main: Observations
+) -> tuple[Scoring, FloatArray, Accuracy | None]:
     """Calibrate risks and standard errors by refined scores of held-out labelled rows.
 
     Returns
     -------
-    scored : Scored
+    scored : Scoring
     refined : (r, l) or (r, l, c) array
         These scores.
     risk : Accuracy or None
@@ -189,8 +191,13 @@ def _calibrated(
 
 
 def _measured(
-    given: Given, found: Found, verdict: Verdict, honest: Honest, refined: FloatArray, at_pairs: Gain | None
-) -> Measured:
+    given: RunInputs,
+    found: RunOutputs,
+    verdict: Verdict,
+    honest: HeldOutScores,
+    refined: FloatArray,
+    at_pairs: Gain | None,
+) -> Measurement:
     """What labels measure, by refined scores of held-out labelled rows."""
     score, labels, own = given.score, found.labels, given.problem.main.scores
     assert score is not None, "there are labels"
@@ -199,7 +206,7 @@ def _measured(
     there = honest.own if is_regression else own[taught.rows]
     gain = taught.gain(there, refined, labels.folds)
     accuracy = _change(score.measure, taught.measured(there, labels.folds), gain, verdict)
-    measured = Measured(
+    measured = Measurement(
         accuracy,
         gain,
         labels.held,
@@ -219,7 +226,7 @@ def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Ac
     return Accuracy(measure, before, gain.reached_from(before) if verdict.takes_what_was_found else before)
 
 
-def _course(prepared: Prepared, found: Found) -> Course:
+def _course(prepared: PreparedRun, found: RunOutputs) -> Course:
     """Collect what was chosen; one step stands for none, if nothing was diffused."""
     path, tables = found.path, prepared.tables
     (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid

@@ -36,7 +36,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "references": write(result.relevance),
         "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
         "rows": len(result.main),
-        "fitted": len(result.refiner.main),
+        "fitted": len(result.fitted_model.main),
         "seed": result.seed,
     }
 

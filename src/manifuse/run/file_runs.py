@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
-from manifuse.columns.refined import refined_columns
+from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand
 from manifuse.files import path_of
 from manifuse.run.apply_part import apply_here

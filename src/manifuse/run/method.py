@@ -9,14 +9,14 @@ from typing import Any, Literal
 from manifuse.diffusion.algorithm1 import Algorithm1, demand_value, is_count
 from manifuse.diffusion.schemes import MOST_COUNTED
 from manifuse.errors import InputError, look_up
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: Fewer rows of a large table would say too little of it.
 FEWEST_FITTED = 100
 
 
 @dataclass(frozen=True)
-class JointDiffusion(Saved):
+class JointDiffusion(Saveable):
     """Joint manifold diffusion: what `refine` does.
 
     Labels teach, and decide how far the refinement goes. Without labels, the references are asked whether they predict

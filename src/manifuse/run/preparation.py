@@ -1,4 +1,4 @@
-"""Preparation: everything that a run does before its columns. The result is `Prepared`."""
+"""Preparation: everything that a run does before its columns. The result is `PreparedRun`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.backends.backend import Backend
-from manifuse.columns.all_columns import Given
+from manifuse.columns.all_columns import RunInputs
 from manifuse.columns.held_labels import most_taught
 from manifuse.columns.imputed import MOST_PAIRS
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.footprint import LessonSize, demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import Tried, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TriedSetting, choose_bridges, scalings_to_try
 from manifuse.evidence.score import Score
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.run.method import JointDiffusion
@@ -25,26 +25,26 @@ MOST_WORK = 5e10
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedRun:
     """A run that is ready to compute its columns.
 
     Attributes
     ----------
     method : JointDiffusion
-    given : Given
+    given : RunInputs
         The inputs of the columns.
     tables : NeighbourTables
         The neighbour searches behind the bridges.
-    trials : tuple of Tried
+    trials : tuple of TriedSetting
         Settings tried; empty if there was nothing to choose.
     pair_evidence : tuple of PairEvidence
         What the pairs say of every reference.
     """
 
     method: JointDiffusion
-    given: Given
+    given: RunInputs
     tables: NeighbourTables
-    trials: tuple[Tried, ...]
+    trials: tuple[TriedSetting, ...]
     pair_evidence: tuple[PairEvidence, ...]
 
     @property
@@ -66,7 +66,7 @@ def prepare(
     backend: Backend,
     groups: dict[int, str] | None = None,
     whole: Problem | None = None,
-) -> Prepared:
+) -> PreparedRun:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
 
     Parameters
@@ -93,7 +93,7 @@ def prepare(
     setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
     demand_memory(setup, lessons=_lessons(problem, score), whole=whole)
     tuned = choose_bridges(setup, scalings_to_try(setup))
-    given = Given(
+    given = RunInputs(
         problem=problem,
         bridges=tuned.bridges,
         fidelity=np.array([seen.fidelity for seen in tuned.evidence]),
@@ -108,7 +108,7 @@ def prepare(
         same_target=method.same_target,
         seed=seed,
     )
-    return Prepared(method, given, tuned.tables, tuned.trials, tuned.evidence)
+    return PreparedRun(method, given, tuned.tables, tuned.trials, tuned.evidence)
 
 
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Self
 
 from manifuse.errors import InputError
 from manifuse.files import reading
-from manifuse.records import Saved, demand_counts
+from manifuse.records import Saveable, demand_counts
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.later_table import LaterTable
@@ -23,7 +23,7 @@ from manifuse.tables.user_tables import Labels
 
 
 @dataclass(frozen=True)
-class InputFile(Saved):
+class InputFile(Saveable):
     """A file that was read.
 
     Attributes
@@ -58,7 +58,7 @@ class InputFile(Saved):
 
 
 @dataclass(frozen=True)
-class InputTable(Saved):
+class InputTable(Saveable):
     """A table that was given.
 
     Attributes
@@ -83,7 +83,7 @@ class InputTable(Saved):
 
 
 @dataclass(frozen=True)
-class Provenance(Saved):
+class Provenance(Saveable):
     """The tables behind a refinement, without ids and rows.
 
     Attributes

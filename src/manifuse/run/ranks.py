@@ -45,7 +45,7 @@ class Ranks:
 
 
 @dataclass(frozen=True, eq=False)
-class Stretched:
+class Stretch:
     """The refined log-ratios that a row of classes has if only its own are known: a multiple of them, and an offset.
 
     Attributes
@@ -69,6 +69,6 @@ class Stretched:
         return np.asarray(self.offset + self.slope * own)
 
 
-def alone_of(fitted: FloatArray, refined: FloatArray) -> Ranks | Stretched:
+def alone_of(fitted: FloatArray, refined: FloatArray) -> Ranks | Stretch:
     """What a row is refined to if only its own score is known, from all fitted rows (n,) or (n, c)."""
-    return Ranks.of(fitted, refined) if fitted.ndim == 1 else Stretched.of(fitted, refined)
+    return Ranks.of(fitted, refined) if fitted.ndim == 1 else Stretch.of(fitted, refined)

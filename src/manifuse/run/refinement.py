@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.refined import Refined, refined_columns
+from manifuse.columns.refined_scores import RefinedScores, refined_columns
 from manifuse.diffusion.joint import Step
 from manifuse.errors import InputError, demand
 from manifuse.evidence.agreement import Agreement
@@ -20,12 +20,12 @@ from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved, read_fields, write
+from manifuse.records import Saveable, read_fields, write
 from manifuse.run.conclusion import Conclusion, Course
 from manifuse.run.facts import facts_of, probability_of_order
+from manifuse.run.fitted_model import FittedModel
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
-from manifuse.run.refiner import Refiner
 from manifuse.tables.arranging import demand_alike
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
@@ -33,12 +33,12 @@ from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
-#: Fields that are not written to a file, because the refiner has them as well.
+#: Fields that are not written to a file, because the fitted model has them as well.
 NOT_SAVED = ("refined", "main")
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement(Saved):
+class Refinement(Saveable):
     """What `refine` found.
 
     Attributes
@@ -52,9 +52,9 @@ class Refinement(Saved):
         Gives the same result again on the same input.
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
-    refined : Refined
+    refined : RefinedScores
         Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
-    refiner : Refiner
+    fitted_model : FittedModel
         What later rows need, and the fitted rows.
     provenance : Provenance
 
@@ -74,17 +74,17 @@ class Refinement(Saved):
     method: JointDiffusion
     seed: int
     main: Observations
-    refined: Refined
-    refiner: Refiner
+    refined: RefinedScores
+    fitted_model: FittedModel
     provenance: Provenance = field(default_factory=Provenance)
 
     @classmethod
     def of(cls, method: JointDiffusion, seed: int, found: Conclusion, main: Observations) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        refined, refiner = Refined.unchanged(main), found.refiner
+        refined, fitted_model = RefinedScores.unchanged(main), found.fitted_model
         if found.evidence.verdict.accepted:
-            refined = refiner.fitted if main is refiner.main else refiner.refine(main)
-        return cls(found.evidence, found.course, method, seed, main, refined, refiner)
+            refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main)
+        return cls(found.evidence, found.course, method, seed, main, refined, fitted_model)
 
     @property
     def predictions(self) -> Any:
@@ -193,11 +193,11 @@ class Refinement(Saved):
 
     @classmethod
     def from_record(cls, record: Any) -> Refinement:
-        """Read a saved refinement, whose predictions are a NumPy array; see `Saved.from_record`."""
+        """Read a saved refinement, whose predictions are a NumPy array; see `Saveable.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
-        refiner, accepted = values["refiner"], values["evidence"].verdict.accepted
-        refined = refiner.fitted if accepted else Refined.unchanged(refiner.main)
-        made = cls(**values, main=refiner.main, refined=refined)
+        fitted_model, accepted = values["fitted_model"], values["evidence"].verdict.accepted
+        refined = fitted_model.fitted if accepted else RefinedScores.unchanged(fitted_model.main)
+        made = cls(**values, main=fitted_model.main, refined=refined)
         made.check()
         return made
 
@@ -239,22 +239,22 @@ class Refinement(Saved):
         InputError
             If features are missing, or there is not enough memory.
         """
-        later = FrameColumns.later(new, self.refiner.main, id=id, score=score, classes=classes)
+        later = FrameColumns.later(new, self.fitted_model.main, id=id, score=score, classes=classes)
         refined = self.refine_later(later)
         return (
             later.like_predictions(refined.scores) if later is new else later.frame_of(refined_columns(later, refined))
         )
 
-    def apply_in_full(self, new: Any, **columns: Any) -> Refined:
+    def apply_in_full(self, new: Any, **columns: Any) -> RefinedScores:
         """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and errors."""
-        later = FrameColumns.later(new, self.refiner.main, **columns)
+        later = FrameColumns.later(new, self.fitted_model.main, **columns)
         return self.refine_later(later).in_scale_of(later)
 
-    def refine_later(self, new: Observations) -> Refined:
+    def refine_later(self, new: Observations) -> RefinedScores:
         """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""
         demand(Observations, new)
         demand_alike(new, self.main)
-        return self.refiner.refine(new) if self.accepted else Refined.unchanged(new)
+        return self.fitted_model.refine(new) if self.accepted else RefinedScores.unchanged(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.

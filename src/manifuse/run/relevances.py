@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from manifuse.columns.all_columns import Found, Given
+from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.imputed import known_at_pairs
-from manifuse.columns.refined import Refined
-from manifuse.columns.scored import Honest
+from manifuse.columns.refined_scores import RefinedScores
+from manifuse.columns.scored import HeldOutScores
 from manifuse.columns.worth import worths_by_labels
 from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.evidence.gain import Gain
@@ -17,10 +17,12 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.run.preparation import Prepared
+from manifuse.run.preparation import PreparedRun
 
 
-def worths_of(given: Given, found: Found, honest: Honest | None) -> tuple[Mapping[int, Gain], Gain | None]:
+def worths_of(
+    given: RunInputs, found: RunOutputs, honest: HeldOutScores | None
+) -> tuple[Mapping[int, Gain], Gain | None]:
     """What references are worth: by labels, or by what the references say of each other."""
     if honest is not None:
         return worths_by_labels(given, found, honest)
@@ -38,7 +40,9 @@ def worths_of(given: Given, found: Found, honest: Honest | None) -> tuple[Mappin
     return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")
 
 
-def relevance_of(prepared: Prepared, found: Found, refined: Refined, worths: Mapping[int, Gain]) -> RelevanceTable:
+def relevance_of(
+    prepared: PreparedRun, found: RunOutputs, refined: RefinedScores, worths: Mapping[int, Gain]
+) -> RelevanceTable:
     """Put together what a run found out about every reference."""
     problem, numbers = prepared.problem, list(prepared.given.taking_part)
     entries = []
@@ -69,7 +73,7 @@ def relevance_of(prepared: Prepared, found: Found, refined: Refined, worths: Map
     return RelevanceTable(entries)
 
 
-def _standing(found: Found, column: int) -> Standing:
+def _standing(found: RunOutputs, column: int) -> Standing:
     """What became of a reference that was asked."""
     if found.agreement.pulls[column] > 0:
         return Standing.TOOK_PART
@@ -78,7 +82,7 @@ def _standing(found: Found, column: int) -> Standing:
     return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
 
 
-def metric_of(prepared: Prepared, refined: Refined) -> FloatArray:
+def metric_of(prepared: PreparedRun, refined: RefinedScores) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
     problem = prepared.problem
     ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)

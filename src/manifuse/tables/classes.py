@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.tables.containers import to_text
 
 #: The least probability that is learned of a class, as a share of an equal one.
@@ -27,7 +27,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True)
-class Classes(Saved):
+class Classes(Saveable):
     """Names of k classes, in the order of the columns of a matrix of probabilities.
 
     Attributes

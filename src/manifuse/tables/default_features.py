@@ -35,7 +35,7 @@ OF_FRAME = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableHead:
     """A table whose columns can be looked at.
 
     Attributes
@@ -53,7 +53,7 @@ class Shown:
     look: Look
 
 
-def without_row_numbers(table: Shown, names: Sequence[str], fitted: Collection[str] = ()) -> list[str]:
+def without_row_numbers(table: TableHead, names: Sequence[str], fitted: Collection[str] = ()) -> list[str]:
     """Leave out columns that number the rows, with a warning.
 
     A column does so if it has a name that data frames give to their index, or holds 0, 1, 2 ... or 1, 2, 3 ... in all
@@ -76,12 +76,12 @@ def without_row_numbers(table: Shown, names: Sequence[str], fitted: Collection[s
     return [name for name in names if name not in left]
 
 
-def demand_no_classes(table: Shown, features: Sequence[str], score: str, called: str, remedy: str) -> None:
+def demand_no_classes(table: TableHead, features: Sequence[str], score: str, called: str, remedy: str) -> None:
     """Refuse features that sum to 1 with the score in every row, because they are probabilities of other classes.
 
     Parameters
     ----------
-    table : Shown
+    table : TableHead
     features : sequence of str
         Columns that were not named as features.
     score, called : str

@@ -11,11 +11,11 @@ from narwhals.exceptions import DuplicateError
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.kernels.arrays import FloatArray
-from manifuse.tables.called import Called
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
-from manifuse.tables.default_features import OF_FRAME, Shown, demand_no_classes, without_row_numbers
+from manifuse.tables.default_features import OF_FRAME, TableHead, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import places_of, warn_of_names
+from manifuse.tables.table_columns import TableColumns
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
@@ -131,7 +131,7 @@ def observe_frame(
     scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
-    called = Called(id, score, () if classes is None else scores, drop)
+    called = TableColumns(id, score, () if classes is None else scores, drop)
     called.demand_free(name)
     table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
     # A score beside the classes is what a user had before, and no feature.
@@ -160,7 +160,7 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
         chosen = table.select(list(names)).head(len(table) if rows is None else rows)
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
-    shown = Shown(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
+    shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
     others = without_row_numbers(shown, others)
     if score is not None:
         demand_no_classes(shown, others, score, score, OF_FRAME)

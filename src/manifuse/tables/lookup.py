@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup(Saved):
+class Lookup(Saveable):
     """Scores of a reference by id. Of a coupled reference, this is the identity bridge.
 
     Attributes

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.grid import SHOWN, Grid, as_html, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saved, read, write
-from manifuse.tables.called import Called
+from manifuse.records import Saveable, read, write
 from manifuse.tables.classes import Classes
 from manifuse.tables.containers import device_of, to_floats, to_keys
 from manifuse.tables.feature_names import names_of
@@ -20,13 +19,14 @@ from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
+from manifuse.tables.table_columns import TableColumns
 from manifuse.tables.validity import valid_rows
 
 #: What to do about a matrix where scores were expected.
 MATRIX = "reshape it, or give `classes`, a name for each column, if they are probabilities of classes"
 
 
-class Observations(Saved):
+class Observations(Saveable):
     """One table of one predictor: scores or probabilities of classes, features and ids of the same rows.
 
     Rows with equal ids in two tables are the same thing. Ids are compared as text: whole numbers in decimal digits,
@@ -79,7 +79,7 @@ class Observations(Saved):
         As they came if they were a series or whole numbers, else ``keys``.
     rows : (n,) array of int
         The positions of the rows in the input: 0 ... n - 1, unless rows were dropped.
-    called : Called
+    called : TableColumns
         What its columns are called.
     origin : Origin
         What kind of array the predictions were.
@@ -141,7 +141,7 @@ class Observations(Saved):
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
         self.device = device_of(features) or device_of(predictions)
-        self.called = Called(classes=() if self.classes is None else self.classes.names)
+        self.called = TableColumns(classes=() if self.classes is None else self.classes.names)
         self.origin = Origin.of(predictions)
         self.ids = self.origin.keep_ids(ids, self.keys, kept)
 
@@ -239,7 +239,7 @@ class Observations(Saved):
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
-        """Read a saved table; see `Saved.from_record`."""
+        """Read a saved table; see `Saveable.from_record`."""
         if record.keys() != {"name", "came", "table", "keys", "feature_names", "scale", "classes", "called"}:
             raise ValueError("a table should have name, came, table, keys, feature_names, scale, classes and called")
         classes = read(Classes | None, record["classes"], "classes")
@@ -252,7 +252,7 @@ class Observations(Saved):
             scale=read(Scale, record["scale"], "scale"),
             classes=None if classes is None else classes.names,
         )
-        made.called = read(Called, record["called"], "called")
+        made.called = read(TableColumns, record["called"], "called")
         if len(made.called.classes) != (0 if classes is None else len(classes)):
             raise ValueError("the columns of classes are not those of the classes")
         return made

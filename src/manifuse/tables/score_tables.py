@@ -15,7 +15,6 @@ from scipy.sparse import issparse
 from manifuse.errors import InputError, require, warn
 from manifuse.files import demand_memory, reading, shorten
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
-from manifuse.tables.called import Called
 from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
@@ -25,12 +24,13 @@ from manifuse.tables.column_checks import (
 )
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.containers import columns_of, to_text
-from manifuse.tables.default_features import OF_FILE, Shown, demand_no_classes, without_row_numbers
+from manifuse.tables.default_features import OF_FILE, TableHead, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.feature_source import Source
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
+from manifuse.tables.table_columns import TableColumns
 
 #: Options that name columns which a file with this ending does not have.
 OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
@@ -56,7 +56,7 @@ class Table:
         Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
     counting : tuple of str and int
         See `counting_in`.
-    called : Called
+    called : TableColumns
         What its columns are called.
     """
 
@@ -68,7 +68,7 @@ class Table:
     dropped: frozenset[str] = frozenset()
     classes: Mapping[str, str] = field(default_factory=dict)
     counting: tuple[str, int] = ("row", 0)
-    called: Called = field(default_factory=Called)
+    called: TableColumns = field(default_factory=TableColumns)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -140,7 +140,7 @@ def _from_archive(path: Path) -> Table:
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(f"Column 'ids' of {path}", ids)
-    classes, called = dict(zip(named, named, strict=True)), Called(classes=tuple(named))
+    classes, called = dict(zip(named, named, strict=True)), TableColumns(classes=tuple(named))
     return Table(path.stem, ids, arrays["scores"], _loaded(arrays.get("features")), classes=classes, called=called)
 
 
@@ -167,13 +167,13 @@ def _feature_names_of(
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
     demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped)
-    Called(file.theirs["id"], classes=tuple(classes)).demand_free(path)
+    TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     else:
-        table = Shown(path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look)
+        table = TableHead(path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look)
         names = without_row_numbers(table, names, fitted or ())
         if fitted is None and not classes:
             demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)
@@ -204,7 +204,7 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     if names:
         source = Source.loaded(file.take_matrix(names)) if file.is_read else Source.in_file(file, names)
     counting = counting_in(file.path)
-    called = Called(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes))
+    called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes))
     return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting, called)
 
 
@@ -243,7 +243,7 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
         names = None if features is None else columns_of(features)
-        columns = Called(classes=tuple(classes))
+        columns = TableColumns(classes=tuple(classes))
         return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes, called=columns)
 
 

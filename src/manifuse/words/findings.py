@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.columns.refined import LITTLE, Refined
+from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
@@ -55,7 +55,7 @@ class Finding:
     remedy: str | None = None
 
 
-def findings_of(evidence: Evidence, refined: Refined) -> list[Finding]:
+def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
     """Say what speaks for a refinement and against it; ``refined`` are the scores that came of it."""
     found = [*_of_labels(evidence), *_of_answers(evidence), *_of_worth(evidence), *_of_references(evidence)]
     return found + (list(_of_rows(evidence, refined)) if evidence.verdict.accepted else [])
@@ -212,7 +212,7 @@ def _is_harm(worth: Gain) -> bool:
     return worth.is_clear_loss and (worth.measure == "rmse" or worth.value <= -LEAST_HARM)
 
 
-def _of_rows(evidence: Evidence, refined: Refined) -> Iterator[Finding]:
+def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
     """Which rows moved without an explanation; how many have evidence, if a reference took part."""
     if evidence.unexplained:
         count = len(evidence.unexplained)

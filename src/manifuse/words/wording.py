@@ -7,7 +7,7 @@ from textwrap import fill as fill_lines
 
 import numpy as np
 
-from manifuse.columns.refined import Refined
+from manifuse.columns.refined_scores import RefinedScores
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
@@ -35,7 +35,7 @@ SUPPORT = "0: the references say nothing of it; 1: they know it"
 SAID = ("no labels", "gain", "answer")
 
 
-def summary_of(evidence: Evidence, refined: Refined) -> str:
+def summary_of(evidence: Evidence, refined: RefinedScores) -> str:
     """Say the verdict, why, what the references answered, what each is worth, and what speaks for and against it."""
     lines = [verdict_of(evidence), f"Why: {REASONS[evidence.verdict.reason]}"]
     if evidence.measured is None:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import wilcoxon
 from study.tests.result_rows import NEEDS_COUPLED, draw_rows
 
-from manifuse.grid import ABSENT, Grid, Strong, as_markdown
+from manifuse.grid import ABSENT, Grid, StrongText, as_markdown
 from manifuse.report.drawing import as_svg
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.comparison import MEAN, SIGNIFICANT, is_testable
@@ -84,13 +84,13 @@ def test_latex_prints_every_sign_as_it_stands():
     assert escape_latex(r"50% & a_b ^ \x {y} #1 $ ~") == (
         r"50\% \& a\_b \textasciicircum{} \textbackslash{}x \{y\} \#1 \$ \textasciitilde{}"
     )
-    grid = Grid(("a", "b"), (("[0]", Strong("1 ± 2")),))
+    grid = Grid(("a", "b"), (("[0]", StrongText("1 ± 2")),))
     # A bracket at the start of a line would be an option of the line's end before it.
     assert r"{[}0{]} & \textbf{1 $\pm$ 2} \\" in as_latex(grid)
 
 
 def test_markdown_keeps_its_columns():
-    grid = Grid(("a|b", "c"), (("x|y", Strong("1")),), (("sum", "2"),))
+    grid = Grid(("a|b", "c"), (("x|y", StrongText("1")),), (("sum", "2"),))
     lines = [r"| a\|b | c |", "| --- | ---: |", r"| x\|y | **1** |", "| sum | 2 |"]
     assert as_markdown(grid) == "\n".join(lines)
 
@@ -103,11 +103,11 @@ def test_a_method_that_knows_more_is_marked_and_never_the_best(summaries):
     assert {name for name in grid.head if name.endswith(" †")} == {f"{name} †" for name in knowing}
     ours = grid.head.index("JMD")
     for line in (*grid.body, grid.foot[0]):
-        assert sum(isinstance(cell, Strong) for cell in line) == 1
+        assert sum(isinstance(cell, StrongText) for cell in line) == 1
         for name in knowing:
             cell = line[grid.head.index(f"{name} †")]
             assert float(cell[:4]) > float(line[ours][:4])
-            assert not isinstance(cell, Strong)
+            assert not isinstance(cell, StrongText)
     for other in (rivals_grid(summary), times_grid(summaries), gains_grid(summaries)):
         assert "retrained, then refined †" in [line[0] for line in other.body]
     assert differences_grid(summary).head[-1] == "coupled oracle †"
@@ -126,7 +126,7 @@ def test_what_is_significant_stands_out(summaries):
     found = summaries["osr"].compare("JMD")
     cells = {line[0]: line[1] for line in tasks_grid(found).body}
     for task in found.tasks:
-        assert isinstance(cells[task.task], Strong) == (task.adjusted < 0.05)
+        assert isinstance(cells[task.task], StrongText) == (task.adjusted < 0.05)
         assert float(cells[task.task]) == pytest.approx(100 * task.mean, abs=0.0051)
 
 
@@ -225,7 +225,7 @@ def test_gains_are_those_of_jmd_over_each_rival_where_both_ran(summaries):
         assert grid.head[index + 1] == summary.title
         found = summary.compare("JMD", "Ind").mean
         assert lines["Ind"][index].startswith(f"{100 * found.mean:+.2f} [")
-        assert isinstance(lines["Ind"][index], Strong)
+        assert isinstance(lines["Ind"][index], StrongText)
         assert (lines["self-smoothing"][index] == ABSENT) == ("self-smoothing" not in summary.methods)
 
 

@@ -8,7 +8,7 @@ from manifuse.kernels.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class RefittableLesson:
     """The best predictions over the grid of a rival.
 
     Attributes

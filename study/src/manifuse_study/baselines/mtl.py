@@ -18,7 +18,7 @@ from scipy.linalg import block_diag
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.order import ranks
-from manifuse_study.baselines.learned import Learned
+from manifuse_study.baselines.learned import RefittableLesson
 from manifuse_study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
 
 #: The grid of MTL¹: factors of Ind's own penalty, pulls in units of it, and scales of the squared distances of the
@@ -116,7 +116,7 @@ class SharedSpace:
         return np.asarray(self.crossing @ a + self.outside @ mixture)
 
 
-def mtl1(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> Learned:
+def mtl1(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> RefittableLesson:
     """Evgeniou and Pontil's penalty on deviations with adaptive weights (eq. 21), tuned on validation rows.
 
     Parameters
@@ -172,7 +172,7 @@ def solve_mtl1(
     return a, mixture
 
 
-def mtl2(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> Learned:
+def mtl2(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> RefittableLesson:
     """Pentina et al.'s pull towards the single best reference, both chosen on validation rows; see `mtl1`."""
 
     def cells() -> Iterator[Cell]:
@@ -185,8 +185,8 @@ def mtl2(space: SharedSpace, validation: IndexArray, labels: FloatArray) -> Lear
     return _best(space, cells(), validation, labels)
 
 
-def _best(space: SharedSpace, cells: Iterable[Cell], validation: IndexArray, labels: FloatArray) -> Learned:
+def _best(space: SharedSpace, cells: Iterable[Cell], validation: IndexArray, labels: FloatArray) -> RefittableLesson:
     """The cell that is best on the validation rows, the first of equals."""
     predicted = ((space.predict(a, mixture), hyperparameters) for a, mixture, hyperparameters in cells)
-    learned = (Learned(p, ranking_accuracy(labels, p[validation]), chosen) for p, chosen in predicted)
+    learned = (RefittableLesson(p, ranking_accuracy(labels, p[validation]), chosen) for p, chosen in predicted)
     return max(learned, key=lambda each: each.validation_accuracy)

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse_study.baselines.learned import Learned
+from manifuse_study.baselines.learned import RefittableLesson
 
 #: The grid: step sizes, and scales in units of the median divergence of f(0) from the references.
 STEP_SIZES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -48,7 +48,7 @@ def tpc(
     mode: Mode,
     closed_form: bool = False,
     rng: np.random.Generator,
-) -> Learned:
+) -> RefittableLesson:
     """Combine predictors evaluated on the same rows, the grid chosen by ``evaluate``.
 
     Parameters
@@ -73,7 +73,7 @@ def tpc(
     pairs = _draw_pairs(len(start), rng) if mode == "rank" else None
     unit = float(np.median(divergences(start, columns))) or 1.0
     start_score = evaluate(start)
-    best = Learned(start, start_score, {"step_size": STEP_SIZES[0], "scale": unit, "steps": 0})
+    best = RefittableLesson(start, start_score, {"step_size": STEP_SIZES[0], "scale": unit, "steps": 0})
     for step_size, factor in product(STEP_SIZES, SCALE_FACTORS):
         current, reached = start, start_score
         for step in range(1, STEPS + 1):
@@ -89,7 +89,9 @@ def tpc(
                 break
             current, reached = following, score
             if reached > best.validation_accuracy:
-                best = Learned(current, reached, {"step_size": step_size, "scale": factor * unit, "steps": step})
+                best = RefittableLesson(
+                    current, reached, {"step_size": step_size, "scale": factor * unit, "steps": step}
+                )
     return best
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from manifuse.grid import ABSENT, Grid, Strong
+from manifuse.grid import ABSENT, Grid, StrongText
 
 #: Signs that LaTeX reads as commands, or does not have.
 LATEX = {
@@ -25,7 +25,7 @@ def as_latex(grid: Grid) -> str:
     """Return a ``tabular`` with the rules of booktabs."""
 
     def cell(text: str) -> str:
-        return rf"\textbf{{{escape_latex(text)}}}" if isinstance(text, Strong) else escape_latex(text)
+        return rf"\textbf{{{escape_latex(text)}}}" if isinstance(text, StrongText) else escape_latex(text)
 
     def row(texts: Iterable[str]) -> str:
         return " & ".join(map(cell, texts)) + r" \\"

@@ -25,7 +25,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse_study.baselines.forest import impute_by_forest
-from manifuse_study.baselines.learned import Learned
+from manifuse_study.baselines.learned import RefittableLesson
 from manifuse_study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse_study.baselines.stacking import stack_by_ranksvm
 from manifuse_study.baselines.tpc import Mode, tpc
@@ -147,7 +147,7 @@ def _tpc(modes: tuple[Mode, ...], *, closed_form: bool) -> Callable[[Case], Outc
     return run
 
 
-def _mtl(learn: Callable[[SharedSpace, IndexArray, FloatArray], Learned]) -> Callable[[Case], Outcome]:
+def _mtl(learn: Callable[[SharedSpace, IndexArray, FloatArray], RefittableLesson]) -> Callable[[Case], Outcome]:
     def run(case: Case) -> Outcome:
         learned = {kernel: learn(_space(case, kernel), case.rows, case.grades) for kernel in ("linear", "gaussian")}
         kernel, best = max(learned.items(), key=lambda item: item[1].validation_accuracy)

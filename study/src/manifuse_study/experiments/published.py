@@ -16,7 +16,7 @@ from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import Tuned, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TunedBridges, choose_bridges, scalings_to_try
 from manifuse.errors import InputError
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.labelled import score_of
@@ -61,7 +61,7 @@ class Alone:
     Attributes
     ----------
     problem : Problem
-    tuned : Tuned
+    tuned : TunedBridges
         Bridges, and how they were chosen.
     active : (m,) array
         1 for references that took part, 0 for the others.
@@ -73,7 +73,7 @@ class Alone:
     """
 
     problem: Problem
-    tuned: Tuned
+    tuned: TunedBridges
     active: FloatArray
     path: Path
     surface: FloatArray | None

@@ -1,4 +1,4 @@
-"""Refined: rows with their refined scores."""
+"""Refined scores: rows with their scores, support and standard errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saved, is_amount
+from manifuse.records import Saveable, is_amount
 from manifuse.tables.observations import Observations
 
 #: A row with less support than this has hardly any evidence behind it.
@@ -20,7 +20,7 @@ BEYOND = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Refined(Saved):
+class RefinedScores(Saveable):
     """Refined rows, as NumPy arrays.
 
     Attributes
@@ -52,18 +52,18 @@ class Refined(Saved):
         """The number of rows with hardly any evidence behind them."""
         return int(np.sum(self.support < LITTLE))
 
-    def in_scale_of(self, table: Observations) -> Refined:
+    def in_scale_of(self, table: Observations) -> RefinedScores:
         """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
         scores, errors = table.in_scale(self.scores), self.errors
         if errors is not None and table.scale != "score":
             errors = errors * expit(self.scores) * expit(-self.scores)
-        return Refined(scores, self.support, errors)
+        return RefinedScores(scores, self.support, errors)
 
-    def followed_by(self, more: Refined) -> Refined:
+    def followed_by(self, more: RefinedScores) -> RefinedScores:
         """Return these rows and, after them, more."""
         errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
         scores = np.concatenate([self.scores, more.scores])
-        return Refined(scores, np.append(self.support, more.support), errors)
+        return RefinedScores(scores, np.append(self.support, more.support), errors)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
@@ -76,7 +76,7 @@ class Refined(Saved):
             raise ValueError("scores, support or errors are out of range")
 
 
-def refined_columns(table: Observations, refined: Refined) -> dict[str, Any]:
+def refined_columns(table: Observations, refined: RefinedScores) -> dict[str, Any]:
     """Return the columns of a table of refined rows, by their names, in the scale of the ``table`` as it came.
 
     The ids come first, as they came, and errors only if labels taught.

@@ -1,18 +1,18 @@
-"""Called: what the columns of a table are called, as it came and as it is written."""
+"""Table columns: what the columns of a table are called, as it came and as it is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from manifuse.errors import InputError
-from manifuse.records import Saved
+from manifuse.records import Saveable
 
 #: Columns of refined scores and of refined classes, beside those of the ids and of each class.
 OF_SCORES, OF_CLASSES = ("score", "original", "support", "error"), ("predicted", "original", "support")
 
 
 @dataclass(frozen=True)
-class Called(Saved):
+class TableColumns(Saveable):
     """What the columns of a table are called.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Refiner: a refinement as a function of a batch of rows, and everything that later rows need from it."""
+"""Fitted model: a refinement as a function of a batch of rows, and everything that later rows need from it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from threadpoolctl import threadpool_limits
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
-from manifuse.columns.all_columns import MEASURING_ROWS, Columns, Found
+from manifuse.columns.all_columns import MEASURING_ROWS, Columns, RunOutputs
 from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.refined import Refined, support_of
-from manifuse.columns.scored import Scored
+from manifuse.columns.refined_scores import RefinedScores, support_of
+from manifuse.columns.scored import Scoring
 from manifuse.columns.view import Level, View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread, threads
-from manifuse.records import Saved
+from manifuse.records import Saveable
 from manifuse.run.familiarity import Familiarity, find_changed
-from manifuse.run.ranks import Ranks, Stretched, alone_of
+from manifuse.run.ranks import Ranks, Stretch, alone_of
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
@@ -36,7 +36,7 @@ BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Refiner(Saved):
+class FittedModel(Saveable):
     """A refinement as a function of rows.
 
     Attributes
@@ -46,23 +46,23 @@ class Refiner(Saved):
     joining : Joining or None
         How later rows are joined to their graph, if a column needs it.
     columns : Columns
-    scored : Scored
+    scored : Scoring
     before : (n,) or (n, c) array
         The column before the last step at the fitted rows: before the diffusion, or the lessons of labels of classes.
-    fitted : Refined
+    fitted : RefinedScores
         The fitted rows.
     """
 
     main: Observations
     joining: Joining | None
     columns: Columns
-    scored: Scored
+    scored: Scoring
     before: FloatArray
-    fitted: Refined
+    fitted: RefinedScores
 
     @classmethod
-    def of(cls, main: Observations, graph: FeatureGraph, found: Found, scored: Scored) -> Refiner:
-        """Make the refiner of what a run found, with the fitted rows refined."""
+    def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
+        """Make the model of what a run found, with the fitted rows refined."""
         columns, known = found.columns, found.known.fitted
         errors = None if scored.error_scale is None else standard_errors(known["variance"], scored.error_scale)
         return cls(
@@ -71,14 +71,14 @@ class Refiner(Saved):
             columns=columns,
             scored=scored,
             before=known[columns.before_last_step].reshape(main.scores.shape),
-            fitted=Refined(
+            fitted=RefinedScores(
                 scored.scores(main.scores, *columns.of_scores(found.known.fitted)),
                 support_of(found.doubt, found.agreement.pulls),
                 errors,
             ),
         )
 
-    def refine(self, new: Observations) -> Refined:
+    def refine(self, new: Observations) -> RefinedScores:
         """Refine rows. Fitted rows have their fitted scores, unless they come with other scores or features.
 
         The score of any other row does not depend on rows beside it.
@@ -94,7 +94,7 @@ class Refiner(Saved):
         known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
         errors = None if fitted.errors is None else fitted.errors[rows]
-        made = Refined(fitted.scores[rows], fitted.support[rows], errors)
+        made = RefinedScores(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
@@ -102,7 +102,7 @@ class Refiner(Saved):
                 self._refine_later(new, later, made)
         return made
 
-    def _refine_later(self, new: Observations, later: IndexArray, made: Refined) -> None:
+    def _refine_later(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.columns.references.look_up(new.keys, self._view(new))
         self._prepare(view)
@@ -150,7 +150,7 @@ class Refiner(Saved):
         common = [column for column in range(new.known.shape[1]) if column not in taught]
         return bool((new.known[:, common] > 0).all())
 
-    def _refine_block(self, rows: View, scores: FloatArray) -> Refined:
+    def _refine_block(self, rows: View, scores: FloatArray) -> RefinedScores:
         """Refine later rows, of which there are `BLOCK`, from own scores (q,)."""
         edges = Edges.of(rows.features, self._index, self.joining)
         references = self.columns.references if self._all_known(rows) else self._references
@@ -165,7 +165,7 @@ class Refiner(Saved):
             errors = standard_errors(rows["variance"], self.scored.error_scale)
             sure = familiar * self._known(rows)
             errors = np.asarray(np.hypot(np.sqrt(sure) * errors, np.sqrt(1.0 - sure) * self._error_of_ranks))
-        return Refined(refined, familiar * support_of(rows["doubt"], self.weights), errors)
+        return RefinedScores(refined, familiar * support_of(rows["doubt"], self.weights), errors)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
@@ -220,7 +220,7 @@ class Refiner(Saved):
             ) from None
 
     @cached_property
-    def _ranks(self) -> Ranks | Stretched:
+    def _ranks(self) -> Ranks | Stretch:
         return alone_of(self.main.scores, self.fitted.scores)
 
     @cached_property

@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from manifuse.columns.column import Column, Known, Mixed
+from manifuse.columns.column import Column, FittedViews, Mixed
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.lesson import NUMBERS, Learned, Lesson, learn
-from manifuse.columns.probable import Likely
+from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
+from manifuse.columns.probable import ProbabilityMap
 from manifuse.columns.view import Level, LogRatios, View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
@@ -30,13 +30,13 @@ REACHING = 0.99
 
 
 @dataclass(frozen=True, eq=False)
-class Taught(Column):
+class Learned(Column):
     """What labels teach of a row.
 
     Attributes
     ----------
     lesson : Lesson
-    level : Level or Likely
+    level : Level or ProbabilityMap
         Of what the lesson says; of classes, how it becomes probabilities.
     reach : float
         Squared distance to the next label up to which labels teach; infinite without features.
@@ -49,7 +49,7 @@ class Taught(Column):
     """
 
     lesson: Lesson
-    level: Level | Likely
+    level: Level | ProbabilityMap
     reach: float
     source: str
     beyond: str
@@ -93,29 +93,29 @@ class Taught(Column):
 
 
 def teach(
-    known: Known, labels: Labels, measured: IndexArray, name: str, source: str, beyond: str
-) -> tuple[Taught, Mixed, Known, FloatArray, Learned]:
+    known: FittedViews, labels: Labels, measured: IndexArray, name: str, source: str, beyond: str
+) -> tuple[Learned, Mixed, FittedViews, FloatArray, RefittableLesson]:
     """Add the columns "learned" and "taught".
 
     Parameters
     ----------
-    known : Known
+    known : FittedViews
         With what is expected.
     labels : Labels
     measured, name
         As of `Covariance.of`.
     source, beyond : str
-        As of `Taught`.
+        As of `Learned`.
 
     Returns
     -------
-    learned : Taught
+    learned : Learned
     taught : Mixed
         Of what was expected and learned, by a share that held-out labels confirm.
-    known : Known
+    known : FittedViews
     variances : (r, l) array
         Of the lesson at labelled rows that were held out.
-    lesson : Learned
+    lesson : RefittableLesson
     """
     score = labels.score
     covariance = Covariance.of(known.held_out, measured, name, references=True)
@@ -134,7 +134,7 @@ def teach(
         there = known.fitted.take(score.rows)
         seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level)
         left = _left_at_pairs(there, beyond, seen, targets, share)
-    column = Taught(found.lesson, level, reach, source, beyond, left)
+    column = Learned(found.lesson, level, reach, source, beyond, left)
     held_out = column.fade(known.held_out, level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
@@ -142,18 +142,20 @@ def teach(
     return column, taught, known, variances, found
 
 
-def _without_folds(learned: Learned, labels: Labels, level: Level | Likely) -> tuple[FloatArray, FloatArray]:
+def _without_folds(
+    learned: RefittableLesson, labels: Labels, level: Level | ProbabilityMap
+) -> tuple[FloatArray, FloatArray]:
     """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l)."""
     folds = (labels.folds.rows(trial) for trial in range(len(labels.unseen)))
     each = [learned.without(*given) for given in zip(folds, labels.unseen, strict=True)]
     return np.array([level.apply(values) for values, _ in each]), np.array([doubt for _, doubt in each])
 
 
-def _levels(score: Score, raw: FloatArray) -> tuple[Level | Likely, Callable[[FloatArray], Level | LogRatios]]:
+def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Callable[[FloatArray], Level | LogRatios]]:
     """The level of what a lesson says of the fitted rows (n, c), and what measures its mixture with what was known."""
     if isinstance(score, LogLoss):
         classes = score.classes
-        return Likely(classes, Level.of(score.coordinates())), partial(LogRatios.of, classes)
+        return ProbabilityMap(classes, Level.of(score.coordinates())), partial(LogRatios.of, classes)
     return Level.of(raw), Level.of
 
 

@@ -1,4 +1,4 @@
-"""Told: what predictors say of rows, in words. Scores are told as places, probabilities as the likeliest class."""
+"""Score wording: what predictors say of rows, in words: scores as places, probabilities as the likeliest class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.columns.scored import found_of
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.run.refiner import Refiner
+from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.observations import Observations
 from manifuse.words.findings import listed
 
@@ -18,7 +18,7 @@ from manifuse.words.findings import listed
 CLASSES = 3
 
 
-class Told(ABC):
+class ScoreWording(ABC):
     """What a predictor says of its rows, in words."""
 
     @abstractmethod
@@ -43,61 +43,61 @@ class Told(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Places(Told):
+class PlaceWording(ScoreWording):
     """Scores, told as places (n,): 0 for the lowest, 100 for the highest."""
 
     places: FloatArray
 
     def at(self, row: int) -> str:
-        """The place; see `Told.at`."""
+        """The place; see `ScoreWording.at`."""
         return f"{self.places[row]:.0f}"
 
     def own(self, name: str, row: int) -> str:
-        """The place; see `Told.own`."""
+        """The place; see `ScoreWording.own`."""
         del name
         return f"Its own score is at {self.at(row)} of 100 (0 is the lowest)"
 
     def among(self, rows: IndexArray) -> str:
-        """The mean place; see `Told.among`."""
+        """The mean place; see `ScoreWording.among`."""
         average = " of 100 on average" if len(rows) > 1 else ""
         return f"at {self.places[rows].mean():.0f}{average}"
 
     def puts(self, what: str, rows: IndexArray) -> str:
-        """The mean place; see `Told.puts`."""
+        """The mean place; see `ScoreWording.puts`."""
         return f"puts {what} at {self.places[rows].mean():.0f}"
 
     def yours(self, what: str, rows: IndexArray) -> str:
-        """The mean place; see `Told.yours`."""
+        """The mean place; see `ScoreWording.yours`."""
         return f"your scores put {what} at {self.places[rows].mean():.0f}"
 
 
 @dataclass(frozen=True, eq=False)
-class Called(Told):
+class ClassWording(ScoreWording):
     """Probabilities (n, k) of classes with these names, told as the most probable class."""
 
     names: tuple[str, ...]
     probabilities: FloatArray
 
     def at(self, row: int) -> str:
-        """The class and its probability; see `Told.at`."""
+        """The class and its probability; see `ScoreWording.at`."""
         return self._each(row, 1)[0]
 
     def own(self, name: str, row: int) -> str:
-        """The likeliest classes; see `Told.own`."""
+        """The likeliest classes; see `ScoreWording.own`."""
         *first, last = self._each(row, CLASSES)
         return f"“{name}” calls it {', '.join(first)} or {last}"
 
     def among(self, rows: IndexArray) -> str:
-        """The classes; see `Told.among`."""
+        """The classes; see `ScoreWording.among`."""
         best = self.probabilities[rows].argmax(axis=1)
         return self.at(int(rows[0])) if len(rows) == 1 else listed([self.names[place] for place in best])
 
     def puts(self, what: str, rows: IndexArray) -> str:
-        """The classes; see `Told.puts`."""
+        """The classes; see `ScoreWording.puts`."""
         return f"calls {what} {self.among(rows)}"
 
     def yours(self, what: str, rows: IndexArray) -> str:
-        """The classes; see `Told.yours`."""
+        """The classes; see `ScoreWording.yours`."""
         return f"yours calls {what} {self.among(rows)}"
 
     def _each(self, row: int, most: int) -> list[str]:
@@ -106,17 +106,17 @@ class Called(Told):
         return [f"{self.names[place]} ({self.probabilities[row, place]:.0%})" for place in order]
 
 
-def told_of(table: Observations, scores: FloatArray | None = None) -> Told:
+def told_of(table: Observations, scores: FloatArray | None = None) -> ScoreWording:
     """What a table says of its rows, or would say by other scores in its scale (n,) or (n, k)."""
     given = table.in_scale(table.scores) if scores is None else scores
-    return Places(percentiles_of(given)) if table.classes is None else Called(table.classes.names, given)
+    return PlaceWording(percentiles_of(given)) if table.classes is None else ClassWording(table.classes.names, given)
 
 
-def told_before(refiner: Refiner) -> Told:
+def told_before(fitted_model: FittedModel) -> ScoreWording:
     """What was known of the fitted rows before the last step of a refinement."""
-    main, calibrated = refiner.main, refiner.columns.calibrated
+    main, calibrated = fitted_model.main, fitted_model.columns.calibrated
     if main.classes is None:
-        return told_of(main, refiner.before)
+        return told_of(main, fitted_model.before)
     if calibrated is None:
-        return told_of(main, main.in_scale(found_of(refiner.scored.units, refiner.before)))
-    return told_of(main, main.classes.probabilities(calibrated.calibrate(refiner.before)))
+        return told_of(main, main.in_scale(found_of(fitted_model.scored.units, fitted_model.before)))
+    return told_of(main, main.classes.probabilities(calibrated.calibrate(fitted_model.before)))

@@ -1,4 +1,4 @@
-"""Heard: what a reference says of main rows, or would say of those that it does not know."""
+"""Reference opinion: what a reference says of main rows, or would say of those that it does not know."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from manifuse.grid import ABSENT
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.report.told import Told, told_of
+from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class ReferenceOpinion:
     """What a reference that took part says of main rows.
 
     Attributes
@@ -26,7 +26,7 @@ class Heard:
     result : Refinement
     table : Observations
         The reference as it came.
-    told : Told
+    told : ScoreWording
         What it says of its rows.
     rows : (n,) array of int
         Its row of every main row that it knows.
@@ -36,7 +36,7 @@ class Heard:
 
     result: Refinement
     table: Observations
-    told: Told
+    told: ScoreWording
     rows: IndexArray
     known: NDArray[np.bool_]
 
@@ -47,13 +47,13 @@ class Heard:
 
     def expected(self, row: int) -> str | None:
         """What it would say of a main row; None of rows that were not fitted, of scores and of other classes."""
-        ours, theirs, refiner = self.result.main.classes, self.table.classes, self.result.refiner
-        (place,), (fitted,) = refiner.locate(self.result.main.keys[[row]])
+        ours, theirs, fitted_model = self.result.main.classes, self.table.classes, self.result.fitted_model
+        (place,), (fitted,) = fitted_model.locate(self.result.main.keys[[row]])
         number = [entry.name for entry in self.result.relevance].index(self.table.name)
-        numbers = refiner.columns.references.numbers
+        numbers = fitted_model.columns.references.numbers
         if ours is None or theirs is None or {*ours.names} != {*theirs.names} or not fitted or number not in numbers:
             return None
-        values = refiner.said_by_references(np.array([place]))[:, numbers.index(number)]
+        values = fitted_model.said_by_references(np.array([place]))[:, numbers.index(number)]
         log_ratios = Units.of(self.table.scores).from_standardised(values)
         return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)
 
