@@ -343,6 +343,23 @@ def test_columns_of_several_levels_are_refused_whatever_names_are_given(hospital
             mf.Observations.from_frame(ours, **names)
 
 
+def test_series_whose_index_is_in_another_order_are_refused(rng):
+    ids, scores = pd.Series([f"m{row}" for row in range(9)]), pd.Series(rng.standard_normal(9))
+    features = pd.DataFrame({"x": rng.standard_normal(9)})
+    turned, groups = features[::-1], pd.Series(list("aabbccdde"))
+    for given in ((scores, turned, ids), (scores[::-1], features, ids), (scores, None, ids[::-1])):
+        with pytest.raises(mf.InputError, match="Scores, features and ids of table came with the same index in diff"):
+            mf.Observations(given[0], given[1], ids=given[2])
+    for kind, truth in ((mf.RankLabels, scores), (mf.ClassLabels, groups)):
+        with pytest.raises(mf.InputError, match="of the labels came with the same index in different orders"):
+            kind(ids, truth[::-1])
+    # Another index says nothing, and neither do arrays.
+    again = mf.Observations(scores, turned.reset_index(drop=True), ids=ids.set_axis(list("abcdefghi")))
+    np.testing.assert_array_equal(again.table[:, 0], features["x"].to_numpy()[::-1])
+    mf.Observations(scores, turned.to_numpy(), ids=ids)
+    mf.Observations(scores[::-1], turned, ids=ids[::-1])
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_times_with_a_zone_are_no_ids(library, zone):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -189,6 +190,24 @@ def to_keys(values: Any, *, what: str) -> NDArray[np.str_]:
             "but each row needs an id of its own; drop or rename the repeats."
         )
     return keys
+
+
+def demand_one_order(what: str, *parts: Any) -> None:
+    """Refuse series and data frames with the same index in different orders, because their rows go by position.
+
+    Raises
+    ------
+    InputError
+        If there are two.
+    """
+    natives = (nw.from_native(each, allow_series=True, pass_through=True) for each in parts)
+    known = [nw.maybe_get_index(each) for each in natives if isinstance(each, nw.DataFrame | nw.Series)]
+    indices = [each for each in known if each is not None]
+    for one, other in pairwise(indices):
+        if len(one) == len(other) and not one.equals(other) and set(one) == set(other):
+            raise InputError(
+                f"{what} came with the same index in different orders, but rows go by position; sort them alike."
+            )
 
 
 def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.tables.containers import name_rows, to_floats, to_keys, to_numpy, to_text
+from manifuse.tables.containers import demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
 
 
 class RankLabels:
@@ -50,6 +50,7 @@ class RankLabels:
     def __init__(self, ids: Any, grades: Any, groups: Any = None) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         values = to_grades(grades, what="The labels")
+        demand_one_order("Ids, grades and groups of the labels", ids, grades, groups)
         self.grades: FloatArray | None = values
         self.better: IndexArray = np.empty(0, dtype=np.intp)
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
@@ -139,6 +140,7 @@ class ClassLabels:
     def __init__(self, ids: Any, classes: Any, groups: Any = None) -> None:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
+        demand_one_order("Ids, classes and groups of the labels", ids, classes, groups)
         self.are_numbers = all(isinstance(each, Number) for each in to_numpy(classes, what="The labels").tolist())
         if len(self.keys) != len(self.names):
             raise InputError(

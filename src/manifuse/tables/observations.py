@@ -13,7 +13,7 @@ from manifuse.grid import SHOWN, Grid, as_html, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saveable, read, write
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import device_of, to_floats, to_keys
+from manifuse.tables.containers import demand_one_order, device_of, to_floats, to_keys
 from manifuse.tables.feature_names import names_of
 from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.given import given_neighbours
@@ -116,6 +116,7 @@ class Observations(Saveable):
         scores = to_floats(predictions, what=f"The scores of {name}", dimensions=dimensions, remedy=remedy)
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
+        demand_one_order(f"Scores, features and ids of {name}", predictions, features, ids)
         if table is not None and neighbours is not None:
             raise InputError(f"{name} came with features and with neighbours; give one or the other.")
         for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
