@@ -54,7 +54,7 @@ fitted = manifuse("refine", *tables, "--out", "refined.csv", "--save", "model.np
 # %%
 # What is in the model, for whoever finds it in a year:
 
-manifuse("show", "model.npz")
+shown = manifuse("show", "model.npz")
 
 # %%
 # Every night
@@ -117,7 +117,8 @@ print([warning["code"] for warning in json.loads(moved.stdout)["warnings"]])
 # What the job does with it: after 0 it goes on, after 3 it goes on and tells somebody, and after 2 it stops.
 
 place.cleanup()
-assert [each.returncode for each in (fitted, usual, renamed, returned, moved)] == [
+assert [each.returncode for each in (fitted, shown, usual, renamed, returned, moved)] == [
+    0,
     0,
     0,
     2,

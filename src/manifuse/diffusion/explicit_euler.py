@@ -50,7 +50,7 @@ MOST_STEPS = 1000
 
 @dataclass(frozen=True)
 class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
-    """The explicit Euler scheme of the paper (eq. 17), sparse throughout.
+    """The explicit Euler scheme of the paper, sparse throughout (equation 17).
 
     Parameters
     ----------

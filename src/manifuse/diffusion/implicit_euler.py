@@ -47,7 +47,7 @@ MOST_STEPS, MOST_DEGREES = 100, 2048
 
 @dataclass(frozen=True)
 class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
-    """The implicit Euler step of eq. 15 and 16, with the identity that the printed equation lost, matrix-free.
+    """The implicit Euler step, with the identity that the printed equation lost, matrix-free (equations 15 and 16).
 
     Parameters
     ----------
