@@ -15,7 +15,8 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.verdict import Verdict
-from manifuse.grid import WIDTH, Grid, as_html, as_text
+from manifuse.grid import WIDTH, Grid, as_html, as_text, figures
+from manifuse.report.refinement_page import page_of
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import verdict_of as verdict_of_evidence
 from tests.problems import draw, remade, with_evidence
@@ -330,3 +331,36 @@ def test_what_is_printed_is_no_json_and_numbers_in_json_are_whole(taught):
     numbers = json.loads(json.dumps(taught.to_dict()))
     assert numbers["gain"]["value"] == taught.gain.value
     assert str(taught.gain.value) not in taught.summary()
+
+
+@pytest.mark.parametrize(
+    "value, digits, text",
+    [
+        (0.0, 4, "0"),
+        (-0.00012345, 3, "-0.000123"),
+        (999.4, 3, "999"),
+        (999.6, 3, "1,000"),
+        (-56_612.3, 3, "-56,612"),
+        (282.0, 4, "282"),
+        (1.5e11, 2, "150,000,000,000"),
+        (2e12, 2, "2e+12"),
+        (np.inf, 3, "inf"),
+    ],
+)
+def test_numbers_have_no_powers_of_ten_unless_they_are_tiny_or_huge(value, digits, text):
+    assert figures(value, digits) == text
+
+
+def test_a_regression_of_large_values_is_told_in_whole_numbers(case):
+    prices = [remade(each, predictions=2e5 + 9e4 * each.scores) for each in (case.main, *case.references)]
+    labels = mf.RankLabels(case.main.keys[case.labelled], 2e5 + 9e4 * case.truth[case.labelled])
+    result = mf.refine(prices[0], prices[1:], labels, rng=0, task="regression")
+    page = page_of(result)
+    for text in (
+        result.summary(),
+        page,
+        str(mf.explain(result, case.main.keys[0], prices[1:])),
+        prices[0]._repr_html_(),
+    ):
+        assert not re.search(r"\de\+\d", text)
+    assert re.search(r"error goes from \d+,\d{3} to \d+,\d{3}", " ".join(result.summary().split()))

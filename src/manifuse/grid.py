@@ -34,6 +34,11 @@ def strong_if(condition: bool, text: str) -> str:
     return StrongText(text) if condition else text
 
 
+def figures(value: float, digits: int) -> str:
+    """Return a number with so many digits that count; larger ones are whole, without a power of ten up to 10^12."""
+    return f"{value:,.0f}" if 10.0**digits - 0.5 <= abs(value) < 1e12 else f"{value:.{digits}g}"
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table before it becomes HTML, Markdown or a printed table.

@@ -10,7 +10,7 @@ from manifuse.cli.config import read_options
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
-from manifuse.grid import Grid
+from manifuse.grid import Grid, figures
 from manifuse.rivals import compare
 
 
@@ -43,7 +43,7 @@ def grid_of(rows: list[dict[str, Any]]) -> Grid:
         cells = (
             (f"{row['accuracy']:.1%}", f"{100 * difference:+.1f} ± {100 * error:.1f}")
             if in_points
-            else (f"{row['rmse']:.4g}", f"{difference:+.3g} ± {error:.2g}")
+            else (figures(row["rmse"], 4), f"{'+' * (difference >= 0)}{figures(difference, 3)} ± {figures(error, 2)}")
         )
         lines.append((row["method"], *cells, *([f"{row['log_loss']:.3f}"] if has_losses else [])))
     return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))

@@ -17,7 +17,7 @@ from manifuse.report.explanation import explain
 from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import MEASURES, findings_of
+from manifuse.words.findings import MEASURES, findings_of, measured_as
 from manifuse.words.reasons import STANDINGS, plain
 from manifuse.words.wording import COLUMNS, verdict_of
 
@@ -107,8 +107,8 @@ def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | No
 
 
 def _measured(found: Accuracy, where: str) -> Tile:
-    name, form = MEASURES[found.measure]
-    return {"from": f"{found.before:{form}}", "number": f"{found.after:{form}}", "what": f"{name} {where}"}
+    before, after = (measured_as(found.measure, each) for each in (found.before, found.after))
+    return {"from": before, "number": after, "what": f"{MEASURES[found.measure]} {where}"}
 
 
 def _on_held_back(exploration: Exploration, result: Refinement) -> Accuracy | None:
@@ -139,8 +139,8 @@ def _lost(exploration: Exploration, result: Refinement, opened: Refinement | Non
     said = []
     for where, (here, there) in measures.items():
         if here is not None and there is not None:
-            name, form = MEASURES[here.measure]
-            said.append(f"the {name} {where} is {here.after:{form}}, and was {there.after:{form}}")
+            now, then = (measured_as(here.measure, each.after) for each in (here, there))
+            said.append(f"the {MEASURES[here.measure]} {where} is {now}, and was {then}")
     return [f"Compared with the page as it opened, {'; '.join(said)}."] if said else []
 
 

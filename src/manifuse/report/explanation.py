@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood
-from manifuse.grid import ABSENT, Grid, as_html, as_text
+from manifuse.grid import ABSENT, Grid, as_html, as_text, figures
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.pictures import shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion
@@ -248,5 +248,5 @@ def _evidence(result: Refinement, place: int) -> str:
     alone = ""
     if result.main.keys[place] in result.evidence.unexplained:
         alone = "It moved far on what references say of it alone; neither features nor other rows explain that. "
-    error = "" if errors is None else f" Its refined score has a standard error of {errors[place]:.2g}."
+    error = "" if errors is None else f" Its refined score has a standard error of {figures(errors[place], 2)}."
     return f"{alone}Its support is {support[place]:.2f} ({SUPPORT}).{error}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.run.refinement import Refinement
@@ -77,7 +78,7 @@ class Shift:
         way = f"stays at rank {first:,}"
         if first != then:
             way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
-        scores = f"its score was {self.before[row]:.4g} and is {self.after[row]:.4g}"
+        scores = f"its score was {figures(self.before[row], 4)} and is {figures(self.after[row], 4)}"
         return f"“{self.keys[row]}” {way} of {len(self.keys):,}; {scores}."
 
     @property

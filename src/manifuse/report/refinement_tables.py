@@ -11,20 +11,16 @@ from manifuse.columns.refined_scores import LITTLE
 from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
-from manifuse.evidence.gain import Measure
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import ABSENT, Grid, StrongText, many, strong_if
+from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.method import JointDiffusion, parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import MEASURES
+from manifuse.words.findings import MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS
-
-#: The report shows a digit more of each measure than sentences do.
-FORMS: dict[Measure, str] = {"accuracy": ".2%", "rmse": ".4g", "log_loss": ".4f", "class_accuracy": ".2%"}
 
 #: Where shares come from.
 TAUGHT = (
@@ -63,9 +59,9 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
     facts, taken = {}, result.evidence.verdict.takes_what_was_found
     for measured in filter(None, (result.accuracy, result.log_loss)):
-        (name, _), form = MEASURES[measured.measure], FORMS[measured.measure]
-        facts[f"{name} on the labels, before"] = format(measured.before, form)
-        facts[f"{name} on the labels, after"] = format(measured.after, form)
+        for when, value in (("before", measured.before), ("after", measured.after)):
+            said = measured_as(measured.measure, value, more=1)
+            facts[f"{MEASURES[measured.measure]} on the labels, {when}"] = said
     if result.evidence.by_class is not None:
         before, after = result.evidence.by_class.brier
         facts["Brier score on the labels, before"] = f"{before:.4f}"
@@ -82,8 +78,8 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         if result.weights.any():
             facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{result.refined.little_support:,}"
     if isinstance(shift, Shift) and shift.errors is not None:
-        middle, least, most = np.median(shift.errors), shift.errors.min(), shift.errors.max()
-        facts["standard error of a refined score, median"] = f"{middle:.3g} (from {least:.3g} to {most:.3g})"
+        middle, least, most = (figures(float(each(shift.errors)), 3) for each in (np.median, np.min, np.max))
+        facts["standard error of a refined score, median"] = f"{middle} (from {least} to {most})"
     return Grid(("result", "value"), tuple(facts.items()))
 
 
@@ -149,9 +145,9 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
             "ranks": StrongText(f"{round(before[row]) - round(after[row]):+,}"),
             "rank before": f"{round(before[row]):,}",
             "rank after": f"{round(after[row]):,}",
-            "score before": f"{shift.before[row]:.4g}",
-            "score after": f"{shift.after[row]:.4g}",
-            **({} if shift.errors is None else {"standard error": f"{shift.errors[row]:.3g}"}),
+            "score before": figures(shift.before[row], 4),
+            "score after": figures(shift.after[row], 4),
+            **({} if shift.errors is None else {"standard error": figures(shift.errors[row], 3)}),
             "support": f"{shift.support[row]:.2f}",
         }
         for row in rows

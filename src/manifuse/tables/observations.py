@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import SHOWN, Grid, as_html, many
+from manifuse.grid import SHOWN, Grid, as_html, figures, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saveable, read, write
 from manifuse.tables.classes import Classes
@@ -221,7 +221,9 @@ class Observations(Saveable):
         columns = () if self.table is None else self.table[:SHOWN, :SHOWN].T
         numbers = np.column_stack([self.in_scale(self.scores)[:SHOWN], *columns])
         names = self.feature_names or tuple(map(str, range(SHOWN)))
-        texts = [(key, *map("{:.4g}".format, row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)]
+        texts = [
+            (key, *(figures(each, 4) for each in row)) for key, row in zip(self.keys, numbers.tolist(), strict=False)
+        ]
         heads = ("id", *(("score",) if self.classes is None else self.classes.names), *names)[: 1 + numbers.shape[1]]
         return f"<p>{escape(repr(self))}</p>{as_html(Grid(heads, tuple(texts)))}"
 

@@ -13,15 +13,15 @@ from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import many
+from manifuse.grid import figures, many
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 
-#: What each measure is called, and the format of its values.
-MEASURES: dict[Measure, tuple[str, str]] = {
-    "accuracy": ("ranking accuracy", ".1%"),
-    "rmse": ("root mean squared error", ".3g"),
-    "log_loss": ("log loss", ".3f"),
-    "class_accuracy": ("accuracy", ".1%"),
+#: What each measure is called.
+MEASURES: dict[Measure, str] = {
+    "accuracy": "ranking accuracy",
+    "rmse": "root mean squared error",
+    "log_loss": "log loss",
+    "class_accuracy": "accuracy",
 }
 
 #: The most names in a sentence; further ones are counted.
@@ -73,9 +73,18 @@ def change_of(evidence: Evidence) -> str:
 
 def _change(accuracy: Accuracy, gain: Gain, goes: str) -> str:
     """Say how one measure changes."""
-    (name, form), gained = MEASURES[accuracy.measure], gain.amount(signed=True)
-    way = f"{goes} from {accuracy.before:{form}} to {gain.reached_from(accuracy.before):{form}}"
+    name, gained = MEASURES[accuracy.measure], gain.amount(signed=True)
+    values = accuracy.before, gain.reached_from(accuracy.before)
+    before, after = (measured_as(accuracy.measure, each) for each in values)
+    way = f"{goes} from {before} to {after}"
     return f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"
+
+
+def measured_as(measure: Measure, value: float, *, more: int = 0) -> str:
+    """Return a value of a measure as text; with ``more`` digits than sentences have."""
+    if measure == "rmse":
+        return figures(value, 3 + more)
+    return f"{value:.{3 + more}f}" if measure == "log_loss" else f"{value:.{1 + more}%}"
 
 
 def _of_labels(evidence: Evidence) -> Iterator[Finding]:
