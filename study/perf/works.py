@@ -346,7 +346,7 @@ def refine_of_files() -> Work:
         return done[0]
 
     def ours() -> None:
-        with patch("manifuse.cli.refine_command.refine", given):
+        with patch("manifuse.run.file_runs.refine", given):
             theirs()
 
     def theirs() -> None:
