@@ -68,7 +68,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
     main, others = problem(rows, references, dimensions)
     backend = Timed()
     method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ImplicitEuler(step)), fitted_rows=None)
-    predicted = predicted_bytes(Setup(Problem.of(main, others), method, 0, backend))
+    predicted = predicted_bytes(Setup(Problem.of(main, others), method.diffusion, 0, backend))
     with peak() as held:
         begin = time.perf_counter()
         result = mf.refine(main, others, method=method, rng=0, backend=backend)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
@@ -336,7 +337,10 @@ def refine_of_files() -> Work:
         columns = {"id": table.keys, "score": table.scores, **features}
         polars.DataFrame(columns).write_parquet(f"{folder.name}/{name}.parquet")
     files = {name: f"{folder.name}/{name}.parquet" for name in ("main", "theirs", "out")}
-    command = ["refine", files["main"], "--reference", files["theirs"], "--out", files["out"]]
+    # All rows are fitted; of a sample, the command would refine the other rows as later ones in both cases.
+    config = Path(f"{folder.name}/config.toml")
+    config.write_text("[method]\nfitted_rows = 100000\n")
+    command = ["refine", files["main"], "--reference", files["theirs"], "--out", files["out"], "--config", str(config)]
     done: list[Refinement] = []
 
     def given(*arguments: Any, **options: Any) -> Refinement:
