@@ -122,7 +122,7 @@ def consensus(problem: Classifiers) -> FloatArray:
     votes = np.column_stack([each.argmax(axis=1) for each in said]).astype(float)
     if problem.labels is not None:
         score = classes.labelled(problem)
-        rows, places = score.rows, score.places
+        rows, places = score.rows, score.truth
         known = np.full(len(votes), np.nan)
         known[rows] = places
         votes = np.column_stack([votes, known])

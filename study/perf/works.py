@@ -145,7 +145,7 @@ def whole_coupled_run() -> Work:
     truth, scores = coupled_problem()
     main, *references = (Observations(column, ids=range(len(truth)), name=f"{k}") for k, column in enumerate(scores.T))
     score = _labels_of(truth)
-    labels = RankLabels(score.rows, score.grades)
+    labels = RankLabels(score.rows, score.truth)
 
     def ours() -> object:
         return run_alone(AS_PUBLISHED, main, references, labels)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.order import comparable, concordance, concordant_pairs, pairs_within, ranks
+from manifuse.kernels.order import comparable, concordance, concordant_pairs
 
 sizes = st.shared(st.integers(1, 25), key="rows")
 labels = sizes.flatmap(lambda n: arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
@@ -47,19 +47,3 @@ def test_the_count_of_pairs_holds_with_more_grades_than_a_byte_has(rng):
     scores, labels = rng.standard_normal((600, 3)), rng.permutation(600).astype(float)
     scores[:5, 1] = 0.0
     np.testing.assert_array_equal(concordant_pairs(scores, labels), by_definition(scores, labels).sum(axis=0) / 2)
-
-
-@given(scores, labels, st.sampled_from([0.0, 1.0, 2.5]), st.sampled_from(["left", "right"]))
-def test_ranges_of_pairs_are_the_matrix_of_pairs(scores, labels, margin, side):
-    column = scores[:, 0]
-    apart = column[:, None] - column[None, :]
-    near = apart <= margin if side == "left" else apart < margin
-    matrix = (near & (labels[:, None] > labels[None, :])).astype(float)
-    pairs = pairs_within(column, ranks(labels), margin, side=side)
-    np.testing.assert_allclose(pairs.sum_lower(scores[:, 1]), matrix @ scores[:, 1], atol=1e-12)
-    np.testing.assert_allclose(pairs.sum_upper(scores[:, 1]), matrix.T @ scores[:, 1], atol=1e-12)
-
-
-def test_there_are_at_most_n_log_n_ranges(rng):
-    pairs = pairs_within(rng.standard_normal(1024), np.arange(1024), 1.0)
-    assert len(pairs.upper) + len(pairs.lower) == 1024 * 10

@@ -121,8 +121,8 @@ class HeldOutScores:
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
             own = own_scale * own
-        elif isinstance(score, SquaredError) and score.measured(own) > score.targets.std():
-            in_units, (offset, slope) = _fit_line(own[None], score.targets)
+        elif isinstance(score, SquaredError) and score.measured(own) > score.truth.std():
+            in_units, (offset, slope) = _fit_line(own[None], score.truth)
             if slope > 0 and score.gain(own, in_units[0]).is_clear:
                 own_scale, own_offset, own = slope, offset, in_units[0]
                 units = units.scaled(slope, offset)
@@ -130,7 +130,7 @@ class HeldOutScores:
         values = plain.found(trials)
         best = cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
-            fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.targets)
+            fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.truth)
             better = score.gain(values.mean(axis=0), fitted)
             if better.is_certain or (own_scale != 1.0 and better.is_seen):
                 best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))

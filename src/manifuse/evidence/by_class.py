@@ -51,7 +51,7 @@ class ByClass(Saveable):
         sides = [np.exp(score.classes.logarithms(each)) for each in (before[None], after)]
         right = [score.is_right(each) for each in (before[None], after)]
         changes = right[1].mean(axis=0) - right[0][0]
-        of_class = [changes[score.places == place] for place in range(len(score.classes))]
+        of_class = [changes[score.truth == place] for place in range(len(score.classes))]
         return cls(
             classes=score.classes,
             counts=np.array([_counts(each, score) for each in sides]),
@@ -86,7 +86,7 @@ def _counts(probabilities: FloatArray, score: LogLoss) -> FloatArray:
     """Rows of each class that are predicted to be of each class (k, k), the mean of trials (r, l, k)."""
     counts = np.zeros((len(score.classes),) * 2)
     for trial in probabilities:
-        np.add.at(counts, (score.places, trial.argmax(axis=1)), 1.0)
+        np.add.at(counts, (score.truth, trial.argmax(axis=1)), 1.0)
     return counts / len(probabilities)
 
 
@@ -104,4 +104,4 @@ def _reliability(probabilities: FloatArray, right: FloatArray) -> FloatArray:
 
 def _brier(probabilities: FloatArray, score: LogLoss) -> float:
     """The Brier score of several classes, from probabilities (r, l, k)."""
-    return float(np.mean(np.sum((probabilities - np.eye(len(score.classes))[score.places]) ** 2, axis=2)))
+    return float(np.mean(np.sum((probabilities - np.eye(len(score.classes))[score.truth]) ** 2, axis=2)))

@@ -31,13 +31,13 @@ class LogLoss(Score):
     Attributes
     ----------
     rows : (l,) array of int
-    places : (l,) array of int
+    truth : (l,) array of int
         The class of each row, as its place among ``classes``.
     classes : Classes
     """
 
     rows: IndexArray
-    places: IndexArray
+    truth: IndexArray
     classes: Classes
     measure: ClassVar[Measure] = "log_loss"
     has_errors: ClassVar[bool] = False
@@ -48,11 +48,11 @@ class LogLoss(Score):
 
     def log_likelihoods(self, log_ratios: FloatArray) -> FloatArray:
         """Logarithm of the probability of the class of each row, shape (..., l), from log-ratios (..., l, k - 1)."""
-        return np.asarray(self.classes.logarithms(log_ratios)[..., np.arange(len(self.places)), self.places])
+        return np.asarray(self.classes.logarithms(log_ratios)[..., np.arange(len(self.truth)), self.truth])
 
     def is_right(self, log_ratios: FloatArray) -> FloatArray:
         """1 where the most probable class is that of the row, else 0, shape (..., l)."""
-        return np.asarray(self.classes.logarithms(log_ratios).argmax(axis=-1) == self.places, dtype=np.float64)
+        return np.asarray(self.classes.logarithms(log_ratios).argmax(axis=-1) == self.truth, dtype=np.float64)
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`."""
@@ -65,12 +65,12 @@ class LogLoss(Score):
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
-        places = self.places[kept]
+        places = self.truth[kept]
         return LogLoss(self.rows[kept], places, self.classes) if len(set(places.tolist())) > 1 else None
 
     def coordinates(self) -> FloatArray:
         """The class of every row as probabilities, in coordinates (l, k - 1)."""
-        return self.classes.coordinates(np.eye(len(self.classes))[self.places])
+        return self.classes.coordinates(np.eye(len(self.classes))[self.truth])
 
     def observations(self) -> FloatArray:
         """The classes of the rows, standardised; see `Score.observations`."""
@@ -88,9 +88,9 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
 
 def risks_of(score: Score, scale: Scale) -> LogLoss | None:
     """The log loss of risks: of probabilities whose labels are all 0 or 1; None of other scores or labels."""
-    if scale != "probability" or not isinstance(score, GradedRanking) or not np.isin(score.grades, (0.0, 1.0)).all():
+    if scale != "probability" or not isinstance(score, GradedRanking) or not np.isin(score.truth, (0.0, 1.0)).all():
         return None
-    return LogLoss(score.rows, score.grades.astype(np.intp), RISK)
+    return LogLoss(score.rows, score.truth.astype(np.intp), RISK)
 
 
 def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:

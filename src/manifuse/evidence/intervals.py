@@ -61,7 +61,7 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     """
     deviations = np.sqrt(variances)
     if isinstance(score, SquaredError):
-        shares = np.abs(honest - score.targets) / np.where(deviations > 0, deviations, np.inf)
+        shares = np.abs(honest - score.truth) / np.where(deviations > 0, deviations, np.inf)
         # Of l + 1 rows that are alike, each is equally often the one that misses most (conformal prediction).
         count = len(score.rows)
         return float(np.quantile(shares, min(0.9 * (count + 1) / count, 1.0))) / NINETY

@@ -21,16 +21,16 @@ class GradedRanking(Score):
     """Ranking accuracy: the share of pairs with different grades that are in the right order; ties count one half."""
 
     rows: IndexArray
-    grades: FloatArray
+    truth: FloatArray
 
     #: How many numbers of candidates are scored at once.
     BUDGET = 1 << 22
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
-        width = max(1, self.BUDGET // len(self.grades))
+        width = max(1, self.BUDGET // len(self.truth))
         parts = [
-            concordant_pairs(candidates[:, first : first + width], self.grades)
+            concordant_pairs(candidates[:, first : first + width], self.truth)
             for first in range(0, candidates.shape[1], width)
         ]
         return np.asarray(np.concatenate(parts) / self._total)
@@ -38,12 +38,12 @@ class GradedRanking(Score):
     @cached_property
     def _total(self) -> float:
         """Number of pairs of rows with different grades."""
-        return float(comparable(self.grades).sum() / 2)
+        return float(comparable(self.truth).sum() / 2)
 
     @property
     def others(self) -> int:
         """How many grades are not the commonest one."""
-        return len(self.grades) - int(np.unique(self.grades, return_counts=True)[1].max())
+        return len(self.truth) - int(np.unique(self.truth, return_counts=True)[1].max())
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`.
@@ -62,7 +62,7 @@ class GradedRanking(Score):
         """Ranking accuracy of predictions (l,); see `Score.measured`."""
         if folds is None:
             return super().measured(predictions)
-        every = np.broadcast_to(predictions, (len(folds.numbers), 1, len(self.grades)))
+        every = np.broadcast_to(predictions, (len(folds.numbers), 1, len(self.truth)))
         counts, partners = self._concordant(every, folds)
         return float(counts.sum() / (partners.sum() or 1.0))
 
@@ -71,27 +71,27 @@ class GradedRanking(Score):
 
         They are counted within folds, and summed over the trials.
         """
-        counts, partners = np.zeros(predictions.shape[1:]), np.zeros(len(self.grades))
-        every = [np.arange(len(self.grades))]
+        counts, partners = np.zeros(predictions.shape[1:]), np.zeros(len(self.truth))
+        every = [np.arange(len(self.truth))]
         for trial, values in enumerate(predictions):
             for rows in every if folds is None else folds.rows(trial):
-                counts[:, rows] += concordance(values[:, rows].T, self.grades[rows]).T
-                partners[rows] += comparable(self.grades[rows])
+                counts[:, rows] += concordance(values[:, rows].T, self.truth[rows]).T
+                partners[rows] += comparable(self.truth[rows])
         return counts, partners
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
-        grades = self.grades[kept]
+        grades = self.truth[kept]
         return GradedRanking(self.rows[kept], grades) if len(set(grades.tolist())) > 1 else None
 
     def observations(self) -> FloatArray:
         """Mid-ranks of the grades, because only their order counts; see `Score.observations`."""
-        return standardise(rankdata(self.grades)[:, None])
+        return standardise(rankdata(self.truth)[:, None])
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """All pairs of different grades; see `Score.ordered_pairs`."""
-        few = drawn(len(self.grades), int(np.sqrt(2 * most)))
-        better, worse = np.nonzero(self.grades[few, None] > self.grades[few])
+        few = drawn(len(self.truth), int(np.sqrt(2 * most)))
+        better, worse = np.nonzero(self.truth[few, None] > self.truth[few])
         return few[better], few[worse]
 
 

@@ -21,22 +21,22 @@ class SquaredError(Score):
     Attributes
     ----------
     rows : (l,) array of int
-    targets : (l,) array
-        The truth, in units of the main predictor.
+    truth : (l,) array
+        The targets, in units of the main predictor.
     """
 
     rows: IndexArray
-    targets: FloatArray
+    truth: FloatArray
     measure: ClassVar[Measure] = "rmse"
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
-        return np.asarray(-np.sqrt(np.mean((candidates - self.targets[:, None]) ** 2, axis=0)))
+        return np.asarray(-np.sqrt(np.mean((candidates - self.truth[:, None]) ** 2, axis=0)))
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
         del folds
-        squares = np.mean((in_trials(before, after) - self.targets) ** 2, axis=0).T
+        squares = np.mean((in_trials(before, after) - self.truth) ** 2, axis=0).T
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
@@ -46,8 +46,8 @@ class SquaredError(Score):
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         # A line and its standard error need three.
-        return SquaredError(self.rows[kept], self.targets[kept]) if len(kept) >= 3 else None
+        return SquaredError(self.rows[kept], self.truth[kept]) if len(kept) >= 3 else None
 
     def observations(self) -> FloatArray:
         """The standardised targets; see `Score.observations`."""
-        return standardise(self.targets[:, None])
+        return standardise(self.truth[:, None])

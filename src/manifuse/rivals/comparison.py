@@ -8,17 +8,22 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import rankdata
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from manifuse.errors import InputError, demand
+from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.rankings import GradedRanking
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.machine import libraries_in_one_thread
 from manifuse.rivals.imputation import FOLDS
-from manifuse.rivals.judges import JUDGES, Judge, table_of
 from manifuse.rivals.methods import (
     Labels,
     Rival,
+    RowScore,
     Seed,
     averaged_scores,
     imputed_scores,
@@ -29,10 +34,12 @@ from manifuse.rivals.methods import (
     stacked_scores,
     taught_by,
 )
+from manifuse.rivals.of_classes import LEAST
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
-from manifuse.tables.containers import frame_of
+from manifuse.tables.containers import frame_of, to_floats
 from manifuse.tables.frame_reading import ClassColumns
+from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 from manifuse.tables.user_tables import FrameColumns
@@ -118,34 +125,84 @@ def compare(
     names = FrameColumns(id, score, classes, label, drop=drop, scale=scale)
     main, references, labels = names.read(main, references, labels)
     regression = JointDiffusion(task=task).is_regression
-    measure = taught_by(main, labels, "comparing needs", regression=regression)
-    judge, seed = JUDGES[type(measure)](main, measure), seed_for(rng)
+    measure, seed = taught_by(main, labels, "comparing needs", regression=regression), seed_for(rng)
     if len(measure.rows) < LEAST_LABELS:
         raise InputError(
             f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
         )
-    methods = _methods(others, judge, references, seed)
+    methods = _methods(others, main, references, seed, regression=regression)
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows))
     for fold, (train, test) in enumerate(folds):
-        if not judge.can_judge(train, test):
+        if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
             raise InputError("All labels of a fold are equal; give more labels of each value.")
-        known = judge.known(train)
+        known = _labels_of(main, measure, train)
         for done, (name, method) in enumerate(methods.items(), fold * len(methods) + 1):
             with libraries_in_one_thread():
-                made = judge.checked(method(main, references, known, seed), name)
-            found[name].append(judge.read(made, train, in_own_units=name in IN_OWN_UNITS)[measure.rows[test]])
+                made = _checked(method(main, references, known, seed), name, main)
+            found[name].append(_judged(measure, made, name, train)[measure.rows[test]])
             tell(done, FOLDS * len(methods))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
-    return frame_of(table_of(judge, judged, "refine"), library or main.origin.frames)
+    return frame_of(_table_of(measure, judged), library or main.origin.frames)
+
+
+def _labels_of(main: Observations, score: RowScore, kept: IndexArray) -> Labels:
+    """Some of the labels, to learn from."""
+    keys, truth = main.keys[score.rows[kept]], score.truth[kept]
+    if isinstance(score, LogLoss):
+        return ClassLabels(keys, np.array(score.classes.names)[truth])
+    return RankLabels(keys, truth)
+
+
+def _checked(made: Any, name: str, main: Observations) -> FloatArray:
+    """Refuse predictions of another shape, or that are not finite."""
+    shape = (len(main),) if main.classes is None else (len(main), len(main.classes))
+    predictions = to_floats(made, what=f"What {name!r} returned", dimensions=len(shape))
+    if predictions.shape != shape or not np.isfinite(predictions).all():
+        raise InputError(f"{name!r} must return a finite prediction for each of {len(main)} main rows.")
+    return predictions
+
+
+def _judged(score: RowScore, made: FloatArray, name: str, train: IndexArray) -> FloatArray:
+    """What is judged of predictions for all main rows.
+
+    Of classes, log-ratios; of rankings, ranks among all rows; of a regression, values in units of the labels, into
+    which a line brings predictions in other units.
+    """
+    if isinstance(score, LogLoss):
+        return score.classes.log_ratios(np.log(np.maximum(made, LEAST)))
+    if isinstance(score, GradedRanking):
+        return np.asarray(rankdata(made))
+    if name not in IN_OWN_UNITS:
+        return made
+    line = LinearRegression().fit(made[score.rows[train], None], score.truth[train])
+    return np.asarray(line.predict(made[:, None]))
+
+
+def _table_of(score: RowScore, judged: Mapping[str, FloatArray]) -> dict[str, Sequence[Any]]:
+    """A row for each method, the best first: its measures at all labelled rows, and how they differ from `refine`."""
+    compared = score.gain_in_accuracy if isinstance(score, LogLoss) else score.gain
+    gains = {name: compared(judged["refine"], each) for name, each in judged.items()}
+    names = sorted(gains, key=lambda name: -gains[name].value)
+    sign = -1.0 if isinstance(score, SquaredError) else 1.0
+    measures = {score.measure: [score.measured(judged[name]) for name in names]}
+    if isinstance(score, LogLoss):
+        measures = {"accuracy": [float(score.is_right(judged[name]).mean()) for name in names], **measures}
+    first, *more = measures
+    return {
+        "method": names,
+        first: measures[first],
+        "minus_refine": [sign * gains[name].value + 0.0 for name in names],
+        "standard_error": [gains[name].standard_error for name in names],
+        **{name: measures[name] for name in more},
+    }
 
 
 def _methods(
-    others: Mapping[str, Rival], judge: Judge, references: Sequence[Observations], seed: int
+    others: Mapping[str, Rival], main: Observations, references: Sequence[Observations], seed: int, *, regression: bool
 ) -> dict[str, Rival]:
     """All methods by their names; those that need references only with references, which are imputed once."""
-    main, regression = judge.main, judge.is_error
     methods: dict[str, Rival] = {
         "refine": partial(_refined, task="regression" if regression else "ranking"),
         "alone": lambda *_: main.in_scale(main.scores),

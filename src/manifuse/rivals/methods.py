@@ -37,6 +37,9 @@ from manifuse.tables.validity import demand_rows, demand_scores
 Seed = np.random.Generator | int | None
 Labels = RankLabels | ClassLabels
 
+#: Scores by a label for each row.
+RowScore = GradedRanking | SquaredError | LogLoss
+
 #: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
 Rival = Callable[..., Any]
 
@@ -100,9 +103,8 @@ def learn_from_labels(
     score = taught_by(main, labels, regression=regression)
     if isinstance(score, LogLoss):
         return main.like_container(learned_classes(np.column_stack([logarithms_of(main), features_of(main)]), score))
-    values = score.targets if isinstance(score, SquaredError) else score.grades
     generator = np.random.default_rng(seed_for(rng))
-    return main.like_container(own_labels(main, score.rows, values, generator, regression=regression)[0])
+    return main.like_container(own_labels(main, score.rows, score.truth, generator, regression=regression)[0])
 
 
 def spread(
@@ -118,7 +120,7 @@ def spread(
     if isinstance(score, LogLoss):
         return main.like_container(spread_classes(main, score))
     assert isinstance(score, GradedRanking), "it is no regression"
-    return main.like_container(spread_labels(main, score.rows, score.grades, seed_for(rng))[0])
+    return main.like_container(spread_labels(main, score.rows, score.truth, seed_for(rng))[0])
 
 
 def impute_and_average(
@@ -155,7 +157,7 @@ def stacked_scores(main: Observations, imputed: FloatArray, labels: Labels | Non
     if isinstance(score, LogLoss):
         return learned_classes(np.column_stack([*imputed]), score)
     assert isinstance(score, GradedRanking), "it is no regression"
-    return stack_by_ridge(imputed, score.rows, score.grades)[0]
+    return stack_by_ridge(imputed, score.rows, score.truth)[0]
 
 
 def seed_for(rng: Seed) -> int:
@@ -196,10 +198,10 @@ def _score(main: Observations, labels: Labels | None, *, regression: bool = Fals
 
 def taught_by(
     main: Observations, labels: Labels | None, use: str = "this rival learns from", *, regression: bool = False
-) -> GradedRanking | SquaredError | LogLoss:
+) -> RowScore:
     """The rows with labels, and these; refuse ordered pairs and few labels."""
     score = _score(main, labels, regression=regression)
-    if not isinstance(score, GradedRanking | SquaredError | LogLoss):
+    if not isinstance(score, RowScore):
         raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
     if len(score.rows) < 2 * FOLDS:
         raise InputError(

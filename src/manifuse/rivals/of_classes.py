@@ -64,14 +64,14 @@ def mean_of_classes(imputed: FloatArray) -> FloatArray:
 
 def learned_classes(table: FloatArray, score: LogLoss) -> FloatArray:
     """Learn the classes of labelled rows from a table (n, t) by logistic regression; probabilities (n, k)."""
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[score.rows], score.places)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(table[score.rows], score.truth)
     return _of_all(model.predict_proba(table), model.classes_, len(score.classes))
 
 
 def spread_classes(main: Observations, score: LogLoss) -> FloatArray:
     """Spread the classes of labelled rows over the graph of the own features; probabilities (n, k)."""
     targets = np.full(len(main), -1)
-    targets[score.rows] = score.places
+    targets[score.rows] = score.truth
     neighbours = min(NEIGHBOURS, len(main) - 1)
     model = LabelSpreading(kernel="knn", n_neighbors=neighbours, max_iter=ITERATIONS).fit(features_of(main), targets)
     return _of_all(np.nan_to_num(model.label_distributions_), model.classes_, len(score.classes))

@@ -93,7 +93,7 @@ def _rival(name: str) -> Solve:
 def _correct_and_smooth(problem: Classifiers) -> FloatArray:
     """Spread the errors at labelled rows over the graph, correct by them, then spread what comes of it."""
     score = labelled(problem)
-    rows, places = score.rows, score.places
+    rows, places = score.rows, score.truth
     graph = kneighbors_graph(features_of(problem.main), NEIGHBOURS)
     graph = graph.maximum(graph.T)
     roots = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.order import PairRanges, pairs_within, ranks
+from manifuse.kernels.order import ranks
+from manifuse_study.ranking.pair_ranges import PairRanges, pairs_within
 
 #: ``K @ x`` for vectors (l,) of the training rows.
 KernelProduct = Callable[[FloatArray], FloatArray]
