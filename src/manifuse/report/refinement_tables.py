@@ -8,7 +8,6 @@ import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.refined_scores import LITTLE
-from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.evidence.relevance import Standing
@@ -16,18 +15,11 @@ from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
-from manifuse.run.method import JointDiffusion, parameters_of
+from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.words.findings import MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS
-
-#: Where shares come from.
-TAUGHT = (
-    "by the number of labels, and by how much of it comes true at held-out ones; the rest is expected without them"
-)
-DIFFUSED = "whether smoothing predicts what it has not seen; the rest is what the diffusion started from"
-CERTAIN = "with labels, the probability that it is a gain"
 
 
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
@@ -80,6 +72,11 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     if isinstance(shift, Shift) and shift.errors is not None:
         middle, least, most = (figures(float(each(shift.errors)), 3) for each in (np.median, np.min, np.max))
         facts["standard error of a refined score, median"] = f"{middle} (from {least} to {most})"
+    model = result.fitted_model
+    if model.columns.taught is not None:
+        facts["share of what labels taught; the rest is expected without them"] = f"{model.columns.taught.share:.0%}"
+    facts["share of the diffused scores; the rest is what the diffusion started from"] = f"{result.course.share:.0%}"
+    facts["how far the scores go to what was found"] = f"{model.scored.certainty:.0%}"
     return Grid(("result", "value"), tuple(facts.items()))
 
 
@@ -155,8 +152,11 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
 
 
 def hyperparameters_grid(result: Refinement) -> Grid:
-    """The hyperparameters used, and where each comes from."""
-    return Grid(("hyperparameter", "value", "where from"), (*_of_bridges(result), *_of_diffusion(result)))
+    """Every hyperparameter as it was given, and as this run used it."""
+    given, used = parameters_of(result.method), _used(result)
+    del given["diffusion"]
+    lines = [(name, _text(value), used.get(name, _text(value))) for name, value in given.items()]
+    return Grid(("hyperparameter", "given", "used"), tuple((name.replace("__", "."), *line) for name, *line in lines))
 
 
 def trials_grid(result: Refinement) -> Grid:
@@ -173,13 +173,6 @@ def trials_grid(result: Refinement) -> Grid:
         }
         for trial in result.course.trials
     )
-
-
-def method_grid(method: JointDiffusion) -> Grid:
-    """Every field of the method as it was given."""
-    values = parameters_of(method)
-    del values["diffusion"]
-    return Grid(("field", "value"), tuple((name.replace("__", "."), _text(value)) for name, value in values.items()))
 
 
 def _known(value: float, form: str) -> str:
@@ -200,56 +193,26 @@ def _is_coupled(result: Refinement, index: int) -> bool:
     return bool(result.relevance[index].pairs >= len(result.fitted_model.main))
 
 
-def _of_bridges(result: Refinement) -> list[tuple[str, str, str]]:
+def _used(result: Refinement) -> dict[str, str]:
+    """The hyperparameters that the run chose, or did not need."""
     diffusion, setting = result.method.diffusion, result.course.setting
-    rule = "by pairs held out" if diffusion.selection == "held-out" else "by alignment"
-    graph = [
-        ("neighbours in the graphs", _text(setting.neighbours), _origin(diffusion, "neighbours", rule)),
-        ("scale of scores in the graphs", _text(setting.score_scale), _origin(diffusion, "score_scale", rule)),
-    ]
-    if all(_is_coupled(result, index) for index in range(len(result.relevance))):
-        why = "every reference is known on all main rows" if result.relevance else "no reference came"
-        return [("bridges", ABSENT, why), *(graph if result.fitted_model.joining is not None else [])]
     own, *others = result.course.standardised
     flags = [flag for flag in others if flag is not None]
-    standardised = f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}"
-    by_table = "by pairs held out, table by table"
-    return [
-        *graph,
-        ("bridge", _text(setting.bridge), _origin(diffusion, "bridge", rule)),
-        ("features standardised", standardised, _origin(diffusion, "standardised", by_table)),
-    ]
-
-
-def _of_diffusion(result: Refinement) -> list[tuple[str, str, str]]:
-    diffusion, columns = result.method.diffusion, result.fitted_model.columns
+    bridged = not all(_is_coupled(result, index) for index in range(len(result.relevance)))
+    has_graph = bridged or result.fitted_model.joining is not None
     taken = [step for step in result.history if step.step > 0]
-
-    def used(name: str) -> tuple[str, str]:
-        if not taken:
-            return ABSENT, "no step was taken"
-        return _text(getattr(diffusion, name)), _origin(diffusion, name, "")
-
-    most, why = diffusion.rounds, ""
-    if not result.agreement.is_followed:
-        most, why = min(ROUNDS_ALONE, most), ", because no reference is followed"
-    rounds = f"{len({step.round for step in taken}):,}", f"of at most {most:,}{why}; {many(len(taken), 'step')}"
-    taught = [] if columns.taught is None else [("share of what labels taught", f"{columns.taught.share:.0%}", TAUGHT)]
-    return [
-        ("step size of the diffusion (δ)", *used("step_size")),
-        ("weight scale of the diffusion (σ²)", *used("weight_scale")),
-        ("rounds", *rounds),
-        *taught,
-        ("share of the diffused scores", f"{result.course.share:.0%}", DIFFUSED),
-        ("how far the scores go to what was found", f"{result.fitted_model.scored.certainty:.0%}", CERTAIN),
-    ]
-
-
-def _origin(diffusion: Algorithm1, name: str, rule: str) -> str:
-    candidates = getattr(diffusion, name)
-    if len(choices(candidates)) > 1:
-        return f"chosen {rule}"
-    return "default" if candidates == getattr(Algorithm1(), name) else "given"
+    most = diffusion.rounds if result.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
+    why = "" if most == diffusion.rounds else ", because no reference is followed"
+    rounds = f"{len({step.round for step in taken}):,} of at most {most:,}{why}; {many(len(taken), 'step')}"
+    return {
+        "diffusion__neighbours": _text(setting.neighbours if has_graph else None),
+        "diffusion__score_scale": _text(setting.score_scale if has_graph else None),
+        "diffusion__bridge": _text(setting.bridge if bridged else None),
+        "diffusion__step_size": _text(diffusion.step_size if taken else None),
+        "diffusion__weight_scale": _text(diffusion.weight_scale if taken else None),
+        "diffusion__rounds": rounds,
+        "diffusion__standardised": f"{result.main.name}: {_text(own)}; references: {sum(flags):,} of {len(flags):,}",
+    }
 
 
 def _text(value: object) -> str:
