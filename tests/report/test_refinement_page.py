@@ -178,7 +178,7 @@ def runs():
             plain.references,
             plain.labels(),
             search,
-            ["settings tried", "diffusion.standardised"],
+            ["settings tried"],
             7,
         ),
         "one of one": (plain, plain.references[:1], None, {}, ["Only “reference 1” (weight"], None),
