@@ -225,6 +225,8 @@ def _text(value: object) -> str:
         return ABSENT
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if value == np.inf:
+        return "infinite"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
