@@ -28,10 +28,10 @@ def name_a_device(folder):
 
 
 def connect_to_a_cluster(folder):
-    from manifuse.run.engine import workers
+    from manifuse.run.engine import cluster
 
     del folder
-    with workers("dask", 1) as each:
+    with cluster("dask", 1) as each:
         assert list(each(sum, [[1, 2]])) == [3]
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning
 from manifuse.files import check_folder_of, check_name, shorten, unfinished
 from manifuse.run.apply_part import RefinedPart, refine_part
-from manifuse.run.engine import workers
+from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.output import table_bytes
@@ -66,7 +66,7 @@ def apply_on_engine(
     table = replace(table, given=os.path.abspath(table.given))
     total, _ = table.open()
     seen, jobs = SeenIds(Path(table.given).stem), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
-    with unfinished(out.absolute().parent) as folder, workers(engine, -1) as each:
+    with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
         parts = folder / "parts"
         parts.mkdir()
         for done in each(write_part, jobs, result, table, drop_invalid, parts):

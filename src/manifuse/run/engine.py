@@ -1,18 +1,13 @@
-"""Where the jobs of a run are computed: in processes of this machine, or by the workers of a Dask cluster."""
+"""Jobs of a run that the workers of a Dask cluster compute."""
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
-
-from joblib import Parallel, delayed
 
 from manifuse.errors import InputError, OutputError, require
 from manifuse.files import shorten
@@ -21,29 +16,29 @@ from manifuse.files import shorten
 #: computed. Every worker gets the shared values once.
 Each = Callable[..., Iterator[Any]]
 
-#: Names of engines: processes of this machine, a new Dask cluster on this machine, a cluster that is already running.
-PROCESSES, DASK, ADDRESS = "processes", "dask", "dask://"
+#: Names of engines: a new Dask cluster on this machine, and what an address of a running cluster begins with.
+DASK, ADDRESS = "dask", "dask://"
 
 #: Seconds to wait for the scheduler of a cluster that should be running, or for its workers.
 PATIENCE = 20
 
 
 @contextmanager
-def workers(engine: str, jobs: int) -> Iterator[Each]:
+def cluster(engine: str, jobs: int) -> Iterator[Each]:
     """Yield a function that computes jobs.
 
     Parameters
     ----------
     engine : str
-        ``"processes"``, ``"dask"``, or ``"dask://HOST:PORT"``. If a Dask worker dies, others take its jobs. The
-        workers of a cluster elsewhere need this package, and the data folder at the same path as here.
+        ``"dask"`` or ``"dask://HOST:PORT"``. If a worker dies, others take its jobs. The workers of a cluster
+        elsewhere need this package, and the data folder at the same path as here.
     jobs : int
-        Processes, or Dask workers of one thread each; -1 for one per core. A running cluster keeps its own number.
+        Workers of one thread each; -1 for one per core. A running cluster keeps its own number.
 
     Yields
     ------
     callable
-        See `Each`. It raises OutputError if processes or workers are killed, or the cluster is lost.
+        See `Each`. It raises OutputError if workers are killed, or the cluster is lost.
 
     Raises
     ------
@@ -52,12 +47,8 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
     MissingExtraError
         If Dask is asked for and not installed.
     """
-    if engine == PROCESSES:
-        with Parallel(n_jobs=jobs, return_as="generator", initializer=_end_with_parent) as parallel:
-            yield partial(_in_processes, parallel)
-        return
     if engine != DASK and not engine.startswith(ADDRESS):
-        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
+        raise InputError(f"engine={engine!r} came, but {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
     distributed = require("distributed", extra="dask", purpose=f"The engine {engine!r}")
     dask = require("dask", extra="dask", purpose=f"The engine {engine!r}")
     # A trained ranker can be larger than the size at which Dask warns.
@@ -66,16 +57,6 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
         _connect(distributed, engine, jobs) as client,
     ):
         yield partial(_on_cluster, client, distributed)
-
-
-def _in_processes(parallel: Any, function: Callable[..., Any], jobs: Iterable[Any], *shared: Any) -> Iterator[Any]:
-    try:
-        yield from parallel(delayed(function)(job, *shared) for job in jobs)
-    except BrokenProcessPool as error:
-        raise OutputError(
-            "A process was killed, most likely because the memory ran out. All rows before are whole: run the same "
-            "command again, with fewer --jobs."
-        ) from error
 
 
 def _on_cluster(
@@ -132,18 +113,6 @@ def _connect(distributed: Any, engine: str, jobs: int) -> Any:
             f"No Dask scheduler answers at {address} ({type(error).__name__}); start one with 'dask scheduler', "
             f"or use {DASK!r}."
         ) from None
-
-
-def _end_with_parent() -> None:
-    """Let this process end when its parent has ended, however that was; it looks once a second."""
-    parent = os.getppid()
-
-    def look() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=look, daemon=True).start()
 
 
 def _itself(value: Any) -> Any:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss
 
-from manifuse.run.engine import workers
 from manifuse_study.datasets.classifiers import classifiers_of_halves
 from manifuse_study.experiments.classes import METHODS, calibration_error, facts_of, measures_of
 from manifuse_study.experiments.drawn import DRAWN, LACKING, missing_draws, run_draws
 from manifuse_study.experiments.store import open_store, read_rows
+from manifuse_study.experiments.workers import workers
 
 
 @pytest.fixture

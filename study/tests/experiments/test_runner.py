@@ -12,7 +12,6 @@ import pytest
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.run.engine import workers
 from manifuse_study.datasets.dataset import Dataset, Task
 from manifuse_study.experiments import runner
 from manifuse_study.experiments.methods import METHODS, Method
@@ -21,6 +20,7 @@ from manifuse_study.experiments.protocol import Protocol, Roles
 from manifuse_study.experiments.runner import missing_jobs, run
 from manifuse_study.experiments.store import open_store, read_rows
 from manifuse_study.experiments.trial import Case, Trial, train_rankers
+from manifuse_study.experiments.workers import workers
 
 pytest.importorskip("torch")
 

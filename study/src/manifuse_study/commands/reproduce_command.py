@@ -12,13 +12,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from manifuse import __version__
 from manifuse.cli.console import answer, people, say
 from manifuse.errors import InputError, require
-from manifuse.run.engine import workers
 from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.experiments.drawn import DRAWN, missing_draws, run_draws
 from manifuse_study.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse_study.experiments.runner import missing_jobs, run
 from manifuse_study.experiments.store import open_store
+from manifuse_study.experiments.workers import workers
 
 
 def run_reproduce(

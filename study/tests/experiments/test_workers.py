@@ -13,7 +13,7 @@ import pytest
 import manifuse as mf
 from manifuse.errors import MissingExtraError
 from manifuse.run import engine
-from manifuse.run.engine import workers
+from manifuse_study.experiments.workers import workers
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def test_a_process_that_is_killed_ends_in_one_sentence(tmp_path):
 
 PARENT = """
 import os, sys, time
-from manifuse.run.engine import workers
+from manifuse_study.experiments.workers import workers
 def name(job):
     print(os.getpid(), flush=True)
     time.sleep(1.0)
