@@ -22,7 +22,7 @@ from manifuse.diffusion.tuning import TunedBridges, choose_bridges, scalings_to_
 from manifuse.evidence.labelled import score_of
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.problem import Problem
-from manifuse_study.experiments.label_search import LabelSearch
+from manifuse_study.experiments.label_search import LabelSearch, in_units
 from manifuse_study.experiments.published import TUNED as GRID
 from manifuse_study.experiments.published import active_references
 
@@ -70,7 +70,7 @@ class Alone:
             refined=None,
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
-        fitted = RefinedScores(problem.units.from_sphere(path.predictions), reached, None)
+        fitted = RefinedScores(in_units(problem, path.predictions), reached, None)
         scored = Scoring(problem.units, None, 1.0, None)
         return FittedModel(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
 
@@ -107,6 +107,6 @@ def alone(main, references, labels=None, method=None, rng=0, backend=None):
     setup = Setup(problem, algorithm, rng, mf.Host() if backend is None else backend)
     tuned = choose_bridges(setup, scalings_to_try(setup))
     active = active_references(problem, tuned.evidence, algorithm)
-    search = None if score is None else LabelSearch(score, problem.units)
+    search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)
     return Alone(main, problem, tuned, path, active, None if search is None else search.surface)

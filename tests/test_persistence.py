@@ -237,14 +237,14 @@ def forge_array(arrays, rng):
     ways = [
         dict,
         lambda: {name + "x": array},
-        lambda: {name: array[:-1]},
+        lambda: {name: array[:-1] if array.ndim else array[None, None]},
         lambda: {name: array[None]},
         lambda: {name: np.zeros_like(array)},
         lambda: {name: array.astype(str)},
         lambda: {name: array if array.dtype.kind in "Ub" else -array},
         lambda: {name: array if array.dtype.kind == "U" else array.astype(float) * np.nan},
         lambda: {name: array if array.dtype.kind == "U" else array.astype(float) * 1e300},
-        lambda: {name: rng.permutation(array)},
+        lambda: {name: rng.permutation(array) if array.ndim else np.array([array, array])},
     ]
     arrays.update(ways[rng.integers(len(ways))]())
 

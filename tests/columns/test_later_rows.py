@@ -132,7 +132,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     graph, start, n = fit.bridges.graph, first_round.start, len(case.main)
     features, score = case.main.table[3] + 0.05, case.main.scores[3] + 0.3
     new = mf.Observations([score], features[None], ids=["new"])
-    (own,) = units.to_sphere(score)
+    own = units.apply(score) / np.sqrt(n)
 
     divisors = Scaling.of(case.main.table, standardised=False, name="main").divisors
     squares = np.sum(((case.main.table - features) / divisors) ** 2, axis=1)
@@ -150,7 +150,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
         smoothed_fit.values - smoothed_fit.values.mean()
     )
     expected = np.array([own, arrived[0], smoothed[0], own]) @ first_round.coefficients
-    assert result.apply(new)[0] == pytest.approx(units.from_sphere(expected), rel=1e-9)
+    assert result.apply(new)[0] == pytest.approx(units.undo(np.sqrt(n) * expected), rel=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -117,13 +117,13 @@ def test_what_was_known_before_the_last_step_is_the_column_before_it(runs):
     main, others, known, result = runs[0]
     assert result.course.share > 0
     found = columns(main, others)
-    log_ratios = result.fitted_model.scored.units.from_standardised(found["expected"])
+    log_ratios = result.fitted_model.scored.units.undo(found["expected"])
     expected = np.exp(main.classes.logarithms(log_ratios))
     np.testing.assert_allclose(told_before(result.fitted_model).probabilities, expected, rtol=1e-6)
     main, others, known, result = runs[60]
     calibrated = result.fitted_model.columns.calibrated
     assert result.fitted_model.columns.before_last_step == calibrated.source
-    log_ratios = calibrated.temperature * calibrated.units.from_standardised(result.fitted_model.before)
+    log_ratios = calibrated.temperature * calibrated.units.undo(result.fitted_model.before)
     expected = softmax(log_ratios @ main.classes.contrasts.T / 2, axis=1)
     np.testing.assert_allclose(told_before(result.fitted_model).probabilities, expected, atol=0.01 / 4)
     # They stand between the predictor's own and the refined ones.

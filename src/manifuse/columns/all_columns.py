@@ -16,7 +16,7 @@ from manifuse.columns.learned import Learned
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path
 from manifuse.evidence.agreement import Agreement
@@ -26,6 +26,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.records import Saveable
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.level import Level
 from manifuse.tables.problem import Problem, Reference
 
 #: Rows that measure median distances.

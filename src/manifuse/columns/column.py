@@ -9,9 +9,10 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.view import Level, LogRatios, View
+from manifuse.columns.view import LogRatios, View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
+from manifuse.tables.level import Level
 
 
 class Column(Saveable):

@@ -166,7 +166,7 @@ class Diffusion:
 
     def values(self, path: Path, start: FloatArray) -> FloatArray:
         """What came of it (n, c), standardised."""
-        return self.problem.units.standardised_from_sphere(path.predictions).reshape(start.shape)
+        return self.problem.standardised(path.predictions).reshape(start.shape)
 
     def trials(self, folds: Folds, rows: IndexArray, start: Callable[[IndexArray], FloatArray]) -> FloatArray:
         """Diffuse again for every fold of the first trial, without its labels and pairs.
@@ -183,7 +183,7 @@ class Diffusion:
         -------
         (1, l, c) array
         """
-        made = np.empty((1, len(rows), self.problem.units.offset.size))
+        made = np.empty((1, len(rows), self.problem.units.mean.size))
         for fold in folds.rows(0):
             begun = start(fold)
             made[0, fold] = self.values(self.run(begun, without=rows[fold]), begun)[rows[fold]]

@@ -11,9 +11,10 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import is_amount
+from manifuse.tables.level import Level
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import Lesson, RefittableLesson, learn
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.records import Saveable
+from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
 

@@ -14,11 +14,12 @@ from manifuse.columns.covariance import Covariance
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
 from manifuse.columns.probable import ProbabilityMap
-from manifuse.columns.view import Level, LogRatios, View
+from manifuse.columns.view import LogRatios, View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
+from manifuse.tables.level import Level
 
 #: So many labels count as much as what was known before them; and how far the share of a lesson may be from that,
 #: as a standard deviation.

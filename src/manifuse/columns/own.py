@@ -10,9 +10,10 @@ import numpy as np
 from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.column import Column
 from manifuse.columns.edges import smooth_later
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
+from manifuse.tables.level import Level
 
 #: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
 STEP, SCALE = 10.0, 0.1

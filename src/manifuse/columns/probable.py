@@ -13,12 +13,12 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
-from manifuse.tables.units import Units
+from manifuse.tables.level import Level
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Calibrated(Column):
     source : str
         The column before.
     classes : Classes
-    units : Units
+    units : Level
         Of the main predictor.
     temperature : float
         What log-ratios are multiplied by.
@@ -38,13 +38,13 @@ class Calibrated(Column):
 
     source: str
     classes: Classes
-    units: Units
+    units: Level
     temperature: float
 
     @classmethod
-    def of(cls, known: FittedViews, source: str, score: LogLoss, units: Units) -> tuple[Self, FittedViews]:
+    def of(cls, known: FittedViews, source: str, score: LogLoss, units: Level) -> tuple[Self, FittedViews]:
         """Add the column "calibrated"."""
-        before = units.from_standardised(known.held_out[source][score.rows])
+        before = units.undo(known.held_out[source][score.rows])
         column = cls(source, score.classes, units, temperature_of(before, score))
         return column, known.add("calibrated", column.at(known.fitted), column.at(known.held_out))
 
@@ -54,7 +54,7 @@ class Calibrated(Column):
 
     def calibrate(self, values: FloatArray) -> FloatArray:
         """Calibrate standardised log-ratios (q, c)."""
-        log_ratios = self.temperature * self.units.from_standardised(values)
+        log_ratios = self.temperature * self.units.undo(values)
         return self.classes.coordinates(np.exp(self.classes.logarithms(log_ratios)))
 
     def check(self) -> None:

@@ -17,11 +17,12 @@ from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import found_of
-from manifuse.columns.view import Level, View, features_of
+from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.level import Level
 
 #: The share of the diffused column, where the graph is worth something.
 SHARE = 0.8

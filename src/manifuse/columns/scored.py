@@ -14,7 +14,7 @@ from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
-from manifuse.tables.units import Units
+from manifuse.tables.level import Level
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Scoring(Saveable):
 
     Attributes
     ----------
-    units : Units
+    units : Level
         Of the main predictor.
     line : tuple of float or None
         For a regression whose labels are certainly met better so: offset and slope from the last column to targets.
@@ -41,7 +41,7 @@ class Scoring(Saveable):
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     """
 
-    units: Units
+    units: Level
     line: tuple[float, float] | None
     certainty: float
     error_scale: float | None
@@ -108,7 +108,7 @@ class HeldOutScores:
     gain: Gain
 
     @classmethod
-    def of(cls, units: Units, own: FloatArray, trials: FloatArray, score: Score, folds: Folds) -> Self:
+    def of(cls, units: Level, own: FloatArray, trials: FloatArray, score: Score, folds: Folds) -> Self:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
@@ -137,9 +137,9 @@ class HeldOutScores:
         return best
 
 
-def found_of(units: Units, values: FloatArray) -> FloatArray:
+def found_of(units: Level, values: FloatArray) -> FloatArray:
     """Bring a column (..., c) into units; scores lose its last axis."""
-    return units.from_standardised(values.reshape(*values.shape[:-1], *units.shape))
+    return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
 
 
 def _fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from manifuse.columns.edges import Edges
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sphere import is_constant
 from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
+from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 
 
@@ -58,45 +58,6 @@ class View:
         """Put columns side by side, shape (q, k); those that there are not are left out."""
         found = [self.columns[name].reshape(len(self), -1) for name in names if name in self.columns]
         return np.column_stack(found) if found else np.empty((len(self), 0))
-
-
-@dataclass(frozen=True, eq=False)
-class Level(Saveable):
-    """The mean and the deviation of a column over the fitted rows. Columns that are measured by it can be added.
-
-    Attributes
-    ----------
-    mean : (c,) array
-    deviation : float
-        Root of the mean squared entry, less the mean of its column: one number for all c. It is infinite if the column
-        is constant, so that it becomes zeros.
-    """
-
-    mean: FloatArray
-    deviation: float
-
-    @classmethod
-    def of(cls, values: FloatArray) -> Self:
-        """Measure values (n, c)."""
-        mean = values.mean(axis=0)
-        if is_constant(values).all():
-            return cls(mean, np.inf)
-        # Divided by the largest first, so that squares stay in range.
-        largest = float(np.abs(values - mean).max())
-        return cls(mean, largest * float(np.sqrt(np.mean(((values - mean) / largest) ** 2))))
-
-    def apply(self, values: FloatArray) -> FloatArray:
-        """Bring values (..., c) to the mean 0 and the deviation 1 of the fitted rows."""
-        return np.asarray((values - self.mean) / self.deviation)
-
-    def undo(self, values: FloatArray) -> FloatArray:
-        """Give values (..., c) of mean 0 and deviation 1 the mean and the deviation again."""
-        return np.asarray(self.mean + self.deviation * values)
-
-    def check(self) -> None:
-        """Refuse values out of range."""
-        if self.mean.ndim != 1 or not np.isfinite(self.mean).all() or not self.deviation > 0:
-            raise ValueError("a mean or a deviation is out of range")
 
 
 @dataclass(frozen=True, eq=False)

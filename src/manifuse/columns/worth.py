@@ -18,11 +18,12 @@ from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import Learned
 from manifuse.columns.lesson import DECIDING, FLAT
 from manifuse.columns.scored import HeldOutScores
-from manifuse.columns.view import Level, View
+from manifuse.columns.view import View
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
 from manifuse.kernels.gaussian_process import predict_without
 from manifuse.kernels.nearest import squared_distances_to
+from manifuse.tables.level import Level
 
 
 def worths_by_labels(

@@ -13,8 +13,8 @@ from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.refinement import Refinement
+from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class ReferenceOpinion:
         if ours is None or theirs is None or {*ours.names} != {*theirs.names} or not fitted or number not in numbers:
             return None
         values = fitted_model.said_by_references(np.array([place]))[:, numbers.index(number)]
-        log_ratios = Units.of(self.table.scores).from_standardised(values)
+        log_ratios = Level.of(self.table.scores).undo(values)
         return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)
 
     def cell(self, row: int) -> str:

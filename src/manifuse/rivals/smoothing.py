@@ -20,8 +20,8 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.sphere import standardise
 from manifuse.records import write
+from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-from manifuse.tables.units import Units
 
 #: What the labels choose from: neighbours, step sizes, prediction scales, and the number of rounds.
 NEIGHBOURS = (5, 10, 20)
@@ -88,10 +88,10 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
     InputError
         If there are no features.
     """
-    start, units = standardise(main.scores), Units.of(main.scores)
+    start, units = standardise(main.scores), Level.of(main.scores)
 
     def height(scores: FloatArray) -> float:
-        return float(score.evaluate(units.from_standardised(scores)[score.rows, None])[0])
+        return float(score.evaluate(units.undo(scores)[score.rows, None])[0])
 
     best, highest = None, height(start)
     searched = [search(main, max(NEIGHBOURS), rng, standardised=standardised) for standardised in (True, False)]
@@ -107,7 +107,7 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
                         best, highest = Smoothing(graph, step, scale, rounds), reached
                     if rounds < ROUNDS:
                         (smoothed,) = _smooth(graph, scores, scale, [step])
-    return (main.scores, {}) if best is None else (units.from_standardised(best.apply(start)), best.chosen())
+    return (main.scores, {}) if best is None else (units.undo(best.apply(start)), best.chosen())
 
 
 def search(main: Observations, count: int, rng: np.random.Generator, *, standardised: bool = True) -> Neighbours:

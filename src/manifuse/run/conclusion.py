@@ -27,7 +27,6 @@ from manifuse.run.fitted_model import FittedModel
 from manifuse.run.preparation import PreparedRun
 from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
-from manifuse.tables.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +121,7 @@ def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
     score, units, taught = found.labels.score, given.problem.units, found.columns.taught
     if taught is not None and isinstance(taught.level, LogRatios):
-        level = taught.level.level
-        units = Units.of_standardised(level.mean, level.deviation, units.rows)
+        units = taught.level.level
     return HeldOutScores.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
 
 

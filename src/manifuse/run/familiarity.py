@@ -13,8 +13,8 @@ from manifuse.errors import warn
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-from manifuse.tables.units import Units
 from manifuse.tables.validity import all_alike
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
@@ -144,8 +144,8 @@ def _strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
 
 def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
     """Find rows that changed since the fit (q,); parameters as of `find_changed`, which also warns."""
-    units = Units.of(main.scores)
-    scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
+    units = Level.of(main.scores)
+    scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
     table = _features_as_in(main, new)
     if table is not None and main.table is not None:
@@ -187,7 +187,7 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     -----
     ManifuseWarning
     """
-    found, units = changed_rows(new, main, rows, known), Units.of(main.scores)
+    found, units = changed_rows(new, main, rows, known), Level.of(main.scores)
     if changed := np.count_nonzero(found):
         warn(
             "changed_rows",
@@ -195,7 +195,7 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
             "anew from what they bring, as later rows are.",
             stacklevel=5,
         )
-    scores, fitted = (np.atleast_2d(units.standardise(each.scores).T).T for each in (new, main))
+    scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     later, largest = scores[~known], np.abs(fitted).max(axis=0)
     if len(later) >= FEWEST_ROWS and (later == later[0]).all():
         warn(

@@ -18,7 +18,7 @@ from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.view import Level, View, features_of
+from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
@@ -29,6 +29,7 @@ from manifuse.run.familiarity import Familiarity, find_changed
 from manifuse.run.ranks import Ranks, Stretch, alone_of
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
@@ -263,6 +264,7 @@ class FittedModel(Saveable):
             not self.before.shape == self.fitted.scores.shape == self.main.scores.shape
             or not np.isfinite(self.before).all()
             or (self.fitted.errors is None) != (self.scored.error_scale is None)
+            or self.scored.units.mean.shape != self.main.scores.shape[1:]
         ):
             raise ValueError("the refined rows are not those of the fit")
         places = () if columns.diffused is None else columns.diffused.columns.values()

@@ -8,8 +8,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.sphere import centre, inner
-from manifuse.tables.units import Units
+from manifuse.kernels.sphere import centre, centred_norm, inner
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Ranks:
         """Put refined scores (n,) in the order of the fitted ones (n,); equal ones share their mean."""
         levels, counts = np.unique(fitted, return_counts=True)
         sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
-        return cls(levels, sums / counts, Units.of(refined).scale / Units.of(fitted).scale)
+        return cls(levels, sums / counts, centred_norm(refined) / centred_norm(fitted))
 
     def at(self, own: FloatArray) -> FloatArray:
         """Refined scores of rows with their ``own`` scores (q,)."""

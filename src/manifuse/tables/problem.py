@@ -12,12 +12,12 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import is_constant, on_sphere, standardise_prediction
+from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
-from manifuse.tables.units import Units
 from manifuse.tables.validity import all_alike, demand_rows
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
@@ -112,14 +112,14 @@ class Problem:
     references : tuple of Reference
     start : (n,) or (n, c) array
         The main predictor on the manifold, ``unit(f(0))``, as it came or as labels and references changed it.
-    units : Units
-        Of the main predictor.
+    units : Level
+        Of the main predictor's scores.
     """
 
     main: Observations
     references: tuple[Reference, ...]
     start: FloatArray
-    units: Units
+    units: Level
 
     @classmethod
     def of(cls, main: Observations, references: Sequence[Observations], *, needed: bool = True) -> Problem:
@@ -143,8 +143,8 @@ class Problem:
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
-        units = Units.of(main.scores)
-        if not 0 < units.scale < np.inf:
+        units = Level.of(main.scores)
+        if not 0 < units.deviation * len(main) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         return cls(main, tuple(Reference.of(main, table) for table in references), on_sphere(main.scores), units)
 
@@ -163,6 +163,10 @@ class Problem:
         """Whether the main table or a bridged reference is large."""
         return any(len(table) >= LARGE for table in self.tables_with_graphs())
 
+    def standardised(self, points: FloatArray) -> FloatArray:
+        """Standardised scores of points of the manifold; both have no unit."""
+        return np.asarray(points * np.sqrt(self.start.size))
+
     def starting_from(self, scores: FloatArray) -> Problem:
         """Return the same problem with other scores to start from, in any shape; the units stay."""
         return replace(self, start=on_sphere(scores.reshape(self.start.shape)))
@@ -174,4 +178,4 @@ class Problem:
         rows, chosen = sample_rows(self.main, tables, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
-        return Problem(main, references, on_sphere(self.start[rows]), Units.of(main.scores))
+        return Problem(main, references, on_sphere(self.start[rows]), Level.of(main.scores))

@@ -11,7 +11,7 @@ from manifuse.diffusion.prediction import PredictionRun
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import diffusion_step
-from manifuse.tables.units import Units
+from manifuse.tables.problem import Problem
 
 #: A function from the coefficients (cells, m + 1) of candidates ``Z a`` to their scores (cells,).
 Evaluate = Callable[[FloatArray], FloatArray]
@@ -24,8 +24,7 @@ class LabelSearch:
     ----------
     score : Score
         What the labels say of candidate predictions; larger is better.
-    units : Units
-        Of the main predictor.
+    problem : Problem
 
     Attributes
     ----------
@@ -33,8 +32,8 @@ class LabelSearch:
         Best score of every cell in the first round; None before it.
     """
 
-    def __init__(self, score: Score, units: Units) -> None:
-        self._score, self._units = score, units
+    def __init__(self, score: Score, problem: Problem) -> None:
+        self._score, self._problem = score, problem
         self.surface: FloatArray | None = None
 
     def __call__(
@@ -44,11 +43,16 @@ class LabelSearch:
         rows = columns[self._score.rows]
 
         def evaluate(coefficients: FloatArray) -> FloatArray:
-            return self._score.evaluate(self._units.from_sphere(rows @ coefficients.T))
+            return self._score.evaluate(in_units(self._problem, rows @ coefficients.T))
 
         run, surface = search_cells(algorithm, columns, origin, active, evaluate)
         self.surface = surface if self.surface is None else self.surface
         return run
+
+
+def in_units(problem: Problem, points: FloatArray) -> FloatArray:
+    """Give points of the manifold the offset and scale of the main predictor again (section 2.1, regression)."""
+    return problem.units.undo(problem.standardised(points))
 
 
 def search_cells(

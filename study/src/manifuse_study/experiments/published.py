@@ -25,7 +25,7 @@ from manifuse.records import write
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
-from manifuse_study.experiments.label_search import LabelSearch
+from manifuse_study.experiments.label_search import LabelSearch, in_units
 
 #: The grid of 8 by 7 cells that labels choose (delta, sigma²) from, in the paper.
 STEP_SIZES = tuple(float(value) for value in np.logspace(-2, 2, 8))
@@ -87,7 +87,7 @@ class Alone:
     @property
     def predictions(self) -> FloatArray:
         """Of the main rows, in their units, shape (n,)."""
-        return self.problem.units.from_sphere(self.path.predictions)
+        return in_units(self.problem, self.path.predictions)
 
     @property
     def weights(self) -> FloatArray:
@@ -121,9 +121,9 @@ def run_alone(
     demand_memory(setup)
     tuned = choose_bridges(setup, scalings_to_try(setup))
     active = active_references(problem, tuned.evidence, algorithm)
-    search = None if score is None else LabelSearch(score, problem.units)
+    search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)
-    refined = problem.units.from_sphere(path.predictions)
+    refined = in_units(problem, path.predictions)
     gain = None if score is None else score.gain(main.scores[score.rows], refined[score.rows])
     return Alone(problem, tuned, active, path, None if search is None else search.surface, gain)
 
