@@ -214,6 +214,19 @@ def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
     assert again.weights[2] == 0.0
 
 
+@pytest.mark.parametrize("rows", [9, 40])
+def test_a_copy_of_a_part_of_the_main_table_does_no_harm(rows):
+    """With nine rows it may be chance that all are alike, so the copy counts as a reference."""
+    case = draw(8)
+    part = case.main.take(np.arange(rows))
+    part.name = "part"
+    plain = mf.refine(case.main, case.references, rng=0)
+    said = "part repeats the scores of main on the rows that both know" if rows == 40 else "shares only 9 ids"
+    with pytest.warns(mf.ManifuseWarning, match=said):
+        again = mf.refine(case.main, [*case.references, part], rng=0)
+    assert np.allclose(again.predictions, plain.predictions, rtol=0, atol=1e-8) is (rows == 40)
+
+
 def test_a_handful_of_labels_never_makes_a_gain_certain(method):
     case = draw(0)
     wrong = case.main.scores.copy()

@@ -21,8 +21,8 @@ from manifuse.tables.validity import all_alike, demand_rows
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
-#: A coupled reference whose alignment with the main predictor is 1 up to this repeats the main predictor.
-REPEATED = 1e-12
+#: A reference whose alignment with the main predictor at its pairs is 1 up to this repeats the main predictor.
+REPEATED = 1e-9
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
@@ -77,12 +77,11 @@ def why_idle(
     if is_constant(used).all():
         return f"{all_alike(table)}; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    if (
-        is_coupled
-        and main.classes == table.classes
-        and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
-    ):
-        return f"{table.name} repeats the scores of {main.name} up to offset and scale; it gets weight 0."
+    # A few rows may be alike by chance.
+    can_tell = is_coupled or len(main_rows) >= FEW_PAIRS
+    if can_tell and main.classes == table.classes and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED:
+        where = "" if is_coupled else " on the rows that both know"
+        return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None
 
 

@@ -179,7 +179,12 @@ def _said_of_worth(worth: Gain) -> str:
 
 def _of_references(evidence: Evidence) -> Iterator[Finding]:
     """Who agrees with the main predictor, who took no part, and who has few pairs."""
-    entries, name = evidence.relevance, evidence.name
+    unused = (Standing.LEFT_OUT, Standing.IDLE)
+    entries, name = [entry for entry in evidence.relevance if entry.standing not in unused], evidence.name
+    idle = _named(entry.name for entry in evidence.relevance if entry.standing is Standing.IDLE)
+    if idle:
+        said = f"Ignored, because their scores are all equal or repeat “{name}”: {idle}."
+        yield Finding("idle", False, said, "references")
     if not entries:
         return
     sure = sum(entry.held_out_alignment > entry.chance_alignment for entry in entries)
@@ -194,18 +199,14 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if reverse:
         said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
         yield Finding("reverse", False, said, "references")
-    idle = _named(entry.name for entry in entries if entry.standing is Standing.IDLE)
-    if idle:
-        said = f"Ignored, because their scores are all equal or repeat “{name}”: {idle}."
-        yield Finding("idle", False, said, "references")
     differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
-    different = _named(entries[number].name for number, differs in differing if differs)
+    different = [evidence.relevance[number].name for number, differs in differing if differs]
     if different:
-        said = f"Not followed, because they predict something else: {different}."
-        yield Finding("differs", False, said, "same_target")
-    left_out = _named(entry.name for entry in entries if entry.standing is Standing.LEFT_OUT)
-    if left_out:
-        yield Finding("left out", False, f"Left out, as `ignored` says: {left_out}.", "ignored")
+        who, predict, are = ("it", "predicts", "is") if len(different) == 1 else ("they", "predict", "are")
+        why = f"{who} {predict} something else"
+        if evidence.agreement.answer is Reason.TOLD:
+            why = f"at the pairs {who} {are} clearly high where “{name}” is low, whatever `same_target` says"
+        yield Finding("differs", False, f"Not followed: {_named(different)}; {why}.", "same_target")
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)

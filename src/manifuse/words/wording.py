@@ -104,7 +104,12 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     # A reference may have the name of the main predictor.
     loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
     followed = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
-    unsure = {Reason.WEAK: "the references do", Reason.NOT_SHOWN: "not shown", Reason.WORSE: "not shown"}
+    unsure = {
+        Reason.TOLD: "yes, as `same_target` says",
+        Reason.WEAK: "the references do",
+        Reason.NOT_SHOWN: "not shown",
+        Reason.WORSE: "not shown",
+    }
     said = unsure.get(asked.answer, followed)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     return [
