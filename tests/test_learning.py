@@ -352,7 +352,7 @@ def test_a_reference_that_predicts_something_else_is_not_followed(labelled):
     assert found.relevance["odd"].standing is (Standing.DIFFERS if labels is None else Standing.TAUGHT)
     assert found.accepted
     assert found.weights[3] == 0.0 < found.weights[:3].min()
-    assert "predict something else: “odd”." in found.summary()
+    assert "Not followed: “odd”; it predicts something else." in found.summary()
     if labels is None:
         np.testing.assert_allclose(found.predictions, without.predictions, rtol=1e-9)
     else:

@@ -39,6 +39,11 @@ def figures(value: float, digits: int) -> str:
     return f"{value:,.0f}" if 10.0**digits - 0.5 <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
+def told_apart(names: Iterable[str]) -> str:
+    """Return names separated by commas; those in quotes that a reader could not tell apart without."""
+    return ", ".join(repr(name) if "," in name or name != name.strip() else name for name in names)
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table before it becomes HTML, Markdown or a printed table.

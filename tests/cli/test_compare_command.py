@@ -31,7 +31,9 @@ def test_it_says_what_python_says(files, monkeypatch):
     # The other methods are fitted by the tests of the rivals; here they would be fitted three times over.
     every = comparison._methods
     monkeypatch.setattr(
-        comparison, "_methods", lambda *given: {name: every(*given)[name] for name in ("refine", "alone")}
+        comparison,
+        "_methods",
+        lambda *given, **more: {name: every(*given, **more)[name] for name in ("refine", "alone")},
     )
     labels = ["--labels", str(folder / "known.csv")]
     run = CliRunner().invoke(app, command(folder, *labels, "--json"))

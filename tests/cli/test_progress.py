@@ -27,7 +27,7 @@ def test_a_bar_is_shown_on_a_terminal_alone(is_terminal, monkeypatch):
 def test_compare_tells_of_every_fit(monkeypatch):
     clinics, told = mf.datasets.load_clinics(labels=60), []
     methods = dict.fromkeys(("refine", "alone"), lambda main, references, labels, rng: main.scores)
-    monkeypatch.setattr(comparison, "_methods", lambda *given: methods)
+    monkeypatch.setattr(comparison, "_methods", lambda *given, **more: methods)
     mf.rivals.compare(clinics.main, [], clinics.labels, tell=lambda *done: told.append(done))
     assert told == [(done, 10) for done in range(1, 11)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from manifuse.grid import many
+from manifuse.grid import many, told_apart
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.score_tables import Table
 
@@ -33,5 +33,5 @@ def _described(table: Table) -> str:
     if not width:
         return f"{rows}, no features"
     names = table.feature_names
-    shown = "" if names is None else f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+    shown = "" if names is None else f" ({told_apart(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
     return f"{rows}, {many(width, 'feature')}{shown}"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from manifuse.grid import many
+from manifuse.grid import many, told_apart
 from manifuse.run.persistence import FORMAT, load
 from manifuse.words.findings import listed
 from manifuse.words.wording import verdict_of
@@ -71,5 +71,5 @@ def _needed(expects: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"a {expects['scale']} ({expects['score']})"
     if expects["width"]:
-        names = "in the order of the fit" if expects["features"] is None else ", ".join(expects["features"])
+        names = "in the order of the fit" if expects["features"] is None else told_apart(expects["features"])
         yield f"{many(expects['width'], 'feature')} ({names})"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.grid import told_apart
 from manifuse.tables.class_columns import classes_matching, demand_classes, expression_of
 from manifuse.tables.id_checks import LONGEST, exact_below
 
@@ -133,7 +134,7 @@ class ColumnNames:
                 options = " and ".join(f"`{each}`" for each in self.roles)
                 raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
             if self.all_there and named and not named & {*there}:
-                known = shorten(", ".join(there)) or "none"
+                known = shorten(told_apart(there)) or "none"
                 came = f"`{role}` {' and '.join(getattr(self, role))}"
                 raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
             # A table that has several of the names has the one that is not left out.
@@ -220,8 +221,10 @@ def demand_columns(path: Path, theirs: Mapping[str, str], *names: str, dropped: 
                 f"`{name}`."
             )
         if name not in theirs:
-            known = shorten(", ".join(theirs.values())) or "none"
+            known = shorten(told_apart(theirs.values())) or "none"
             remedy = f", or name it with `{name}`" if name in ("id", "score") else ""
+            if name == "score":
+                remedy += ", or name columns of class probabilities with `classes`"
             raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 
 

@@ -69,7 +69,9 @@ def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[in
     missing, known = [name for name in wanted if name not in places], set(wanted)
     further = [name for name in names if name not in known]
     if missing:
-        raise InputError(f"{came} lacks {_listed(missing)}, with which {fitted} was fitted; give the same columns.")
+        said = f"{came} lacks {_listed(missing)}, with which {fitted} was fitted"
+        there = f", and has {_listed(further)}, without which it was fitted" if further else ""
+        raise InputError(f"{said}{there}; give the same columns.")
     if further:
         warn(
             "further_columns",

@@ -10,6 +10,7 @@ from narwhals.exceptions import DuplicateError
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
@@ -84,7 +85,7 @@ def columns_in(
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
         remedy = "its index is called so: call reset_index()"
-    raise InputError(f"{name} has no column {missing!r} (it has: {', '.join(there)}); {remedy}.")
+    raise InputError(f"{name} has no column {missing!r} (it has: {told_apart(there)}); {remedy}.")
 
 
 def observe_frame(

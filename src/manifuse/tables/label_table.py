@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
+from manifuse.grid import told_apart
 from manifuse.kernels.keys import is_missing
 from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
 from manifuse.tables.containers import rows_as
@@ -60,7 +61,7 @@ def read_labels(
     if {"better", "worse"} <= columns.keys():
         with rows_as(counting_in(path)):
             return RankLabels.from_pairs(columns["better"], columns["worse"])
-    known = shorten(", ".join(file.theirs.values())) or "none"
+    known = shorten(told_apart(file.theirs.values())) or "none"
     expected = " and ".join(" or ".join(each) for each in (("id", *called.id), ("label", *called.label)))
     raise InputError(
         f"{path} has the columns {known}, but {expected}, or better and worse, were expected; rename them, "

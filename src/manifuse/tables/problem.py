@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sphere import is_constant, on_sphere, standardise_prediction
+from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
@@ -143,10 +143,14 @@ class Problem:
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
-        units = Level.of(main.scores)
-        if not 0 < units.deviation * len(main) < np.inf:
+        if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
-        return cls(main, tuple(Reference.of(main, table) for table in references), on_sphere(main.scores), units)
+        return cls(
+            main,
+            tuple(Reference.of(main, table) for table in references),
+            on_sphere(main.scores),
+            Level.of(main.scores),
+        )
 
     @property
     def bridged(self) -> dict[int, Reference]:
