@@ -41,7 +41,7 @@ def error(predictions):
     return np.sqrt(np.mean((predictions[test] - truth) ** 2))
 
 
-inside = np.abs(result.scores[test] - truth) < 1.645 * result.errors[test]
+inside = np.abs(result.scores[test] - truth) < 1.645 * result.uncertainty[test]
 print(f"error alone {error(molecules.main.scores):.3f}, refined {error(result.scores):.3f}")
 print(f"{inside.mean():.0%} of the intervals of 90 % hold the truth")
 

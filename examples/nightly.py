@@ -80,7 +80,9 @@ usual = manifuse(*night)
 refined = pl.read_csv(folder / "tonight-refined.csv")
 print(refined.head(3))
 figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
-axes.errorbar(refined["original"], refined["score"], refined["error"], fmt="o", elinewidth=0.8)
+axes.errorbar(
+    refined["original"], refined["score"], refined["uncertainty"], fmt="o", elinewidth=0.8
+)
 axes.set(xlabel="tonight's score before", ylabel="after")
 
 # %%

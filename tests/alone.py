@@ -85,7 +85,7 @@ class Alone:
         return self.fitted_model.fitted.support
 
     @property
-    def errors(self):
+    def uncertainty(self):
         return None
 
     @property

@@ -208,7 +208,7 @@ def test_few_values_of_a_regression_give_no_errors_in_other_units(case):
     for count, known in ((5, False), (40, True)):
         rows = case.labelled[:count]
         labels = mf.RankLabels(case.main.keys[rows], 1000 + case.truth[rows])
-        assert (mf.refine(*given, labels, rng=0, task="regression").errors is not None) is known
+        assert (mf.refine(*given, labels, rng=0, task="regression").uncertainty is not None) is known
 
 
 def test_single_hyperparameters_are_those_of_the_method(case):
@@ -261,8 +261,8 @@ def test_relevance_is_a_tuple_that_knows_names(taught):
 def test_relevance_and_rows_become_data_frames(taught, library):
     rows, references = taught.to_frame(library), taught.relevance.to_frame(library)
     assert type(rows) is type(references) is (pl if library is None else library).DataFrame
-    assert list(rows.columns) == ["id", "score", "original", "support", "error"]
-    for name, values in (("score", taught.scores), ("support", taught.support), ("error", taught.errors)):
+    assert list(rows.columns) == ["id", "score", "original", "support", "uncertainty"]
+    for name, values in (("score", taught.scores), ("support", taught.support), ("uncertainty", taught.uncertainty)):
         np.testing.assert_array_equal(rows[name].to_numpy(), values)
     assert list(rows["id"]) == taught.main.keys.tolist()
     assert list(references["name"]) == [entry.name for entry in taught.relevance]

@@ -72,9 +72,9 @@ def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, res
         applied = result.apply_in_full(batch)
         np.testing.assert_array_equal(applied.scores, result.predictions[rows])
         np.testing.assert_array_equal(applied.support, result.support[rows])
-        assert (applied.errors is None) == (result.errors is None)
-        if result.errors is not None:
-            np.testing.assert_array_equal(applied.errors, result.errors[rows])
+        assert (applied.uncertainty is None) == (result.uncertainty is None)
+        if result.uncertainty is not None:
+            np.testing.assert_array_equal(applied.uncertainty, result.uncertainty[rows])
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")

@@ -13,7 +13,7 @@ import manifuse as mf
 from tests.problems import draw, remade
 from tests.test_classes import draw as classes
 
-COLUMNS = ["name", "score", "original", "support", "error"]
+COLUMNS = ["name", "score", "original", "support", "uncertainty"]
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_frame_gives_a_frame_of_the_same_library(case, result, expected, kind)
     np.testing.assert_array_equal(refined["score"], expected.scores)
     np.testing.assert_array_equal(refined["original"], frame["risk"])
     np.testing.assert_array_equal(refined["support"], expected.support)
-    np.testing.assert_array_equal(refined["error"], expected.errors)
+    np.testing.assert_array_equal(refined["uncertainty"], expected.uncertainty)
 
 
 def test_partitions_of_dask_are_mapped_one_by_one(case, result, expected):
@@ -114,7 +114,7 @@ def test_partitions_of_dask_are_mapped_one_by_one(case, result, expected):
     found = refined.compute(scheduler="threads")
     assert found["name"].to_list() == frame_of(case)["name"].to_list()
     np.testing.assert_array_equal(found["score"], expected.scores)
-    np.testing.assert_array_equal(found["error"], expected.errors)
+    np.testing.assert_array_equal(found["uncertainty"], expected.uncertainty)
 
 
 def test_the_index_of_a_frame_stays(case, result):

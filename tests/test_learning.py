@@ -207,9 +207,9 @@ def test_errors_are_larger_far_from_all_that_was_fitted():
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     near = remade(case.main, ids=[f"new {row}" for row in range(160)])
     far = remade(near, features=case.main.table + 30.0)
-    assert np.median(result.apply_in_full(near).errors) == pytest.approx(np.median(result.errors), rel=0.2)
-    assert result.apply_in_full(far).errors.min() > 1.5 * np.median(result.errors)
-    np.testing.assert_array_equal(result.apply_in_full(case.main).errors, result.errors)
+    assert np.median(result.apply_in_full(near).uncertainty) == pytest.approx(np.median(result.uncertainty), rel=0.2)
+    assert result.apply_in_full(far).uncertainty.min() > 1.5 * np.median(result.uncertainty)
+    np.testing.assert_array_equal(result.apply_in_full(case.main).uncertainty, result.uncertainty)
 
 
 def test_orders_come_true_as_often_as_their_probability_says():
@@ -238,7 +238,7 @@ def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
     with pytest.raises(mf.InputError, match="2 first and 1 second ids came"):
         result.probability(["m1", "m2"], ["m3"])
     unlabelled = mf.refine(case.main, case.references, rng=0)
-    assert unlabelled.errors is None
+    assert unlabelled.uncertainty is None
     with pytest.raises(mf.InputError, match="no label taught"):
         unlabelled.probability(["m1"], ["m2"])
 
@@ -249,7 +249,7 @@ def test_ordered_pairs_teach():
         case = draw(seed)
         result = mf.refine(case.main, [], ordered_pairs(case, 300, seed), rng=0)
         assert result.reason is Reason.TAUGHT
-        assert np.isfinite(result.errors).all()
+        assert np.isfinite(result.uncertainty).all()
         gains.append(accuracy(case, result.predictions) - accuracy(case, case.main.scores))
     assert min(gains) > 0.05
 
@@ -264,7 +264,7 @@ def test_intervals_of_a_regression_cover_what_they_say():
         labels = mf.RankLabels(case.main.keys[rows], measured[rows])
         result = mf.refine(case.main, case.references, labels, REGRESSION, rng=0)
         others = np.setdiff1d(np.arange(300), rows)
-        covered.append(np.abs(result.scores[others] - measured[others]) <= 1.6449 * result.errors[others])
+        covered.append(np.abs(result.scores[others] - measured[others]) <= 1.6449 * result.uncertainty[others])
     assert 0.8 <= np.mean(covered) <= 0.97
 
 
@@ -288,7 +288,7 @@ def test_what_is_loaded_applies_to_the_last_bit(features, tmp_path):
     mf.save(result, tmp_path / "model.npz")
     new = remade(case.main, predictions=case.main.scores + 0.1, ids=[f"new {row}" for row in range(160)])
     applied, again = result.apply_in_full(new), mf.load(tmp_path / "model.npz").apply_in_full(new)
-    for name in ("scores", "support", "errors"):
+    for name in ("scores", "support", "uncertainty"):
         np.testing.assert_array_equal(getattr(again, name), getattr(applied, name))
 
 
@@ -303,7 +303,7 @@ def test_the_order_of_rows_labels_and_references_changes_nothing_but_rounding():
     result = mf.refine(case.main, case.references, case.labels(), method, rng=0)
     again = mf.refine(shuffled, case.references[::-1], backwards, method, rng=0)
     np.testing.assert_allclose(again.scores, result.scores[order], atol=1e-6)
-    np.testing.assert_allclose(again.errors, result.errors[order], rtol=1e-3)
+    np.testing.assert_allclose(again.uncertainty, result.uncertainty[order], rtol=1e-3)
     assert again.worth.value == pytest.approx(result.worth.value, abs=1e-6)
     for one, other in zip(again.relevance[::-1], result.relevance, strict=True):
         assert one.worth.value == pytest.approx(other.worth.value, abs=1e-6)
@@ -393,10 +393,10 @@ def test_labels_in_a_regular_order_teach_as_in_any_other():
     ours = mf.Observations(grades + 1.5 * rng.standard_normal(700), features, ids=[f"{row:03}" for row in range(700)])
     order = rng.permutation(600)
     found, shuffled = (mf.refine(ours, [], mf.RankLabels(ours.keys[i], grades[i]), rng=0) for i in (range(600), order))
-    assert np.isfinite(found.errors).all()
-    assert found.errors.min() > 0
+    assert np.isfinite(found.uncertainty).all()
+    assert found.uncertainty.min() > 0
     np.testing.assert_array_equal(found.predictions, shuffled.predictions)
-    np.testing.assert_array_equal(found.errors, shuffled.errors)
+    np.testing.assert_array_equal(found.uncertainty, shuffled.uncertainty)
 
 
 @pytest.mark.parametrize("labelled", [0, 40])

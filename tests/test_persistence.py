@@ -59,7 +59,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     for name in ("accepted", "reason", "relevance", "history", "gain", "worth", "accuracy", "method", "seed"):
         # They are compared as text: there a score of NaN equals itself, and no digit is lost.
         assert repr(getattr(again, name)) == repr(getattr(result, name)), name
-    for name in ("predictions", "weights", "support", "errors"):
+    for name in ("predictions", "weights", "support", "uncertainty"):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
     assert repr(again.agreement.to_record()) == repr(result.agreement.to_record())
     assert again.course.setting == result.course.setting
@@ -67,7 +67,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     new = later(case)
     np.testing.assert_array_equal(again.apply(new), result.apply(new))
     np.testing.assert_array_equal(again.apply_in_full(new).support, result.apply_in_full(new).support)
-    np.testing.assert_array_equal(again.apply_in_full(new).errors, result.apply_in_full(new).errors)
+    np.testing.assert_array_equal(again.apply_in_full(new).uncertainty, result.apply_in_full(new).uncertainty)
     np.testing.assert_array_equal(again.apply(case.main), result.predictions)
 
 
@@ -164,7 +164,7 @@ def test_another_format_is_refused(saved):
         ),
         (
             lambda plain, arrays: arrays.update({"refinement/fitted_model/fitted/support": np.full(160, np.nan)}),
-            "errors are out of range",
+            "uncertainty is out of range",
         ),
         (
             lambda plain, arrays: arrays.update(
@@ -190,7 +190,7 @@ def test_another_format_is_refused(saved):
             "at most 2048 polynomials",
         ),
         (change_array("fitted/scores", lambda scores: scores[:, None]), "not those of the fit"),
-        (change_array("fitted/errors", lambda errors: errors[:, None]), "do not fit together"),
+        (change_array("fitted/uncertainty", lambda array: array[:, None]), "do not fit together"),
         (change_array("fitted/support", lambda support: support + 2.0), "out of range"),
         (change_array("columns/expected/pulls", lambda pulls: -pulls), "expected is out of range"),
         (change_array("joining/scales", lambda scales: scales[:, None]), "cannot be joined"),

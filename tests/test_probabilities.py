@@ -76,7 +76,7 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
     slope, offset = np.polyfit(plain.scores, result.scores, 1)
     assert slope > 0
     np.testing.assert_allclose(result.scores, offset + slope * plain.scores, rtol=1e-9)
-    np.testing.assert_allclose(result.refined.errors, slope * plain.refined.errors, rtol=1e-3)
+    np.testing.assert_allclose(result.refined.uncertainty, slope * plain.refined.uncertainty, rtol=1e-3)
     assert result.gain.value == pytest.approx(plain.gain.value)
     assert plain.log_loss is None
     # What is said is what the truth of all rows, most of which have no label, confirms.
@@ -154,14 +154,14 @@ def test_the_report_shows_probabilities(case, certain):
     np.testing.assert_array_equal(shift.after, result.predictions)
     # The same interval, one standard error up in log-odds, where the slope hardly changes.
     step = 1e-4
-    up = result.main.in_scale(result.scores + step * result.refined.errors)
+    up = result.main.in_scale(result.scores + step * result.refined.uncertainty)
     inside = (shift.after > 0.05) & (shift.after < 0.95)
-    np.testing.assert_allclose(((up - shift.after) / step)[inside], shift.errors[inside], rtol=1e-2)
+    np.testing.assert_allclose(((up - shift.after) / step)[inside], shift.uncertainty[inside], rtol=1e-2)
     # All that shows errors shows the same.
     features = {f"x{number}": column for number, column in enumerate(case.main.table.T)}
     later = result.apply(pd.DataFrame({"id": case.main.keys, "score": certain} | features))
-    for shown in (result.errors, result.to_frame()["error"], later["error"]):
-        np.testing.assert_array_equal(shown, shift.errors)
+    for shown in (result.uncertainty, result.to_frame()["uncertainty"], later["uncertainty"]):
+        np.testing.assert_array_equal(shown, shift.uncertainty)
 
 
 @pytest.mark.filterwarnings("ignore:.* has values that are not finite")

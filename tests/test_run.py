@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_bits(method):
     case = draw(2)
     first, second = (mf.refine(case.main, case.references, case.labels(), method, rng=7) for _ in range(2))
     np.testing.assert_array_equal(first.predictions, second.predictions)
-    np.testing.assert_array_equal(first.errors, second.errors)
+    np.testing.assert_array_equal(first.uncertainty, second.uncertainty)
     assert first.relevance == second.relevance
     # They are compared as text: there a score of NaN equals itself.
     assert repr(first.history) == repr(second.history)
@@ -87,7 +87,7 @@ def test_shift_and_scale_of_the_main_predictor_carry_over(method, labelled):
     assert result.accepted
     np.testing.assert_allclose(moved.predictions, 5.0 + 3.0 * result.predictions, rtol=1e-6, atol=1e-6)
     if labelled:
-        np.testing.assert_allclose(moved.errors, 3.0 * result.errors, rtol=1e-4)
+        np.testing.assert_allclose(moved.uncertainty, 3.0 * result.uncertainty, rtol=1e-4)
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -270,7 +270,7 @@ def test_scores_of_extreme_size_are_refined_like_others(size, labelled):
     result = mf.refine(remade(case.main, predictions=size * case.main.scores), case.references, labels, rng=0)
     np.testing.assert_allclose(np.asarray(result.predictions) / size, plain.predictions, atol=1e-6)
     if labelled:
-        np.testing.assert_allclose(result.errors / size, plain.errors, rtol=1e-4)
+        np.testing.assert_allclose(result.uncertainty / size, plain.uncertainty, rtol=1e-4)
 
 
 def test_a_large_offset_of_the_features_changes_nothing():

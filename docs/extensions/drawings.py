@@ -220,7 +220,7 @@ def lesson() -> Figure:
     left.plot(feature, own, ".", color=GREY, ms=4, alpha=0.6, label="own scores")
     left.plot(feature, truth, color="black", lw=1, ls="--", label="truth")
     left.plot(feature[labelled], labels.grades, "o", mfc="none", mec=ORANGE, ms=6, label="labels")
-    ends = [result.scores + sign * 1.645 * result.errors for sign in (-1, 1)]
+    ends = [result.scores + sign * 1.645 * result.uncertainty for sign in (-1, 1)]
     left.fill_between(feature, *ends, color=BLUE, alpha=0.18, lw=0)
     left.plot(feature, result.scores, ".", color=BLUE, ms=4, label="refined, with 90 % intervals")
     left.set(xlabel="a feature", ylabel="score", xlim=(0, 1))

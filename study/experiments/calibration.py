@@ -103,7 +103,7 @@ def held(case: Case) -> Count | None:
     if result is None:
         return None
     test = case.trial.roles.test
-    errors = result.refined.errors
+    errors = result.refined.uncertainty
     assert errors is not None, "labels taught"
     rows = np.flatnonzero(np.isin(result.main.keys, test.astype(str)))
     truth = case.trial.dataset.tasks[case.task].labels[result.main.keys[rows].astype(int)]

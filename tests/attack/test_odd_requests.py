@@ -45,7 +45,8 @@ def check_result(result):
     """The rules for each result: finite scores, support in [0, 1], errors that are amounts, and a verdict to read."""
     assert np.isfinite(result.scores).all()
     assert ((result.refined.support >= -1e-9) & (result.refined.support <= 1 + 1e-9)).all()
-    assert result.refined.errors is None or (np.isfinite(result.refined.errors) & (result.refined.errors >= 0)).all()
+    uncertainty = result.refined.uncertainty
+    assert uncertainty is None or (np.isfinite(uncertainty) & (uncertainty >= 0)).all()
     assert result.accepted or np.array_equal(result.scores, result.main.scores)
     assert json.loads(json.dumps(result.to_dict()))["rows"] == len(result.main)
     assert "\n" in result.summary()
@@ -265,8 +266,8 @@ def few_of_one_kind(rng, folder):
     check_result(result)
     others = int((grades != 0).sum())
     assert result.gain is None or result.gain.is_of_few is (others < 5)
-    if result.refined.errors is not None and result.accepted:
-        assert result.refined.errors.min() > 1e-3 * case.main.scores.std()
+    if result.refined.uncertainty is not None and result.accepted:
+        assert result.refined.uncertainty.min() > 1e-3 * case.main.scores.std()
 
 
 def frames(rng, folder):

@@ -43,7 +43,7 @@ READERS = {
     "jsonl": pl.read_ndjson,
 }
 ODD = [float("nan"), float("inf"), -float("inf"), None, 0.0, -0.0, 1e308, -1e308, 5e-324, 1e155, 1e16, 2.0**53]
-NAMES = ["score ", "^x.*$", "ID", "label", "x[0]", "ümlaut", "a,b", 'a"b', "*", "fold", "error"]
+NAMES = ["score ", "^x.*$", "ID", "label", "x[0]", "ümlaut", "a,b", 'a"b', "*", "fold", "uncertainty"]
 
 
 def of_numbers(frame):

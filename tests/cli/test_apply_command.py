@@ -59,13 +59,13 @@ def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):
     summary = json.loads(said.out)
     assert (summary["rows"], summary["already_fitted"]) == (10, 2)
     out, refined = pl.read_csv("out.csv"), pl.read_csv("refined.csv")
-    assert out.columns == ["id", "score", "original", "support", "error"]
+    assert out.columns == ["id", "score", "original", "support", "uncertainty"]
     np.testing.assert_allclose(out["score"][:2], refined["score"][:2], rtol=1e-12)
     table = pl.read_csv("new.csv")
     new = mf.Observations(table["score"], table.drop("id", "score"), ids=table["id"])
     np.testing.assert_allclose(out["score"], mf.load("model.npz").apply(new).to_numpy(), rtol=1e-12)
-    np.testing.assert_allclose(out["error"], mf.load("model.npz").apply_in_full(new).errors, rtol=1e-12)
-    np.testing.assert_allclose(out["error"][:2], refined["error"][:2], rtol=1e-12)
+    np.testing.assert_allclose(out["uncertainty"], mf.load("model.npz").apply_in_full(new).uncertainty, rtol=1e-12)
+    np.testing.assert_allclose(out["uncertainty"][:2], refined["uncertainty"][:2], rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
@@ -79,7 +79,7 @@ def test_a_table_without_rows_gives_one(folder, capsys, monkeypatch, ending, mor
     done, said = run(capsys, monkeypatch, *apply)
     assert (done, f"none.{ending} has no rows" in said.err) == (3, True)
     out = pl.read_csv("out.csv") if ending == "csv" else pl.read_parquet("out.parquet")
-    assert out.columns == ["id", "score", "original", "support", "error"]
+    assert out.columns == ["id", "score", "original", "support", "uncertainty"]
     assert len(out) == 0
 
 

@@ -75,7 +75,11 @@ def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys
     result = mf.refine(folder.main, folder.references, folder.labels(), mf.JointDiffusion(fitted_rows=300), rng=0)
     out = pl.read_parquet("out.parquet") if ending == "parquet" else pl.read_csv("out.csv")
     assert out["id"].to_list() == folder.main.keys.tolist()
-    for column, values in {"score": result.scores, "support": result.support, "error": result.errors}.items():
+    for column, values in {
+        "score": result.scores,
+        "support": result.support,
+        "uncertainty": result.uncertainty,
+    }.items():
         np.testing.assert_allclose(out[column], values, rtol=0 if ending == "parquet" else 1e-12)
     done, said = run(capsys, monkeypatch, "apply", "model.npz", main, "--out", "again.parquet")
     assert done == 0, said.err

@@ -65,7 +65,7 @@ def test_the_output_is_the_librarys(case, folder, run):
     done = run(*FILES, "--labels", "labels.csv", "--out", "out.csv", "--json")
     assert done.returncode == 0, done.stderr
     out = pl.read_csv(folder / "out.csv")
-    assert out.columns == ["id", "score", "original", "support", "error"]
+    assert out.columns == ["id", "score", "original", "support", "uncertainty"]
     names = [
         mf.Observations(r.scores, r.table, ids=r.keys, name=f"reference{k}") for k, r in enumerate(case.references)
     ]
@@ -73,7 +73,7 @@ def test_the_output_is_the_librarys(case, folder, run):
     np.testing.assert_allclose(out["score"], result.predictions, atol=1e-9)
     np.testing.assert_allclose(out["original"], case.main.scores, atol=1e-12)
     np.testing.assert_allclose(out["support"], result.support, atol=1e-9)
-    np.testing.assert_allclose(out["error"], result.errors, atol=1e-9)
+    np.testing.assert_allclose(out["uncertainty"], result.uncertainty, atol=1e-9)
     summary = json.loads(done.stdout)
     assert summary["accepted"] is result.accepted
     assert summary["accuracy"]["after"] == result.accuracy.after
@@ -114,7 +114,7 @@ def test_references_that_predict_something_else_are_used_if_the_user_says_so(cas
     asked = json.loads(done.stdout)["agreement"]["answer"]
     done = run(*FILES, "--same-target", "--out", "out.csv", "--json")
     assert (asked, json.loads(done.stdout)["agreement"]["answer"]) == ("ASSUMED", "TOLD")
-    assert "error" not in pl.read_csv("out.csv").columns
+    assert "uncertainty" not in pl.read_csv("out.csv").columns
 
 
 def test_the_result_goes_to_standard_output_and_what_was_read_to_standard_error(folder, run):

@@ -48,7 +48,7 @@ def test_rows_of_the_fit_get_their_fitted_predictions(labelled):
     assert result.accepted
     np.testing.assert_array_equal(result.apply(case.main), result.predictions)
     np.testing.assert_array_equal(result.apply_in_full(case.main).support, result.support)
-    np.testing.assert_array_equal(result.apply_in_full(case.main).errors, result.errors)
+    np.testing.assert_array_equal(result.apply_in_full(case.main).uncertainty, result.uncertainty)
 
 
 @pytest.mark.parametrize(

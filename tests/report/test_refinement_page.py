@@ -277,8 +277,8 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
             ranks = [f"{numbers[row]:.0f}" for numbers in shift.ranks]
             assert moved[shift.keys[row]][1:4] == [f"{shift.rises[row]:+.0f}", *ranks]
             assert moved[shift.keys[row]][-1] == f"{shift.support[row]:.2f}"
-            if result.errors is not None:
-                assert moved[shift.keys[row]][-2] == f"{result.errors[row]:.3g}"
+            if result.uncertainty is not None:
+                assert moved[shift.keys[row]][-2] == f"{result.uncertainty[row]:.3g}"
 
 
 @pytest.mark.parametrize("name", ["labels", "asked", "unlike"])

@@ -12,7 +12,7 @@ from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable, Standing
-from manifuse.report.refinement_figures import draw_course, draw_errors, draw_worth
+from manifuse.report.refinement_figures import draw_course, draw_uncertainty, draw_worth
 from manifuse.report.refinement_statistics import (
     Shift,
     by_weight,
@@ -287,9 +287,9 @@ def test_intervals_are_those_of_the_standard_errors(case):
     shift = Shift.of(result)
     rows = shift.sample(20, after=True)
     assert (np.diff(result.scores[rows]) >= 0).all()
-    ((low, high),) = draw_errors(shift, rows).axes[0].collections[0].get_segments()[3:4]
-    np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.errors[rows[3]])
-    np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.errors[rows[3]])
+    ((low, high),) = draw_uncertainty(shift, rows).axes[0].collections[0].get_segments()[3:4]
+    np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.uncertainty[rows[3]])
+    np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.uncertainty[rows[3]])
 
 
 def test_bands_are_counted_where_refined_scores_leave_gaps(rng):

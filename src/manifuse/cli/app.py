@@ -72,7 +72,7 @@ def version_option(
 def refine_command(given: GivenOptions, as_json: AsJson = False, strict: Strict = False) -> None:
     """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
-    If labels teach, it also writes error, the standard error of each score.
+    If labels teach, it also writes uncertainty, the standard error of each score.
     Tables are CSV, Parquet, Arrow, JSON lines, .npz or .h5ad.
     Rows with equal ids are the same thing.
     A config may also set hyperparameters, in a table named method.
@@ -119,7 +119,7 @@ def apply_command(
     as_json: AsJson = False,
     strict: Strict = False,
 ) -> None:
-    """Refine rows that came later, and write id, score, original and support, and error if labels taught.
+    """Refine rows that came later, and write id, score, original and support, and uncertainty if labels taught.
 
     Rows that were in the fit get their fitted scores.
     Columns are called as in the main table, unless options say otherwise.

@@ -29,13 +29,13 @@ class RefinedScores(Saveable):
         In the units of the main predictor or, after a regression, of the targets.
     support : (n,) array
         As `Refinement.support`.
-    errors : (n,) array or None
-        Standard errors; None if no label taught.
+    uncertainty : (n,) array or None
+        Standard errors of the scores; None if no label taught.
     """
 
     scores: FloatArray
     support: FloatArray
-    errors: FloatArray | None
+    uncertainty: FloatArray | None
 
     @classmethod
     def unchanged(cls, table: Observations) -> Self:
@@ -44,8 +44,8 @@ class RefinedScores(Saveable):
 
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Scores, support and errors."""
-        return self.scores, self.support, self.errors
+        """Scores, support and uncertainty."""
+        return self.scores, self.support, self.uncertainty
 
     @property
     def little_support(self) -> int:
@@ -53,39 +53,41 @@ class RefinedScores(Saveable):
         return int(np.sum(self.support < LITTLE))
 
     def in_scale_of(self, table: Observations) -> RefinedScores:
-        """Return the same in the scale of ``table``: probabilities, with errors by the delta method."""
-        scores, errors = table.in_scale(self.scores), self.errors
-        if errors is not None and table.scale != "score":
-            errors = errors * expit(self.scores) * expit(-self.scores)
-        return RefinedScores(scores, self.support, errors)
+        """Return the same in the scale of ``table``: probabilities, with uncertainty by the delta method."""
+        scores, uncertainty = table.in_scale(self.scores), self.uncertainty
+        if uncertainty is not None and table.scale != "score":
+            uncertainty = uncertainty * expit(self.scores) * expit(-self.scores)
+        return RefinedScores(scores, self.support, uncertainty)
 
     def followed_by(self, more: RefinedScores) -> RefinedScores:
         """Return these rows and, after them, more."""
-        errors = None if self.errors is None or more.errors is None else np.append(self.errors, more.errors)
+        uncertainty = None
+        if self.uncertainty is not None and more.uncertainty is not None:
+            uncertainty = np.append(self.uncertainty, more.uncertainty)
         scores = np.concatenate([self.scores, more.scores])
-        return RefinedScores(scores, np.append(self.support, more.support), errors)
+        return RefinedScores(scores, np.append(self.support, more.support), uncertainty)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together or are not finite."""
         arrays = [each for each in self.arrays if each is not None]
         rows = len(self.scores)
         if self.scores.ndim > 2 or any(array.shape != (rows,) for array in arrays[1:]):
-            raise ValueError("scores, support and errors do not fit together")
-        in_range = (np.abs(self.support - 0.5) <= 0.5 + BEYOND).all()
-        if not in_range or not np.isfinite(self.scores).all() or not (self.errors is None or is_amount(self.errors)):
-            raise ValueError("scores, support or errors are out of range")
+            raise ValueError("scores, support and uncertainty do not fit together")
+        in_range = (np.abs(self.support - 0.5) <= 0.5 + BEYOND).all() and np.isfinite(self.scores).all()
+        if not in_range or not (self.uncertainty is None or is_amount(self.uncertainty)):
+            raise ValueError("scores, support or uncertainty is out of range")
 
 
 def refined_columns(table: Observations, refined: RefinedScores) -> dict[str, Any]:
     """Return the columns of a table of refined rows, by their names, in the scale of the ``table`` as it came.
 
-    The ids come first, as they came, and errors only if labels taught.
+    The ids come first, as they came, and the uncertainty only if labels taught.
     """
     shown, original = refined.in_scale_of(table), table.in_scale(table.scores)
     columns = {table.called.id: table.ids}
     if table.classes is None:
         columns |= {"score": shown.scores, "original": original, "support": shown.support}
-        return columns if shown.errors is None else {**columns, "error": shown.errors}
+        return columns if shown.uncertainty is None else {**columns, "uncertainty": shown.uncertainty}
     columns |= {
         "predicted": table.classes.most_probable(shown.scores),
         "original": table.classes.most_probable(original),

@@ -244,7 +244,7 @@ def _evidence(result: Refinement, place: int) -> str:
     if not result.accepted:
         return "The refinement was not taken, so no row moved."
     refined = result.refined.in_scale_of(result.main)
-    support, errors = refined.support, refined.errors
+    support, errors = refined.support, refined.uncertainty
     alone = ""
     if result.main.keys[place] in result.evidence.unexplained:
         alone = "It moved far on what references say of it alone; neither features nor other rows explain that. "

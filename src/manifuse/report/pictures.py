@@ -11,10 +11,10 @@ from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import draw_alignments
 from manifuse.report.refinement_figures import (
     draw_course,
-    draw_errors,
     draw_relevance,
     draw_shift,
     draw_support,
+    draw_uncertainty,
     draw_worth,
 )
 from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
@@ -33,7 +33,7 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
     picture : str
         ``"worth"``: what is lost without each reference. ``"relevance"``: how each reference agrees with the main
         predictor, and its chance level. ``"metric"``: how alike all scores are. ``"shift"``: scores before and after.
-        ``"support"``: how much evidence rows have. ``"errors"``: refined scores with intervals of 90 %.
+        ``"support"``: how much evidence rows have. ``"uncertainty"``: refined scores with intervals of 90 %.
         ``"course"``: the alignments, step by step. Of classes with labels, ``"confusion_before"`` and
         ``"confusion_after"``: which class was taken for which; ``"reliability"``: how often predicted classes are
         right, by how probable they are.
@@ -96,8 +96,8 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
         ranks = shift
         if result.accepted:
             drawn["shift"] = lambda: draw_shift(ranks, ranks.sample(DOTS))
-        if ranks.errors is not None:
-            drawn["errors"] = lambda: draw_errors(ranks, ranks.sample(INTERVALS, after=True))
+        if ranks.uncertainty is not None:
+            drawn["uncertainty"] = lambda: draw_uncertainty(ranks, ranks.sample(INTERVALS, after=True))
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
         drawn["support"] = lambda: draw_support(shift.support)

@@ -127,12 +127,12 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     return figure
 
 
-def draw_errors(shift: Shift, rows: IndexArray) -> Any:
+def draw_uncertainty(shift: Shift, rows: IndexArray) -> Any:
     """Draw the refined scores of some rows, which are in this order, with intervals by their standard errors."""
     figure, axes = blank(PAGE_WIDTH, 4.2)
-    assert shift.errors is not None, "the caller asks whether there are standard errors"
+    assert shift.uncertainty is not None, "the caller asks whether there are standard errors"
     places, look = np.arange(len(rows)), {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
-    axes.errorbar(places, shift.after[rows], NINETY * shift.errors[rows], fmt="o", **look)
+    axes.errorbar(places, shift.after[rows], NINETY * shift.uncertainty[rows], fmt="o", **look)
     axes.set_xticks([])
     axes.set_xlabel("rows, in the order of their refined scores")
     axes.set_ylabel("score after")

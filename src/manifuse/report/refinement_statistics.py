@@ -29,7 +29,7 @@ class Shift:
     before, after : (n,) array
         Scores.
     support : (n,) array
-    errors : (n,) array or None
+    uncertainty : (n,) array or None
         Standard errors of the scores after; None if no label taught.
     """
 
@@ -37,13 +37,13 @@ class Shift:
     before: FloatArray
     after: FloatArray
     support: FloatArray
-    errors: FloatArray | None = None
+    uncertainty: FloatArray | None = None
 
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
         main, refined = result.main, result.refined.in_scale_of(result.main)
-        return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.errors)
+        return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:

@@ -69,8 +69,8 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         facts |= shift.facts
         if result.weights.any():
             facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{result.refined.little_support:,}"
-    if isinstance(shift, Shift) and shift.errors is not None:
-        middle, least, most = (figures(float(each(shift.errors)), 3) for each in (np.median, np.min, np.max))
+    if isinstance(shift, Shift) and shift.uncertainty is not None:
+        middle, least, most = (figures(float(each(shift.uncertainty)), 3) for each in (np.median, np.min, np.max))
         facts["standard error of a refined score, median"] = f"{middle} (from {least} to {most})"
     model = result.fitted_model
     if model.columns.taught is not None:
@@ -144,7 +144,7 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
             "rank after": f"{round(after[row]):,}",
             "score before": figures(shift.before[row], 4),
             "score after": figures(shift.after[row], 4),
-            **({} if shift.errors is None else {"standard error": figures(shift.errors[row], 3)}),
+            **({} if shift.uncertainty is None else {"standard error": figures(shift.uncertainty[row], 3)}),
             "support": f"{shift.support[row]:.2f}",
         }
         for row in rows

@@ -47,7 +47,7 @@ def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatAr
         raise InputError(
             f"{result.main.name} has classes, which put rows in no order; `predictions` has the probability of each."
         )
-    errors = result.refined.errors
+    errors = result.refined.uncertainty
     if errors is None:
         raise InputError("There are no standard errors, because no label taught this refinement; give labels.")
     one, other = (rows_of(side, result.main.keys, name=result.main.name) for side in (first, second))

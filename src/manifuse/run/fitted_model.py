@@ -94,7 +94,7 @@ class FittedModel(Saveable):
             new = with_features_of(new, self.main)
         known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
-        errors = None if fitted.errors is None else fitted.errors[rows]
+        errors = None if fitted.uncertainty is None else fitted.uncertainty[rows]
         made = RefinedScores(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
@@ -118,8 +118,8 @@ class FittedModel(Saveable):
             with np.errstate(all="ignore"):
                 block = self._refine_block(view.take(filled), new.scores[filled])
             made.scores[here], made.support[here] = block.scores[: len(here)], block.support[: len(here)]
-            if made.errors is not None and block.errors is not None:
-                made.errors[here] = block.errors[: len(here)]
+            if made.uncertainty is not None and block.uncertainty is not None:
+                made.uncertainty[here] = block.uncertainty[: len(here)]
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
         pool = ThreadPoolExecutor(threads(), initializer=_use_one_thread)
@@ -142,7 +142,8 @@ class FittedModel(Saveable):
         """Compute what all blocks of later rows need, before threads share it."""
         if self.columns.diffused is not None:
             self.columns.diffused.prepare()
-        _ = self._index, self._familiarity, self._ranks, None if self.fitted.errors is None else self._error_of_ranks
+        _ = self._index, self._familiarity, self._ranks
+        _ = None if self.fitted.uncertainty is None else self._error_of_ranks
         _ = None if self._all_known(new) else self._references
 
     def _all_known(self, new: View) -> bool:
@@ -227,7 +228,7 @@ class FittedModel(Saveable):
     @cached_property
     def _error_of_ranks(self) -> float:
         """Standard error of a score that is known by its own place alone, from what both kinds of rows are off."""
-        errors, places = self.fitted.errors, self._ranks.at(self.main.scores)
+        errors, places = self.fitted.uncertainty, self._ranks.at(self.main.scores)
         assert errors is not None, "no label taught"
         largest = max(float(errors.max()), float(np.abs(self.fitted.scores - places).max())) or 1.0
         off = ((self.fitted.scores - places) / largest) ** 2 + (errors / largest) ** 2
@@ -263,7 +264,7 @@ class FittedModel(Saveable):
         if (
             not self.before.shape == self.fitted.scores.shape == self.main.scores.shape
             or not np.isfinite(self.before).all()
-            or (self.fitted.errors is None) != (self.scored.error_scale is None)
+            or (self.fitted.uncertainty is None) != (self.scored.error_scale is None)
             or self.scored.units.mean.shape != self.main.scores.shape[1:]
         ):
             raise ValueError("the refined rows are not those of the fit")
@@ -296,7 +297,7 @@ class FittedModel(Saveable):
             columns = replace(columns, diffused=same)  # type: ignore[arg-type]
         rows = columns.at(view)
         values = self.scored.scores(first.scores, *columns.of_scores(rows))
-        if self.fitted.errors is not None and rows["variance"].shape != (1,):
+        if self.fitted.uncertainty is not None and rows["variance"].shape != (1,):
             raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")

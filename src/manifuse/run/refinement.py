@@ -53,7 +53,7 @@ class Refinement(Saveable):
     main : Observations
         All main rows. Of a saved refinement, those that were fitted.
     refined : RefinedScores
-        Scores, support and errors as NumPy arrays; of probabilities, log-odds and their errors.
+        Scores, support and uncertainty as NumPy arrays; of probabilities, of the log-odds.
     fitted_model : FittedModel
         What later rows need, and the fitted rows.
     provenance : Provenance
@@ -112,13 +112,13 @@ class Refinement(Saveable):
         return self.main.like_container(self.refined.support, "support")
 
     @property
-    def errors(self) -> Any:
+    def uncertainty(self) -> Any:
         """Standard errors of the predictions (n,), in their units; None if no label taught.
 
         90 of 100 truths lie within 1.645 of them.
         """
-        errors = self.refined.in_scale_of(self.main).errors
-        return None if errors is None else self.main.like_container(errors, "error")
+        found = self.refined.in_scale_of(self.main).uncertainty
+        return None if found is None else self.main.like_container(found, "uncertainty")
 
     @property
     def accepted(self) -> bool:
@@ -246,7 +246,7 @@ class Refinement(Saveable):
         )
 
     def apply_in_full(self, new: Any, **columns: Any) -> RefinedScores:
-        """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and errors."""
+        """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and uncertainty."""
         later = FrameColumns.later(new, self.fitted_model.main, **columns)
         return self.refine_later(later).in_scale_of(later)
 
@@ -296,9 +296,9 @@ class Refinement(Saveable):
         Returns
         -------
         data frame
-            With the ids, ``score``, ``original``, ``support`` and, if labels taught, ``error``; of classes, with the
-            ids, ``predicted``, ``original``, the probabilities of every class, and ``support``. Index, ids and their
-            name are those of the data frame that came; a saved refinement has ids as text.
+            With the ids, ``score``, ``original``, ``support`` and, if labels taught, ``uncertainty``; of classes, with
+            the ids, ``predicted``, ``original``, the probabilities of every class, and ``support``. Index, ids and
+            their name are those of the data frame that came; a saved refinement has ids as text.
         """
         return self.main.frame_of(refined_columns(self.main, self.refined), library)
 

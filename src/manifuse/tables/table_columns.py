@@ -8,7 +8,7 @@ from manifuse.errors import InputError
 from manifuse.records import Saveable
 
 #: Columns of refined scores and of refined classes, beside those of the ids and of each class.
-OF_SCORES, OF_CLASSES = ("score", "original", "support", "error"), ("predicted", "original", "support")
+OF_SCORES, OF_CLASSES = ("score", "original", "support", "uncertainty"), ("predicted", "original", "support")
 
 
 @dataclass(frozen=True)

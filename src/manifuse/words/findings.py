@@ -238,7 +238,7 @@ def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
         return
     verb, them = ("has", "it") if little == 1 else ("have", "them")
     advice = f"trust {them} no more than before"
-    if refined.errors is not None:
+    if refined.uncertainty is not None:
         advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
     said = (
         f"{many(little, 'row')} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "
