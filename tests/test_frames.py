@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import manifuse as mf
+from manifuse.rivals import comparison
 from tests.problems import draw, remade
 from tests.test_classes import draw as classes
 
@@ -325,7 +326,13 @@ def test_labels_of_classes_and_ordered_pairs_come_in_frames():
     np.testing.assert_array_equal(mf.refine(scores, [], pairs, rng=0).scores, expected.scores)
 
 
-def test_rivals_are_compared_on_frames(case, hospital):
+def test_rivals_are_compared_on_frames(case, hospital, monkeypatch):
+    # Other methods are given the same tables; their tests are elsewhere.
+    few = {
+        "refine": partial(comparison._refined, task="ranking"),
+        "mine": lambda main, references, known, rng: main.scores * known.grades.sum(),
+    }
+    monkeypatch.setattr(comparison, "_methods", lambda *given, **more: few)
     ours, theirs = hospital
     ours = ours.assign(outcome=np.round(case.truth)).head(140)
     ours.loc[ours.index[50:], "outcome"] = np.nan
