@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli.app import app, main
+from manifuse.cli.compare_command import nearest_of
 from manifuse.rivals import comparison
 
 
@@ -44,8 +45,30 @@ def test_it_says_what_python_says(files, monkeypatch):
     for name in ("accuracy", "minus_refine", "standard_error"):
         assert said[name].to_list() == pytest.approx(expected[name].to_list(), abs=1e-9)
     table = CliRunner().invoke(app, command(folder, *labels)).stdout
-    assert [line.split("  ")[0] for line in table.splitlines()[2:]] == expected["method"].to_list()
+    assert [line.split("  ")[0] for line in table.splitlines()[2:4]] == expected["method"].to_list()
     assert f"{expected['accuracy'][0]:.1%}" in table
+    ahead = "behind" if expected["method"][0] == "refine" else "ahead of"
+    alone = expected.row(by_predicate=pl.col("method") == "alone", named=True)
+    size, error = 100 * abs(alone["minus_refine"]), 100 * alone["standard_error"]
+    assert f"The best of the others is alone, {size:.1f} ± {error:.1f} points {ahead} refine" in table
+
+
+@pytest.mark.parametrize(
+    "difference, said",
+    [
+        (0.0, "level with refine."),
+        (-2.0, "2 ± 0.5 ahead of refine."),
+        (0.9, "0.9 ± 0.5 behind refine; that could be chance."),
+    ],
+)
+def test_the_best_of_the_others_is_named(difference, said):
+    """Of errors, less is better."""
+    rows = [
+        {"method": name, "rmse": 4.0 + gap, "minus_refine": gap, "standard_error": 0.5 if gap else 0.0}
+        for name, gap in (("refine", 0.0), ("alone", difference), ("spread", 3.0))
+    ]
+    rows.sort(key=lambda row: row["rmse"])
+    assert nearest_of(rows) == f"The best of the others is alone, {said}"
 
 
 @pytest.mark.parametrize(

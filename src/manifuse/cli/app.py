@@ -162,12 +162,13 @@ def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed.
     Methods whose difference is within two standard errors cannot be told apart.
     """
-    from manifuse.cli.compare_command import grid_of, run_compare
+    from manifuse.cli.compare_command import grid_of, nearest_of, run_compare
     from manifuse.grid import as_text
 
     with once(), progress("Comparing ...") as tell:
         rows = run_compare(given, tell)
-    answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else as_text(grid_of(rows)))
+    said = f"{as_text(grid_of(rows))}\n\n{nearest_of(rows)}"
+    answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else said)
 
 
 @app.command("show")

@@ -39,11 +39,29 @@ def grid_of(rows: list[dict[str, Any]]) -> Grid:
     head = ("accuracy", "minus refine, points") if in_points else ("rmse", "minus refine")
     lines = []
     for row in rows:
-        difference, error = row["minus_refine"], row["standard_error"]
-        cells = (
-            (f"{row['accuracy']:.1%}", f"{100 * difference:+.1f} ± {100 * error:.1f}")
-            if in_points
-            else (figures(row["rmse"], 4), f"{'+' * (difference >= 0)}{figures(difference, 3)} ± {figures(error, 2)}")
-        )
-        lines.append((row["method"], *cells, *([f"{row['log_loss']:.3f}"] if has_losses else [])))
+        measure = f"{row['accuracy']:.1%}" if in_points else figures(row["rmse"], 4)
+        sign = "+" if row["minus_refine"] >= 0 else "-"
+        loss = [f"{row['log_loss']:.3f}"] if has_losses else []
+        lines.append((row["method"], measure, f"{sign}{_size(row)}", *loss))
     return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))
+
+
+def nearest_of(rows: list[dict[str, Any]]) -> str:
+    """Say which of the other methods is best, and how far it is from `refine`."""
+    best = next(row for row in rows if row["method"] != "refine")
+    said = f"The best of the others is {best['method']},"
+    if best["minus_refine"] == 0:
+        return f"{said} level with refine."
+    where = (
+        f"{_size(best)}{' points' if 'accuracy' in best else ''} {'ahead of' if rows[0] is best else 'behind'} refine"
+    )
+    is_chance = abs(best["minus_refine"]) < 2 * best["standard_error"]
+    return f"{said} {where}{'; that could be chance' if is_chance else ''}."
+
+
+def _size(row: dict[str, Any]) -> str:
+    """How far a method is from `refine`, and the standard error, in points or in units of the labels."""
+    size, error = abs(row["minus_refine"]), row["standard_error"]
+    if "accuracy" in row:
+        return f"{100 * size:.1f} ± {100 * error:.1f}"
+    return f"{figures(size, 3)} ± {figures(error, 2)}"
