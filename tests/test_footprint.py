@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.columns import lesson
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import learn
 from manifuse.columns.view import View
@@ -197,14 +198,17 @@ def spent(work):
 
 
 @pytest.mark.parametrize("rows, observed", [(500, 500), (800, 400)], ids=["labels", "ordered pairs"])
-def test_a_lesson_takes_about_what_is_predicted(rows, observed):
+def test_a_lesson_takes_about_what_is_predicted(rows, observed, monkeypatch):
     case, rng = draw(0, rows=rows), np.random.default_rng(0)
     columns = {name: rng.standard_normal((rows, 1)) for name in ("own", "smoothed")}
     view = View(case.main.table, {**columns, "references": rng.standard_normal((rows, 2, 1))}, np.zeros((rows, 2)))
     covariance = Covariance.of(view, np.arange(300), "main", references=True)
     contrasts = None if observed == rows else np.eye(observed, rows) - np.eye(observed, rows, rows - observed)
     targets, variances = rng.standard_normal((observed, 1)), np.full(10, 0.5)
-    taken, _ = spent(lambda: learn(covariance, view, targets, view["own"], contrasts, variances))
+    # Variances are found by a few observations.
+    monkeypatch.setattr(lesson, "drawn", lambda *given: np.arange(5))
+    monkeypatch.setattr(lesson, "fit_variances", lambda *given: variances)
+    taken, _ = spent(lambda: learn(covariance, view, targets, view["own"], contrasts))
     setup = Setup(Problem.of(case.main, case.references), METHOD, 0, mf.Host())
     needed = footprint._of_lessons(setup, [(rows, observed)]) - footprint.LESSON_BLOCK
     assert 0.5 * needed < taken < 1.3 * needed

@@ -586,7 +586,7 @@ def test_a_refusal_is_an_object_for_programs(arguments, folder, monkeypatch, cap
 
 
 def test_dates_and_truth_values_are_numbers(tmp_path):
-    from manifuse.tables.formats import read_columns
+    from manifuse.tables.formats import open_columns
 
     day, hour = datetime.date(1970, 1, 11), datetime.datetime(1970, 1, 11, 12)
     columns = {"id": ["a"], "day": [day], "hour": [hour], "time": [hour.time()], "lasts": [hour - hour], "yes": [True]}
@@ -595,7 +595,8 @@ def test_dates_and_truth_values_are_numbers(tmp_path):
         "id,day,hour,iso,short,utc,yes\n"
         "a,1970-01-11,1970-01-11 12:00:00,1970-01-11T12:00:00.0,1970-01-11 12:00,1970-01-11T12:00:00Z,true\n"
     )
-    found = {ending: read_columns(tmp_path / f"a.{ending}") for ending in ("parquet", "csv")}
+    files = {ending: open_columns(tmp_path / f"a.{ending}") for ending in ("parquet", "csv")}
+    found = {ending: file.take(list(file.types)) for ending, file in files.items()}
     numbers = {ending: {name: c.tolist() for name, c in f.items() if name != "id"} for ending, f in found.items()}
     assert numbers["parquet"] == {"day": [10.0], "hour": [10.5], "time": [0.5], "lasts": [0.0], "yes": [1.0]}
     at_noon = {name: [10.5] for name in ("hour", "iso", "short", "utc")}

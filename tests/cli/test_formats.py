@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import manifuse as mf
-from manifuse import InputError, files
-from manifuse.tables import column_file, default_features, formats
+from manifuse import InputError
+from manifuse.tables import column_file, default_features, formats, reading
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.column_file import ColumnFile
-from manifuse.tables.formats import open_columns, read_columns
+from manifuse.tables.formats import open_columns
 from manifuse.tables.score_tables import read_table
 
 WRITERS = {"parquet": "write_parquet", "arrow": "write_ipc", "csv": "write_csv", "jsonl": "write_ndjson"}
@@ -99,7 +99,8 @@ def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
     if ending == "parquet":
         frame = frame.with_columns(pl.col("x0").cast(pl.Decimal(20, 10)).alias("decimal"))
     path = store(frame, tmp_path / f"a.{ending}")
-    columns = read_columns(path)
+    file = open_columns(path)
+    columns = file.take(list(file.types))
     names = [name for name in columns if name not in ("id", "score")]
     expected = np.column_stack([columns[name].astype(np.float64) for name in names])
     for part in (1, 20, 10_000):
@@ -135,10 +136,10 @@ def test_a_table_is_refused_by_the_memory_of_its_columns(ending, tmp_path, monke
     free = 4 * rows * (columns + 2 * column_file.COPIES)
     assert free < formats.GROWTH * path.stat().st_size
     monkeypatch.setattr(column_file, "PART", 2 * rows)
-    monkeypatch.setattr(files, "available_memory", lambda: free)
+    monkeypatch.setattr(reading, "available_memory", lambda: free)
     monkeypatch.setattr(column_file, "ENTRY", 8)
     assert read_table(str(path)).features.shape == (rows, columns)
-    monkeypatch.setattr(files, "available_memory", lambda: free - 1)
+    monkeypatch.setattr(reading, "available_memory", lambda: free - 1)
     with pytest.raises(InputError, match="use a part of the file"):
         read_table(str(path)).features  # noqa: B018
     assert read_table(str(path), features="x1").features.shape == (rows, 11)

@@ -18,10 +18,9 @@ import pyarrow.parquet
 import pytest
 from tests.printed import sentence_of
 
-from manifuse import files
 from manifuse.errors import InputError
-from manifuse.tables import archives
-from manifuse.tables.formats import open_columns, read_columns
+from manifuse.tables import archives, reading
+from manifuse.tables.formats import open_columns
 
 #: Addresses that a process may have. An ordinary run takes half of them, mostly without using them.
 MOST = 3 << 30
@@ -48,6 +47,12 @@ for folder, file in json.loads(sys.argv[1]):
     statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 print(json.dumps(statuses))
 """
+
+
+def whole(path):
+    """Read every column of a table."""
+    file = open_columns(path)
+    return file.take(list(file.types))
 
 
 def columns(**more):
@@ -185,9 +190,9 @@ def test_arrays_are_counted_with_eight_bytes_a_number(ending, dtype, taken, tmp_
     path, rows = tmp_path / f"a.{ending}", 1000
     read = {"npz": archives.read_archive, "npy": archives.read_array}[ending]
     {"npz": np.savez, "npy": np.save}[ending](path, np.ones(rows, dtype))
-    monkeypatch.setattr(files, "available_memory", lambda: taken * rows)
+    monkeypatch.setattr(reading, "available_memory", lambda: taken * rows)
     read(path)
-    monkeypatch.setattr(files, "available_memory", lambda: taken * rows - 1)
+    monkeypatch.setattr(reading, "available_memory", lambda: taken * rows - 1)
     with pytest.raises(InputError, match="use a part of the file"):
         read(path)
 
@@ -201,8 +206,8 @@ def test_text_is_counted_by_its_cells(tmp_path, monkeypatch):
         path.write_text("\n".join([names, *[line] * rows]))
         # Reading takes the file twice, and every number in its column and in the array.
         needed = 2 * path.stat().st_size + rows * (16 * (width + 1) + 200)
-        monkeypatch.setattr(files, "available_memory", lambda needed=needed: needed)
-        assert len(read_columns(path)) == width + 1
-        monkeypatch.setattr(files, "available_memory", lambda needed=needed: needed - 1)
+        monkeypatch.setattr(reading, "available_memory", lambda needed=needed: needed)
+        assert len(whole(path)) == width + 1
+        monkeypatch.setattr(reading, "available_memory", lambda needed=needed: needed - 1)
         with pytest.raises(InputError, match="use a part of the file"):
-            read_columns(path)
+            whole(path)

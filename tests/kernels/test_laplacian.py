@@ -15,7 +15,6 @@ from manifuse.kernels.laplacian import (
     weigh_by_features,
 )
 from manifuse.kernels.nearest import exact_neighbours
-from manifuse.kernels.rows import row_block
 
 
 @pytest.fixture
@@ -121,17 +120,6 @@ def test_weights_degrees_and_affinity_are_the_definition_in_any_number_of_blocks
     np.testing.assert_allclose(affinity.toarray(), expected, rtol=2 * tolerance)
     np.testing.assert_array_equal(affinity.toarray(), affinity.toarray().T)
     assert (weights.dtype, degrees.dtype, affinity.dtype) == (precision, np.float64, precision)
-
-
-def test_some_rows_are_weighed_as_they_are_among_all(pattern, rng):
-    predictions = rng.standard_normal(50)
-    degrees = joint_degrees(pattern, predictions, 0.5)
-    whole = normalised_affinity(pattern, predictions, 0.5, degrees)
-    some = slice(20, 35)
-    rows = row_block(pattern, some)
-    np.testing.assert_array_equal(joint_degrees(rows, predictions[some], 0.5, others=predictions), degrees[some])
-    part = normalised_affinity(rows, predictions[some], 0.5, degrees[some], others=(predictions, degrees))
-    np.testing.assert_array_equal(part.toarray(), whole.toarray()[some])
 
 
 def test_joint_weights_below_single_precision_do_not_cut_rows_off():

@@ -16,8 +16,9 @@ from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
-from manifuse.files import check_size, demand_regular, shorten
+from manifuse.files import shorten
 from manifuse.run.method import JointDiffusion, with_parameters
+from manifuse.tables.reading import check_size, demand_regular
 
 Options = TypeVar("Options", bound=RefineOptions)
 

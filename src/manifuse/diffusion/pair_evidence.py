@@ -41,11 +41,6 @@ class PairEvidence:
     fidelity: float
     chance: float
 
-    @property
-    def is_chance(self) -> bool:
-        """Whether permuted pairs do as well, in alignment or in fidelity."""
-        return abs(self.alignment) <= self.chance or self.fidelity <= self.chance
-
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""

@@ -152,34 +152,24 @@ def weigh_by_features(
     return joined(neighbours, weights)
 
 
-def joint_degrees(
-    weights: SparseMatrix,
-    predictions: FloatArray,
-    scale: float,
-    *,
-    others: FloatArray | None = None,
-    threads: int = 1,
-) -> FloatArray:
+def joint_degrees(weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int = 1) -> FloatArray:
     """Row sums of ``W^x * W^f``, the diagonal of ``D`` in eq. 14, shape (n,), always in double precision.
 
     Parameters
     ----------
-    weights : (n, c) CSR array
-        ``W^x``, or some of its rows with the columns that they reach.
+    weights : (n, n) CSR array
+        ``W^x``.
     predictions : (n,) or (n, k) array
-        Of the rows.
     scale : float
         ``sigma_f^2``; with infinity, only the features count.
-    others : (c,) or (c, k) array, optional
-        Predictions of the columns, if the columns are other rows than these.
     threads : int
     """
-    others = predictions if others is None else others
     degrees = np.empty(weights.shape[0])
 
     def add(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
-        joint = weights.data[edges] * prediction_weights(predictions, start, others, weights.indices[edges], scale)
+        stop = weights.indices[edges]
+        joint = weights.data[edges] * prediction_weights(predictions, start, predictions, stop, scale)
         bounds = weights.indptr[rows.start : rows.stop + 1]
         # `reduceat` would give an empty row the first weight of the next row.
         sums = np.add.reduceat(np.append(joint, 0.0), bounds[:-1] - edges.start)
@@ -190,13 +180,7 @@ def joint_degrees(
 
 
 def normalised_affinity(
-    weights: SparseMatrix,
-    predictions: FloatArray,
-    scale: float,
-    degrees: FloatArray,
-    *,
-    others: tuple[FloatArray, FloatArray] | None = None,
-    threads: int = 1,
+    weights: SparseMatrix, predictions: FloatArray, scale: float, degrees: FloatArray, *, threads: int = 1
 ) -> SparseMatrix:
     """Compute ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the precision of ``weights``.
 
@@ -209,28 +193,21 @@ def normalised_affinity(
         As in `joint_degrees`.
     degrees : (n,) array
         The result of `joint_degrees`.
-    others : pair of arrays, optional
-        Predictions (c,) or (c, k) and degrees (c,) of the columns, if the columns are other rows than these.
     threads : int
     """
-    roots = _inverse_roots(degrees)
-    there, roots_there = (predictions, roots) if others is None else (others[0], _inverse_roots(others[1]))
+    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
+    roots = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
     entries = np.empty_like(weights.data)
 
     def weigh(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
         stop = weights.indices[edges]
-        joint = weights.data[edges] * prediction_weights(predictions, start, there, stop, scale)
+        joint = weights.data[edges] * prediction_weights(predictions, start, predictions, stop, scale)
         # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
-        entries[edges] = joint * (roots[start] * roots_there[stop])
+        entries[edges] = joint * (roots[start] * roots[stop])
 
     in_blocks(weigh, weights.shape[0], threads=threads)
     return sparse.csr_array((entries, weights.indices, weights.indptr), shape=weights.shape)
-
-
-def _inverse_roots(degrees: FloatArray) -> FloatArray:
-    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
-    return np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
 
 
 def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:

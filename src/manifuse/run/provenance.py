@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Self
 
 from manifuse.errors import InputError
-from manifuse.files import reading
 from manifuse.records import Saveable, demand_counts
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.labels import ClassLabels
@@ -19,6 +18,7 @@ from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
+from manifuse.tables.reading import reading
 from manifuse.tables.user_tables import Labels
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.files import demand_memory, demand_regular, reading
+from manifuse.tables.reading import demand_memory, demand_regular, reading
 
 #: An archive whose arrays take more bytes than this must not be packed into less than so small a part of its size.
 LARGE, PACKED = 1 << 30, 200

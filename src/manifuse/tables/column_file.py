@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.files import demand_memory, reading, shorten
+from manifuse.files import shorten
 from manifuse.tables.column_checks import ColumnNames, Columns, demand_numbers, first_text, plain_column
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
 from manifuse.tables.paths import demand_file
-from manifuse.tables.table_reading import reading_table
+from manifuse.tables.reading import demand_memory, reading
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.
@@ -98,7 +98,7 @@ class ColumnFile:
             If they cannot be read, would not fit into memory, or hold ids that are refused.
         """
         self._demand_memory(sum(8 if self.types[name].is_numeric() else ENTRY for name in names))
-        with reading_table(self.path):
+        with reading(self.path):
             for name, column in self._glimpses([name for name in names if name in self.text]):
                 self._demand_narrow(name, column)
             columns = {name: self._array_of(name, column) for name, column in self._plain(names)}
@@ -123,13 +123,13 @@ class ColumnFile:
         width = min(len(names), max(1, PART // max(1, self.rows)))
         count = self.rows if rows is None else len(rows)
         self._demand_memory(dtype.itemsize * COPIES * width, dtype.itemsize * len(names) * count)
-        with reading_table(self.path):
+        with reading(self.path):
             for name, column in self._glimpses(names):
                 if (column.str.len_chars().max() or 0) > LONGEST:
                     demand_numbers(self.path, self.theirs[name], column.to_numpy(), is_feature=True)
         matrix = np.empty((count, len(names)), dtype)
         for first in range(0, len(names), width):
-            with reading_table(self.path):
+            with reading(self.path):
                 part = enumerate(self._plain(names[first : first + width]), first)
                 for index, (name, column) in part:
                     if not column.dtype.is_numeric():
@@ -228,7 +228,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
     parts = []
     for path in found:
         demand_file(path)
-        with reading_table(path):
+        with reading(path):
             parts.append(open_by_column(path, "parquet", columns, polars))
         _demand_alike(parts[-1], parts[0])
     starts = np.cumsum([0, *(part.rows for part in parts)])
@@ -238,7 +238,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
         for part, start, end in zip(parts, starts, starts[1:], strict=False):
             begin, stop = max(first, int(start)), min(first + count, int(end))
             if begin < stop:
-                with reading_table(part.path):
+                with reading(part.path):
                     frames.append(polars.DataFrame(part.read(names, begin - int(start), stop - begin)))
         frames = frames or [polars.DataFrame(parts[0].read(names, 0, 0))]
         return list(polars.concat(frames, how="vertical").get_columns())

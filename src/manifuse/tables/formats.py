@@ -15,12 +15,12 @@ from types import ModuleType
 from typing import Any
 
 from manifuse.errors import InputError
-from manifuse.files import check_size, demand_memory, shorten
-from manifuse.tables.column_checks import AS_USUAL, ColumnNames, Columns
+from manifuse.files import shorten
+from manifuse.tables.column_checks import AS_USUAL, ColumnNames
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
-from manifuse.tables.table_reading import reading_table
+from manifuse.tables.reading import check_size, demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
@@ -61,15 +61,9 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
             "scores); save it in one of these formats."
         )
     demand_file(path)
-    with reading_table(path):
+    with reading(path):
         read = open_by_column if form in BY_COLUMN else _whole
         return read(path, form, columns, polars)
-
-
-def read_columns(path: Path, columns: ColumnNames = AS_USUAL) -> Columns:
-    """Read every column of a table, by our names."""
-    file = open_columns(path, columns)
-    return file.take(list(file.types))
 
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

@@ -7,7 +7,8 @@ from os.path import isdir, realpath
 from pathlib import Path
 
 from manifuse.errors import InputError
-from manifuse.files import check_name, check_writable, demand_regular, identity
+from manifuse.files import check_name, check_writable, identity
+from manifuse.tables.reading import demand_regular
 
 
 def demand_file(path: Path) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from manifuse.errors import InputError, require, warn
-from manifuse.files import demand_memory, reading, shorten
+from manifuse.files import shorten
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
 from manifuse.tables.column_checks import (
     AS_USUAL,
@@ -30,6 +30,7 @@ from manifuse.tables.feature_source import Source
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
+from manifuse.tables.reading import demand_memory, reading
 from manifuse.tables.table_columns import TableColumns
 
 #: Options that name columns which a file with this ending does not have.

@@ -132,7 +132,8 @@ def active_references(problem: Problem, evidence: Sequence[PairEvidence], algori
     """Whether each reference takes part, shape (m,): 0 if it is idle or at chance."""
     active = np.ones(len(evidence))
     for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
-        is_chance = algorithm.ignore_chance and seen.is_chance
+        # Permuted pairs do as well, in alignment or in fidelity.
+        is_chance = algorithm.ignore_chance and min(abs(seen.alignment), seen.fidelity) <= seen.chance
         if reference.is_idle or is_chance:
             active[number] = 0.0
     return active

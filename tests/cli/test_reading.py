@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import manifuse as mf
+from manifuse.tables.reading import reading
 from manifuse.tables.score_tables import read_table
-from manifuse.tables.table_reading import reading_table
 
 
 @pytest.mark.parametrize("form, draws", [("arrow", 250), ("parquet", 250)])
@@ -35,7 +35,7 @@ def test_a_panic_becomes_a_sentence(tmp_path):
     panic = type("PanicException", (BaseException,), {})
 
     def read():
-        with reading_table(tmp_path / "main.parquet"):
+        with reading(tmp_path / "main.parquet"):
             raise panic("range end index out of range")
 
     with pytest.raises(mf.InputError, match=r"main\.parquet cannot be read as parquet, because it is damaged"):
@@ -44,7 +44,7 @@ def test_a_panic_becomes_a_sentence(tmp_path):
 
 def test_an_interrupt_is_no_damage():
     def read():
-        with reading_table(Path("main.parquet")):
+        with reading(Path("main.parquet")):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
