@@ -227,6 +227,11 @@ def test_every_kind_of_run_has_a_page_that_says_what_happened(name):
     assert f"refined on {result.provenance.date} (UTC) by manifuse " in read.words
     assert "with the seed 0, in 1.2 seconds. The same" in read.words
     assert pictures in (None, markup.count("<svg"))
+    assert (result.course.ending is None) is (result.course.share == 0)
+    assert (
+        result.course.ending is None
+        or result.course.ending in read.table("hyperparameter")["diffusion.rounds"]["used"]
+    )
     assert not re.search(r"\b(nan|inf|None|Standing|array)\b", re.sub("ignored|search", "", read.words))
 
 

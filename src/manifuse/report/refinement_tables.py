@@ -204,6 +204,8 @@ def _used(result: Refinement) -> dict[str, str]:
     most = diffusion.rounds if result.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
     why = "" if most == diffusion.rounds else ", because no reference is followed"
     rounds = f"{len({step.round for step in taken}):,} of at most {most:,}{why}; {many(len(taken), 'step')}"
+    if result.course.ending is not None:
+        rounds += f"; {result.course.ending}"
     return {
         "diffusion__neighbours": _text(setting.neighbours if has_graph else None),
         "diffusion__score_scale": _text(setting.score_scale if has_graph else None),

@@ -12,7 +12,7 @@ from manifuse.columns.scored import HeldOutScores, Scoring
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
 from manifuse.diffusion.algorithm1 import Setting
-from manifuse.diffusion.joint import Step
+from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, line_of, risks_of
@@ -45,6 +45,8 @@ class Course(Saveable):
         Settings tried, with the criterion of each; empty if there was nothing to choose.
     history : tuple of Step
         Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
+    ending : Ending or None
+        Why the rounds ended; None if nothing was diffused.
     share : float
         Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
     """
@@ -54,6 +56,7 @@ class Course(Saveable):
     recall: tuple[float | None, ...]
     trials: tuple[TriedSetting, ...]
     history: tuple[Step, ...]
+    ending: Ending | None
     share: float
 
     def check(self) -> None:
@@ -236,5 +239,6 @@ def _course(prepared: PreparedRun, found: RunOutputs) -> Course:
         recall=tables.recall(),
         trials=prepared.trials,
         history=(nothing,) if path is None else path.history,
+        ending=None if path is None else path.ending,
         share=0.0 if path is None else SHARE,
     )
