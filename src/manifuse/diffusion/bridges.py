@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from functools import cache, lru_cache
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sparse
@@ -13,7 +14,7 @@ from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.algorithm1 import Algorithm1, Setting
-from manifuse.diffusion.schemes import Anchor, anchors_of, transport
+from manifuse.diffusion.schemes import Anchor, transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.kernels.affinity import Affinity
@@ -24,8 +25,6 @@ from manifuse.kernels.sphere import standardise_prediction
 from manifuse.records import Saveable, read_fields, write
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
-
-Key = TypeVar("Key")
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
 HELD_OUT_NUMBERS = 1 << 22
@@ -245,24 +244,25 @@ def _anchors(
 ) -> dict[Setting, Anchor]:
     """The reference's side of the bridge under every setting; what settings have in common is computed once.
 
-    A reference without features has a graph without edges.
+    Schemes of one kind share the anchor of the deepest. A reference without features has a graph without edges.
     """
-    made: dict[Setting, Anchor] = {}
-    scores = reference.scores
+    scores, rows = reference.scores, (reference.main_rows, reference.reference_rows)
     block = np.column_stack([scores, np.ones(len(scores))])
-    for count, alike in _by(lambda setting: setting.neighbours, settings).items():
-        graph = graph_without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
-        for scale, same in _by(lambda setting: setting.score_scale, alike).items():
-            affinity = graph.affinity(scores, scale)
-            schemes = [setting.bridge for setting in same]
-            anchors = anchors_of(schemes, affinity, block, reference.main_rows, reference.reference_rows)
-            made |= {setting: anchors[setting.bridge] for setting in same}
-    return made
+    deepest = {each.bridge.kind: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)}
 
+    # Of graphs only the last stays, because they are large.
+    @lru_cache(maxsize=1)
+    def graph(count: int) -> FeatureGraph:
+        return graph_without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
 
-def _by(key: Callable[[Setting], Key], settings: Sequence[Setting]) -> dict[Key, list[Setting]]:
-    """Group settings by what ``key`` returns."""
-    groups: dict[Key, list[Setting]] = {}
-    for setting in settings:
-        groups.setdefault(key(setting), []).append(setting)
-    return groups
+    @lru_cache(maxsize=1)
+    def affinity(count: int, scale: float) -> Affinity:
+        return graph(count).affinity(scores, scale)
+
+    @cache
+    def anchor(count: int, scale: float, kind: str) -> Anchor:
+        made: Anchor = deepest[kind].anchor(affinity(count, scale), block, *rows)
+        return made
+
+    ordered = sorted(settings, key=lambda setting: (setting.neighbours, setting.score_scale))
+    return {each: anchor(each.neighbours, each.score_scale, each.bridge.kind) for each in ordered}

@@ -119,21 +119,6 @@ class BridgeScheme(Saveable, Generic[AnchorType]):
         """
 
 
-def anchors_of(
-    schemes: Sequence[BridgeScheme[AnchorType]],
-    reference: Affinity,
-    block: FloatArray,
-    main_rows: IndexArray,
-    reference_rows: IndexArray,
-) -> dict[BridgeScheme[AnchorType], AnchorType]:
-    """Anchors of several schemes; schemes of one kind share an anchor. See `BridgeScheme.anchor`."""
-    made: dict[BridgeScheme[AnchorType], AnchorType] = {}
-    for scheme in sorted(schemes, key=lambda scheme: scheme.depth, reverse=True):
-        shared = next((anchor for other, anchor in made.items() if type(other) is type(scheme)), None)
-        made[scheme] = scheme.anchor(reference, block, main_rows, reference_rows) if shared is None else shared
-    return made
-
-
 def transport(
     scheme: BridgeScheme[AnchorType], main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray
 ) -> Transport:
