@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,92 +17,72 @@ from manifuse.words.findings import listed
 CLASSES = 3
 
 
-class ScoreWording(ABC):
-    """What a predictor says of its rows, in words."""
-
-    @abstractmethod
-    def at(self, row: int) -> str:
-        """What it says of a row, for a table."""
-
-    @abstractmethod
-    def own(self, name: str, row: int) -> str:
-        """What the main predictor of this name says of a row, in a clause."""
-
-    @abstractmethod
-    def among(self, rows: IndexArray) -> str:
-        """What rows are, after "are"."""
-
-    @abstractmethod
-    def puts(self, what: str, rows: IndexArray) -> str:
-        """What it says of rows, which ``what`` names, after the subject."""
-
-    @abstractmethod
-    def yours(self, what: str, rows: IndexArray) -> str:
-        """What the main predictor says of rows, which ``what`` names, in a clause."""
-
-
 @dataclass(frozen=True, eq=False)
-class PlaceWording(ScoreWording):
+class PlaceWording:
     """Scores, told as places (n,): 0 for the lowest, 100 for the highest."""
 
     places: FloatArray
 
     def at(self, row: int) -> str:
-        """The place; see `ScoreWording.at`."""
+        """What it says of a row, for a table."""
         return f"{self.places[row]:.0f}"
 
     def own(self, name: str, row: int) -> str:
-        """The place; see `ScoreWording.own`."""
+        """What the main predictor of this name says of a row, in a clause."""
         del name
         return f"Its own score is at {self.at(row)} of 100 (0 is the lowest)"
 
     def among(self, rows: IndexArray) -> str:
-        """The mean place; see `ScoreWording.among`."""
+        """What rows are, after "are"."""
         average = " of 100 on average" if len(rows) > 1 else ""
         return f"at {self.places[rows].mean():.0f}{average}"
 
     def puts(self, what: str, rows: IndexArray) -> str:
-        """The mean place; see `ScoreWording.puts`."""
+        """What it says of rows, which ``what`` names, after the subject."""
         return f"puts {what} at {self.places[rows].mean():.0f}"
 
     def yours(self, what: str, rows: IndexArray) -> str:
-        """The mean place; see `ScoreWording.yours`."""
+        """What the main predictor says of rows, which ``what`` names, in a clause."""
         return f"your scores put {what} at {self.places[rows].mean():.0f}"
 
 
 @dataclass(frozen=True, eq=False)
-class ClassWording(ScoreWording):
+class ClassWording:
     """Probabilities (n, k) of classes with these names, told as the most probable class."""
 
     names: tuple[str, ...]
     probabilities: FloatArray
 
     def at(self, row: int) -> str:
-        """The class and its probability; see `ScoreWording.at`."""
+        """The class and its probability; see `PlaceWording.at`."""
         return self._each(row, 1)[0]
 
     def own(self, name: str, row: int) -> str:
-        """The likeliest classes; see `ScoreWording.own`."""
+        """The likeliest classes; see `PlaceWording.own`."""
         *first, last = self._each(row, CLASSES)
         return f"“{name}” calls it {', '.join(first)} or {last}"
 
     def among(self, rows: IndexArray) -> str:
-        """The classes; see `ScoreWording.among`."""
+        """The classes; see `PlaceWording.among`."""
         best = self.probabilities[rows].argmax(axis=1)
         return self.at(int(rows[0])) if len(rows) == 1 else listed([self.names[place] for place in best])
 
     def puts(self, what: str, rows: IndexArray) -> str:
-        """The classes; see `ScoreWording.puts`."""
+        """The classes; see `PlaceWording.puts`."""
         return f"calls {what} {self.among(rows)}"
 
     def yours(self, what: str, rows: IndexArray) -> str:
-        """The classes; see `ScoreWording.yours`."""
+        """The classes; see `PlaceWording.yours`."""
         return f"yours calls {what} {self.among(rows)}"
 
     def _each(self, row: int, most: int) -> list[str]:
         """The most probable classes of a row, with their probabilities."""
         order = np.argsort(-self.probabilities[row], kind="stable")[:most]
         return [f"{self.names[place]} ({self.probabilities[row, place]:.0%})" for place in order]
+
+
+#: What a predictor says of its rows, in words.
+ScoreWording = PlaceWording | ClassWording
 
 
 def told_of(table: Observations, scores: FloatArray | None = None) -> ScoreWording:
