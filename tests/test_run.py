@@ -12,6 +12,8 @@ import torch
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.reason import Reason
+from manifuse.evidence.relevance import Standing
+from manifuse.tables.pairing import pairs_of
 from tests.problems import draw, larger, remade
 
 METHODS = {
@@ -214,17 +216,32 @@ def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
     assert again.weights[2] == 0.0
 
 
-@pytest.mark.parametrize("rows", [9, 40])
-def test_a_copy_of_a_part_of_the_main_table_does_no_harm(rows):
+@pytest.mark.parametrize("rows, decimals", [(9, None), (40, None), (40, 3)])
+def test_a_copy_of_a_part_of_the_main_table_does_no_harm(rows, decimals):
     """With nine rows it may be chance that all are alike, so the copy counts as a reference."""
     case = draw(8)
-    part = case.main.take(np.arange(rows))
-    part.name = "part"
+    part, scores = case.main.take(np.arange(rows)), case.main.scores[:rows]
+    part = remade(part, predictions=scores if decimals is None else scores.round(decimals), name="part")
     plain = mf.refine(case.main, case.references, rng=0)
     said = "part repeats the scores of main on the rows that both know" if rows == 40 else "shares only 9 ids"
     with pytest.warns(mf.ManifuseWarning, match=said):
         again = mf.refine(case.main, [*case.references, part], rng=0)
     assert np.allclose(again.predictions, plain.predictions, rtol=0, atol=1e-8) is (rows == 40)
+
+
+@pytest.mark.parametrize("what", ["two values", "an outlier"])
+def test_scores_that_are_alike_by_chance_are_no_copy(what):
+    case = draw(8)
+    first = case.references[0]
+    rows, there = pairs_of(case.main, first)
+    ours, theirs = case.main.scores.copy(), first.scores.copy()
+    if what == "two values":
+        ours, theirs = (np.where(scores > np.median(scores), 1.0, 0.0) for scores in (ours, theirs))
+        theirs[there] = ours[rows]
+    else:
+        ours[rows[0]] = theirs[there[0]] = 1e6
+    main, reference = remade(case.main, predictions=ours), remade(first, predictions=theirs)
+    assert mf.refine(main, [reference], rng=0).relevance[0].standing is not Standing.IDLE
 
 
 def test_a_handful_of_labels_never_makes_a_gain_certain(method):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,18 @@ def frame(content):
 
 def archive(**arrays):
     return lambda path: np.savez(path, **arrays)
+
+
+def doubled(**arrays):
+    """Writes an archive, and its first array again under the same name."""
+
+    def write(path):
+        np.savez(path, **arrays)
+        first = next(iter(arrays))
+        with zipfile.ZipFile(path, "a") as file, warnings.catch_warnings(action="ignore"):
+            file.writestr(f"{first}.npy", file.read(f"{first}.npy"))
+
+    return write
 
 
 def stored(content, ending, *, damage=lambda whole: whole):
@@ -121,6 +134,11 @@ CASES = {
     "not an archive": ({"main.npz": text("not an archive")}, [], "NumPy archive"),
     "half an archive": ({"main.npz": binary(b"PK\x03\x04" + b"\x00" * 60)}, [], "NumPy archive"),
     "an archive without scores": ({"main.npz": archive(ids=np.arange(3))}, [], "has no 'scores'"),
+    "an archive with two arrays of one name": (
+        {"main.npz": doubled(scores=np.arange(3.0), ids=np.arange(3))},
+        [],
+        "has 2 arrays called 'scores'",
+    ),
     "an archive of objects": (
         {"main.npz": archive(ids=np.array([{}], dtype=object), scores=np.ones(1))},
         [],

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import rankdata
 
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
-from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import order_of
@@ -21,8 +22,9 @@ from manifuse.tables.validity import all_alike, demand_rows
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
-#: A reference whose alignment with the main predictor at its pairs is 1 up to this repeats the main predictor.
-REPEATED = 1e-9
+#: A reference repeats the main predictor if at its pairs their alignment, and that of their ranks, is 1 up to this. So
+#: copies in fewer digits do, and scores that share nothing but an outlier do not.
+REPEATED = 1e-3
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
@@ -76,13 +78,17 @@ def why_idle(
     used = table.scores[reference_rows] if is_coupled else table.scores
     if is_constant(used).all():
         return f"{all_alike(table)}; it gets weight 0."
-    ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    # A few rows may be alike by chance.
-    can_tell = is_coupled or len(main_rows) >= FEW_PAIRS
-    if can_tell and main.classes == table.classes and abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED:
+    sides = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    # A few rows, or rows of which many are equal, may be alike by chance.
+    can_tell = main.classes == table.classes and (is_coupled or len(np.unique(sides[0], axis=0)) >= FEW_PAIRS)
+    if can_tell and _are_alike(*sides) and _are_alike(*(rankdata(side, axis=0) for side in sides)):
         where = "" if is_coupled else " on the rows that both know"
         return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None
+
+
+def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:
+    return abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
