@@ -133,6 +133,35 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
     assert written[2].equals(written[0].slice(100, 400))
 
 
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("command", ["apply", "engine"])
+def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monkeypatch, request, command):
+    """A window may have no row that is left."""
+    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    frame, rows = pl.read_parquet("main.parquet"), pl.int_range(600)
+    holes = frame.with_columns(pl.when((rows < 300) | (rows == 599)).then(np.nan).otherwise(pl.col("x1")).alias("x1"))
+    holes.write_parquet("holes.parquet")
+    frame[300:599].write_parquet("left.parquet")
+    holes[:300].write_parquet("none.parquet")
+    monkeypatch.setattr(apply_engine, "ROWS", WINDOW)
+    engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
+    written = {}
+    for name in ("left", "holes", "none"):
+        out = f"{name}-later" + ("" if engine else ".parquet")
+        done, said = run(
+            capsys, monkeypatch, "apply", "model.npz", f"{name}.parquet", "--drop-invalid", "--out", out, *engine
+        )
+        if name == "none":
+            assert (done, Path(out).exists()) == (2, False)
+            assert "none has no row whose numbers are all finite" in said.err
+        else:
+            assert done == 0, said.err
+            written[name] = pl.read_parquet(f"{out}/*.parquet" if engine else out)
+        if name == "holes":
+            assert said.err.count("which are left out") == said.err.count("in 301 of 600 rows") == 1
+    assert written["holes"].equals(written["left"])
+
+
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])
 def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys, monkeypatch, request, command):
     assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0

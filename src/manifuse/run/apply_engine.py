@@ -17,6 +17,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.output import table_bytes
 from manifuse.tables.seen_ids import SeenIds
+from manifuse.tables.validity import tell_left_out
 
 #: Rows of a part.
 ROWS = 4 * WINDOW
@@ -65,7 +66,8 @@ def apply_on_engine(
     # Workers may run in other folders.
     table = replace(table, given=os.path.abspath(table.given))
     total, _ = table.open()
-    seen, jobs = SeenIds(Path(table.given).stem), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
+    name, left_out = Path(table.given).stem, 0
+    seen, jobs = SeenIds(name), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
     with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
         parts = folder / "parts"
         parts.mkdir()
@@ -76,7 +78,9 @@ def apply_on_engine(
             for warning in said:
                 warnings.warn(warning, stacklevel=2)
             seen.add(part.keys)
+            left_out += part.left_out
             yield part
+        tell_left_out(name, left_out, total)
         seen.check()
         try:
             parts.replace(out)
@@ -96,7 +100,8 @@ def write_part(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             _, read = table.open()
-            columns, part = refine_part(result, read(first, count), first=first, drop_invalid=drop_invalid)
+            given = {"drop_invalid": drop_invalid, "is_window": True}
+            columns, part = refine_part(result, read(first, count), first=first, **given)
         path, temporary = folder / f"part-{first // count:06d}.parquet", folder / f".{uuid4().hex}"
         temporary.write_bytes(table_bytes(".parquet", columns))
         temporary.replace(path)

@@ -15,10 +15,11 @@ from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
-from manifuse.tables.observing import observe
+from manifuse.tables.observing import observe, without_invalid
 from manifuse.tables.output import TableWriter
 from manifuse.tables.score_tables import Table
 from manifuse.tables.seen_ids import SeenIds
+from manifuse.tables.validity import tell_left_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class RefinedPart:
         Ids of the rows that were refined.
     fitted, changed, little : int
         How many of them were in the fit, how many of these changed since, and how many have little evidence.
+    left_out : int
+        Rows that were left out, because their numbers are not all finite.
     total : int or None
         Rows of the table, if they are known.
     """
@@ -39,21 +42,30 @@ class RefinedPart:
     fitted: int
     changed: int
     little: int
+    left_out: int
     total: int | None = None
 
 
 def refine_part(
-    result: Refinement, table: Table, *, drop_invalid: bool, first: int = 0
+    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0
 ) -> tuple[dict[str, NDArray[Any]], RefinedPart]:
-    """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it."""
+    """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it.
+
+    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out.
+    """
     demand_same_classes(table.name, table.class_names, result.main)
+    came = len(table)
+    if is_window and drop_invalid:
+        table = without_invalid(table)
+    left_out = came - len(table)
     noun, number = table.counting
     new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
     columns = refined_columns(new, result.refine_later(new))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
-    counts = (int(np.count_nonzero(each)) for each in (known, changed, columns["support"] < LITTLE))
-    return columns, RefinedPart(new.keys, *counts)
+    little = columns["support"] < LITTLE
+    fitted, moved, weak = (int(np.count_nonzero(each)) for each in (known, changed, little))
+    return columns, RefinedPart(new.keys, fitted, moved, weak, left_out)
 
 
 def apply_here(
@@ -61,12 +73,15 @@ def apply_here(
 ) -> Iterator[RefinedPart]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
-    seen = SeenIds(Path(table.given).stem)
+    name, left_out = Path(table.given).stem, 0
+    seen, given = SeenIds(name), {"drop_invalid": drop_invalid, "is_window": table.is_windowed}
     with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
         for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
-            columns, part = refine_part(result, read(first, WINDOW), first=first, drop_invalid=drop_invalid)
+            columns, part = refine_part(result, read(first, WINDOW), first=first, **given)
             writer.add(columns)
             seen.add(part.keys)
+            left_out += part.left_out
             yield replace(part, total=total)
+        tell_left_out(name, left_out, total)
         seen.check()
         writer.finish()

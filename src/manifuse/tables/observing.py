@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import rows_as
+from manifuse.tables.feature_source import Source
 from manifuse.tables.observations import Observations
 from manifuse.tables.score_tables import Table
 from manifuse.tables.validity import demand_finite
@@ -28,6 +31,18 @@ def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
         )
     made.called = table.called
     return made
+
+
+def without_invalid(table: Table) -> Table:
+    """Leave out the rows of a table of columns whose numbers are not all finite."""
+    if not len(table):
+        return table
+    features = table.features
+    numbers = [table.scores] if features is None else [table.scores, features]
+    finite = [all_finite(np.atleast_2d(np.asarray(each, dtype=np.float64).T).T) for each in numbers]
+    kept = np.flatnonzero(np.logical_and.reduce(finite))
+    source = None if features is None else Source.loaded(features[kept])
+    return replace(table, ids=table.ids[kept], scores=table.scores[kept], source=source)
 
 
 def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:

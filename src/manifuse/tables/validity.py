@@ -89,14 +89,20 @@ def valid_rows(
         return rows
     finite = [all_finite(np.atleast_2d(each.T).T) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
-    if len(kept) == 0 < len(scores):
-        raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
-    if len(kept) < len(scores):
-        if table is not None and feature_names is not None:
-            _demand_filled(name, table, feature_names)
-        left_out = f"{len(scores) - len(kept):,} of {len(scores):,} rows"
-        warn("invalid_rows", f"{name} has values that are not finite in {left_out}, which are left out.", stacklevel=3)
+    left_out = len(scores) - len(kept)
+    if 0 < left_out < len(scores) and table is not None and feature_names is not None:
+        _demand_filled(name, table, feature_names)
+    tell_left_out(name, left_out, len(scores))
     return kept
+
+
+def tell_left_out(name: str, left_out: int, rows: int) -> None:
+    """Warn that so many of the rows of a table were left out; refuse it if all were."""
+    if 0 < left_out == rows:
+        raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
+    if left_out:
+        said = f"{name} has values that are not finite in {left_out:,} of {rows:,} rows, which are left out."
+        warn("invalid_rows", said, stacklevel=4)
 
 
 def demand_finite(
