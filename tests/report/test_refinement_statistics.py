@@ -198,7 +198,8 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
     name = case.references[0].name
     result = mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=(name,)), rng=0)
     assert standings(result) == (Standing.LEFT_OUT, Standing.TOOK_PART)
-    # What takes no part is no argument.
+    # What takes no part is no argument, and is said to be left out.
+    assert f"Left out, as `ignored` says: “{name}”." in result.summary()
     assert name not in said_of(result)
     assert "the reference agrees with “main” more than by chance" in said_of(result)
 

@@ -181,7 +181,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     """Who agrees with the main predictor, who took no part, and who has few pairs."""
     unused = (Standing.LEFT_OUT, Standing.IDLE)
     entries, name = [entry for entry in evidence.relevance if entry.standing not in unused], evidence.name
-    idle = _named(entry.name for entry in evidence.relevance if entry.standing is Standing.IDLE)
+    idle = named(entry.name for entry in evidence.relevance if entry.standing is Standing.IDLE)
     if idle:
         said = f"Ignored, because their scores are all equal or repeat “{name}”: {idle}."
         yield Finding("idle", False, said, "references")
@@ -195,7 +195,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("agrees", True, said)
     else:
         yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")
-    reverse = _named(entry.name for entry in entries if entry.speaks_in_reverse)
+    reverse = named(entry.name for entry in entries if entry.speaks_in_reverse)
     if reverse:
         said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
         yield Finding("reverse", False, said, "references")
@@ -206,12 +206,12 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         why = f"{who} {predict} something else"
         if evidence.agreement.answer is Reason.TOLD:
             why = f"at the pairs {who} {are} clearly high where “{name}” is low, whatever `same_target` says"
-        yield Finding("differs", False, f"Not followed: {_named(different)}; {why}.", "same_target")
+        yield Finding("differs", False, f"Not followed: {named(different)}; {why}.", "same_target")
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
-    few = _named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
+    few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
@@ -226,7 +226,7 @@ def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
     """Which rows moved without an explanation; how many have evidence, if a reference took part."""
     if evidence.unexplained:
         count = len(evidence.unexplained)
-        rows, names = many(count, "common row"), _named(evidence.unexplained)
+        rows, names = many(count, "common row"), named(evidence.unexplained)
         said = f"{rows} moved far only because a reference says so of {'it' if count == 1 else 'them'}"
         advice = "Neither features nor other rows explain that; look at what each reference says there"
         yield Finding("unexplained", False, f"{said}: {names}. {advice}.", "labels")
@@ -247,7 +247,7 @@ def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
     yield Finding("support", False, said)
 
 
-def _named(entries: Iterable[str]) -> str:
+def named(entries: Iterable[str]) -> str:
     """Return the first names in quotation marks, and how many more there are."""
     names = [f"“{name}”" for name in entries]
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []

@@ -13,8 +13,9 @@ from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
+from manifuse.evidence.relevance import Standing
 from manifuse.grid import WIDTH, as_text, many
-from manifuse.words.findings import change_of, findings_of, too_few
+from manifuse.words.findings import change_of, findings_of, named, too_few
 from manifuse.words.reasons import REASONS
 
 #: Wraps a line, but not within an option such as --same-target.
@@ -44,6 +45,8 @@ def summary_of(evidence: Evidence, refined: RefinedScores) -> str:
         lines.append(f"Labels were held out {evidence.measured.held}.")
     if evidence.relevance:
         lines += ["", as_text(evidence.relevance.grid), f"{evidence.relevance.said_of_worth()};", *COLUMNS]
+        left_out = named(entry.name for entry in evidence.relevance if entry.standing is Standing.LEFT_OUT)
+        lines += [f"Left out, as `ignored` says: {left_out}."] if left_out else []
     found = [finding for finding in findings_of(evidence, refined) if finding.code not in SAID]
     for heading, speaks_for in (("What speaks for it:", True), ("What speaks against it:", False)):
         said = [f"- {finding.sentence}" for finding in found if finding.speaks_for is speaks_for]
