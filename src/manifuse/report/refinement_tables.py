@@ -152,11 +152,14 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
 
 
 def hyperparameters_grid(result: Refinement) -> Grid:
-    """Every hyperparameter as it was given, and as this run used it."""
+    """Every hyperparameter as it was given and, if it is not the same, as this run used it."""
     given, used = parameters_of(result.method), _used(result)
     del given["diffusion"]
-    lines = [(name, _text(value), used.get(name, _text(value))) for name, value in given.items()]
-    return Grid(("hyperparameter", "given", "used"), tuple((name.replace("__", "."), *line) for name, *line in lines))
+    lines = []
+    for name, value in given.items():
+        text = _text(value)
+        lines.append((name.replace("__", "."), text, "" if used.get(name) == text else used.get(name, "")))
+    return Grid(("hyperparameter", "given", "used"), tuple(lines))
 
 
 def trials_grid(result: Refinement) -> Grid:
