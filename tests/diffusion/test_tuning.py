@@ -73,7 +73,7 @@ def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
 
 def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
     case = draw(0)
-    coupled = mf.Observations(case.main.scores + 0.01 * case.truth, ids=case.main.keys, name="coupled")
+    coupled = mf.Observations(case.main.scores + 0.1 * case.truth, ids=case.main.keys, name="coupled")
     problem = Problem.of(case.main, [coupled, *case.references])
     trials = choose(problem, replace(CANDIDATES, selection="alignment"), 0).trials
     assert len({trial.criterion for trial in trials}) == len(trials)
