@@ -56,9 +56,10 @@ class Finding:
 
 
 def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
-    """Say what speaks for a refinement and against it; ``refined`` are the scores that came of it."""
+    """Say what speaks for a refinement, then what speaks against it; ``refined`` are the scores that came of it."""
     found = [*_of_labels(evidence), *_of_answers(evidence), *_of_worth(evidence), *_of_references(evidence)]
-    return found + (list(_of_rows(evidence, refined)) if evidence.verdict.accepted else [])
+    found += _of_rows(evidence, refined) if evidence.verdict.accepted else []
+    return sorted(found, key=lambda finding: not finding.speaks_for)
 
 
 def change_of(evidence: Evidence) -> str:
