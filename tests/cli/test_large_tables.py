@@ -75,6 +75,7 @@ def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys
     result = mf.refine(folder.main, folder.references, folder.labels(), mf.JointDiffusion(fitted_rows=300), rng=0)
     out = pl.read_parquet("out.parquet") if ending == "parquet" else pl.read_csv("out.csv")
     assert out["id"].to_list() == folder.main.keys.tolist()
+    assert mf.load("model.npz").method.fitted_rows == 300
     for column, values in {
         "score": result.scores,
         "support": result.support,

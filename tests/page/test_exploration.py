@@ -106,8 +106,8 @@ def test_without_a_reference_it_is_said_what_is_lost():
     opened, result = refined(exploration), refined(exploration, ignored=("reference 2",))
     seen = show(exploration, result, opened)
     assert seen["sentence"].startswith(f"Without reference 2: {verdict_of(result.evidence)} {result.why}")
-    lost = f"on the labels is {result.accuracy.after:.1%}, and was {opened.accuracy.after:.1%}"
-    assert f"Compared with the page as it opened, the ranking accuracy {lost}; the " in seen["sentence"]
+    lost = f"on the labels is {result.gain.amount(signed=True)}, and was {opened.gain.amount(signed=True)}"
+    assert f"Compared with the page as it opened, the gain {lost}; the ranking accuracy on rows " in seen["sentence"]
     assert seen["parts"][1] == "switched off"
     aligned = f"{np.corrcoef(opened.scores, result.scores)[0, 1]:.3f}"
     assert tiles(seen)["alignment with the scores when the page was opened"] == (None, aligned)

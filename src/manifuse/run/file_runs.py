@@ -86,9 +86,9 @@ def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backen
     fitted = rows_of_files(tables, method, seed)
     main, references = tables.observed(fitted)
     # Of a sample that was read, all rows are fitted.
-    method = method if fitted is None else replace(method, fitted_rows=None)
-    result = refine(main, references, tables.labels, method, seed, backend=backend)
-    result = replace(result, provenance=Provenance.of_files(tables))
+    whole = method if fitted is None else replace(method, fitted_rows=None)
+    result = refine(main, references, tables.labels, whole, seed, backend=backend)
+    result = replace(result, method=method, provenance=Provenance.of_files(tables))
     return RefinedFiles(result, tables.main, references, fitted is not None)
 
 
