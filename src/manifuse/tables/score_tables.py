@@ -139,6 +139,8 @@ def _from_archive(path: Path) -> Table:
     arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
+    if len(set(named)) < len(named):
+        raise InputError(f"{path} has two classes of one name; give each class a name of its own.")
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(f"Column 'ids' of {path}", ids)
     classes, called = dict(zip(named, named, strict=True)), TableColumns(classes=tuple(named))
