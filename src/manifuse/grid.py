@@ -40,7 +40,7 @@ def figures(value: float, digits: int) -> str:
 
 
 def told_apart(names: Iterable[str]) -> str:
-    """Return names separated by commas; those in quotes that a reader could not tell apart without."""
+    """Join names by commas; a name that has commas or outer blanks stands in quotes."""
     return ", ".join(repr(name) if "," in name or name != name.strip() else name for name in names)
 
 

@@ -142,7 +142,7 @@ CASES = {
     "an archive with two classes of one name": (
         {"main.npz": archive(ids=np.arange(3), scores=np.full((3, 3), 1 / 3), classes=np.array(["a", "b", "b"]))},
         [],
-        "two classes of one name",
+        "main has the class 'b' twice",
     ),
     "an archive of objects": (
         {"main.npz": archive(ids=np.array([{}], dtype=object), scores=np.ones(1))},

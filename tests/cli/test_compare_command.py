@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli.app import app, main
-from manifuse.cli.compare_command import nearest_of
+from manifuse.cli.compare_command import best_of_others
 from manifuse.rivals import comparison
 
 
@@ -68,7 +68,7 @@ def test_the_best_of_the_others_is_named(difference, said):
         for name, gap in (("refine", 0.0), ("alone", difference), ("spread", 3.0))
     ]
     rows.sort(key=lambda row: row["rmse"])
-    assert nearest_of(rows) == f"The best of the others is alone, {said}"
+    assert best_of_others(rows) == f"The best of the others is alone, {said}"
 
 
 @pytest.mark.parametrize(

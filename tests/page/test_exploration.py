@@ -7,6 +7,8 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
+from manifuse.evidence.reason import Reason
+from manifuse.evidence.verdict import Verdict
 from manifuse.page.exploration import Exploration, completed, describe, run
 from manifuse.page.shown import explain_row, show
 from manifuse.words.findings import findings_of
@@ -108,6 +110,8 @@ def test_without_a_reference_it_is_said_what_is_lost():
     assert seen["sentence"].startswith(f"Without reference 2: {verdict_of(result.evidence)} {result.why}")
     lost = f"on the labels is {result.gain.amount(signed=True)}, and was {opened.gain.amount(signed=True)}"
     assert f"Compared with the page as it opened, the gain {lost}; the ranking accuracy on rows " in seen["sentence"]
+    refused = replace(result, evidence=replace(result.evidence, verdict=Verdict.of(Reason.NO_GAIN)))
+    assert "the gain on the labels is nothing, and was +" in show(exploration, refused, opened)["sentence"]
     assert seen["parts"][1] == "switched off"
     aligned = f"{np.corrcoef(opened.scores, result.scores)[0, 1]:.3f}"
     assert tiles(seen)["alignment with the scores when the page was opened"] == (None, aligned)

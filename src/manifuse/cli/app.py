@@ -121,7 +121,7 @@ def apply_command(
 ) -> None:
     """Refine rows that came later, and write id, score, original and support, and uncertainty if labels taught.
 
-    Rows that were in the fit get their fitted scores.
+    Rows that were in the fit get their fitted scores, unless they changed.
     Columns are called as in the main table, unless options say otherwise.
     """
     from manifuse.cli.apply_command import run_apply
@@ -162,13 +162,15 @@ def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed.
     Methods whose difference is within two standard errors cannot be told apart.
     """
-    from manifuse.cli.compare_command import grid_of, nearest_of, run_compare
+    from manifuse.cli.compare_command import best_of_others, grid_of, run_compare
     from manifuse.grid import as_text
 
     with once(), progress("Comparing ...") as tell:
         rows = run_compare(given, tell)
-    said = f"{as_text(grid_of(rows))}\n\n{nearest_of(rows)}"
-    answer(json.dumps({"methods": rows}, allow_nan=False) if as_json else said)
+    if as_json:
+        answer(json.dumps({"methods": rows}, allow_nan=False))
+    else:
+        answer(f"{as_text(grid_of(rows))}\n\n{best_of_others(rows)}")
 
 
 @app.command("show")

@@ -46,7 +46,7 @@ def grid_of(rows: list[dict[str, Any]]) -> Grid:
     return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))
 
 
-def nearest_of(rows: list[dict[str, Any]]) -> str:
+def best_of_others(rows: list[dict[str, Any]]) -> str:
     """Say which of the other methods is best, and how far it is from `refine`."""
     best = next(row for row in rows if row["method"] != "refine")
     said = f"The best of the others is {best['method']},"

@@ -32,7 +32,8 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     grades, counts = ranks(labels), np.empty(scores.shape)
     for column, candidate in enumerate(scores.T):
         # A tie counts one half: the mean of one count with every tie right and one with every tie wrong.
-        ways = [_partners(np.lexsort((tied, candidate)), grades) for tied in (grades, -grades)]
+        has_ties = len(np.unique(candidate)) < len(candidate)
+        ways = [_partners(np.lexsort((tied, candidate)), grades) for tied in (grades, -grades)[: 1 + has_ties]]
         counts[:, column] = np.mean(ways, axis=0)
     return counts
 

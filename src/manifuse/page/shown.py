@@ -134,7 +134,7 @@ def _lost(exploration: Exploration, result: Refinement, opened: Refinement | Non
         return []
     said, (now, then) = [], (_on_held_back(exploration, each) for each in (result, opened))
     if result.gain is not None and opened.gain is not None:
-        # Not accuracies, because a run may hold out labels otherwise, and then judges own scores otherwise, too.
+        # Accuracies are measured within folds, and another run may have other folds.
         said.append(f"the gain on the labels is {_gained(result)}, and was {_gained(opened)}")
     if now is not None and then is not None:
         here, there = (measured_as(now.measure, each.after) for each in (now, then))

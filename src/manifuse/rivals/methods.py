@@ -37,7 +37,7 @@ from manifuse.tables.validity import demand_rows, demand_scores
 Seed = np.random.Generator | int | None
 Labels = RankLabels | ClassLabels
 
-#: Scores by a label for each row.
+#: Scores that have a label for each row.
 RowScore = GradedRanking | SquaredError | LogLoss
 
 #: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.

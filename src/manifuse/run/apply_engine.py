@@ -100,8 +100,8 @@ def write_part(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             _, read = table.open()
-            given = {"drop_invalid": drop_invalid, "is_window": True}
-            columns, part = refine_part(result, read(first, count), first=first, **given)
+            window = read(first, count)
+            columns, part = refine_part(result, window, drop_invalid=drop_invalid, is_window=True, first=first)
         path, temporary = folder / f"part-{first // count:06d}.parquet", folder / f".{uuid4().hex}"
         temporary.write_bytes(table_bytes(".parquet", columns))
         temporary.replace(path)

@@ -74,10 +74,13 @@ def apply_here(
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
     name, left_out = Path(table.given).stem, 0
-    seen, given = SeenIds(name), {"drop_invalid": drop_invalid, "is_window": table.is_windowed}
+    seen = SeenIds(name)
     with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
         for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
-            columns, part = refine_part(result, read(first, WINDOW), first=first, **given)
+            window = read(first, WINDOW)
+            columns, part = refine_part(
+                result, window, drop_invalid=drop_invalid, is_window=table.is_windowed, first=first
+            )
             writer.add(columns)
             seen.add(part.keys)
             left_out += part.left_out

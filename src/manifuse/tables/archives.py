@@ -34,9 +34,11 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     with reading(path, "a NumPy archive"):
         needed, packed, unpacked = 0.0, path.stat().st_size, 0
         with zipfile.ZipFile(path) as archive:
-            name, times = Counter(archive.namelist()).most_common(1)[0] if archive.namelist() else ("", 0)
-            if times > 1:
-                raise InputError(f"{path} has {times} arrays called {name.removesuffix('.npy')!r}; leave only one.")
+            for name, times in Counter(archive.namelist()).items():
+                if times > 1:
+                    raise InputError(
+                        f"{path} has {times} arrays called {name.removesuffix('.npy')!r}; leave only one."
+                    )
             for member in archive.infolist():
                 unpacked += member.file_size
                 with archive.open(member) as file:

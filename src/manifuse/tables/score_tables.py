@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from manifuse.errors import InputError, require, warn
 from manifuse.files import shorten
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
+from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import (
     AS_USUAL,
     ColumnNames,
@@ -139,8 +140,8 @@ def _from_archive(path: Path) -> Table:
     arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
-    if len(set(named)) < len(named):
-        raise InputError(f"{path} has two classes of one name; give each class a name of its own.")
+    if named:
+        Classes.of(named, len(named), name=path.stem)
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(f"Column 'ids' of {path}", ids)
     classes, called = dict(zip(named, named, strict=True)), TableColumns(classes=tuple(named))

@@ -14,7 +14,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from manifuse.errors import InputError, OutputError
-from manifuse.run.engine import DASK, Each, cluster
+from manifuse.run.engine import ADDRESS, DASK, Each, cluster
 
 PROCESSES = "processes"
 
@@ -38,16 +38,14 @@ def workers(engine: str, jobs: int) -> Iterator[Each]:
     Raises
     ------
     InputError
-        If there is no such engine, or no scheduler answers at the address.
-    MissingExtraError
-        If Dask is asked for and not installed.
+        If there is no such engine; else as of `cluster`.
     """
     if engine == PROCESSES:
         with Parallel(n_jobs=jobs, return_as="generator", initializer=_end_with_parent) as parallel:
             yield partial(_in_processes, parallel)
         return
     if not engine.startswith(DASK):
-        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, 'dask' or 'dask://HOST:PORT' was expected.")
+        raise InputError(f"engine={engine!r} came, but {PROCESSES!r}, {DASK!r} or '{ADDRESS}HOST:PORT' was expected.")
     with cluster(engine, jobs) as each:
         yield each
 
