@@ -190,3 +190,16 @@ def test_features_without_names_are_compared_by_position_and_missing_ones_not_at
     fitted, known = small(features, NAMES), np.ones(4, dtype=bool)
     assert changed_rows(small(features[:, ::-1], None), fitted, np.arange(4), known).all()
     assert not changed_rows(small(features[:, :2] + 1.0, NAMES[:2]), fitted, np.arange(4), known).any()
+
+
+@pytest.mark.parametrize("unit, offset", [(1.0, 0.0), (2.0**-40, 0.0), (1e-300, 0.0), (7200.0, 1.7e9), (1e200, 0.0)])
+def test_changed_features_are_found_in_all_units_and_what_single_precision_loses_is_no_change(unit, offset):
+    features = offset + unit * np.random.default_rng(0).standard_normal((4, 3))
+    fitted, known = small(features, NAMES), np.ones(4, dtype=bool)
+    later = features.copy()
+    later[2, 1] += unit
+    found = changed_rows(small(later, NAMES), fitted, np.arange(4), known)
+    assert np.flatnonzero(found).tolist() == [2]
+    if unit > 1e-30 and unit < 1e30:
+        single = features.astype(np.float32)
+        assert not changed_rows(small(single, NAMES), fitted, np.arange(4), known).any()

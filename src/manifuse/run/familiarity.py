@@ -38,8 +38,8 @@ STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 #: A score of a fitted row has changed if it is further than this from the fitted one, in standard deviations.
 CHANGED = 1e-3
 
-#: Features are the same up to this share of themselves, which is more than single precision loses.
-SAME = 1e-5
+#: Features are the same up to this many standard deviations, and up to what single precision loses.
+SAME, LOST = 1e-5, float(np.finfo(np.float32).eps)
 
 #: Strange columns that a warning names.
 NAMED = 5
@@ -148,8 +148,10 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
     scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
     table = _features_as_in(main, new)
-    if table is not None and main.table is not None:
-        differ |= ~np.isclose(table[known], main.table[rows[known]], rtol=SAME).all(axis=1)
+    if table is not None and main.table is not None and known.any():
+        before = main.table[rows[known]]
+        margin = SAME * means_and_deviations(main.table)[1] + LOST * np.abs(before)
+        differ |= (np.abs(table[known] - before) > margin).any(axis=1)
     found = known.copy()
     found[known] = differ
     return found
