@@ -161,6 +161,15 @@ def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monk
         if name == "holes":
             assert said.err.count("which are left out") == said.err.count("in 301 of 600 rows") == 1
     assert written["holes"].equals(written["left"])
+    # Rows in messages are those of the file, also where others were left out before them.
+    blank = pl.when(rows == 500).then(pl.lit(None)).otherwise(pl.col("id")).alias("id")
+    hole = pl.when(rows == 460).then(np.nan).otherwise(pl.col("x1")).alias("x1")
+    frame.with_columns(blank, hole).write_parquet("blank.parquet")
+    out = "blank-later" + ("" if engine else ".parquet")
+    done, said = run(
+        capsys, monkeypatch, "apply", "model.npz", "blank.parquet", "--drop-invalid", "--out", out, *engine
+    )
+    assert (done, "has no value in row 500;" in " ".join(said.err.split())) == (2, True), said.err
 
 
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])

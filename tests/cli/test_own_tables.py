@@ -176,6 +176,8 @@ def test_a_column_has_its_role_in_every_kind_of_table(folder, monkeypatch):
     arguments = ("refine", "all.csv", "--reference", "partner.tsv", "--labels", "outcomes.parquet", *CALLED)
     assert run(monkeypatch, *arguments, "--drop", "ward", "--save", "model.npz", "--out", "out.csv") == 0
     assert mf.load("model.npz").main.feature_names == tuple(f"x{k}" for k in range(6))
+    # Columns that were left out are known, so that no warning names them.
+    assert len(mf.load("model.npz").apply(pl.read_csv("all.csv"))) == len(table)
     pl.read_csv("known.csv").rename({"label": "score"}).write_csv("scores.csv")
     (folder / "names.toml").write_text('label = ["score"]\n')
     more = ("--labels", "scores.csv", "--config", "names.toml", "--out", "out.csv")

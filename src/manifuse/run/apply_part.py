@@ -54,18 +54,17 @@ def refine_part(
     Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out.
     """
     demand_same_classes(table.name, table.class_names, result.main)
-    came = len(table)
+    came, (noun, number) = len(table), table.counting
+    table = replace(table, counting=(noun, number + first))
     if is_window and drop_invalid:
         table = without_invalid(table)
-    left_out = came - len(table)
-    noun, number = table.counting
-    new = observe(replace(table, counting=(noun, number + first)), drop=drop_invalid, scale=result.main.scale)
+    new = observe(table, drop=drop_invalid, scale=result.main.scale)
     columns = refined_columns(new, result.refine_later(new))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
     fitted, moved, weak = (int(np.count_nonzero(each)) for each in (known, changed, little))
-    return columns, RefinedPart(new.keys, fitted, moved, weak, left_out)
+    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(table))
 
 
 def apply_here(

@@ -61,7 +61,7 @@ class ColumnFile:
         What the file calls each column.
     text : tuple of str
         Columns whose values stay text.
-    dropped : frozenset of str
+    dropped : list of str
         Columns that are there and were left out.
     first : int
         First row of the window.
@@ -76,7 +76,7 @@ class ColumnFile:
     is_read: bool
     theirs: Mapping[str, str]
     text: tuple[str, ...]
-    dropped: frozenset[str] = frozenset()
+    dropped: Sequence[str] = ()
     first: int = 0
     forget: Callable[[Sequence[str]], None] = _nothing
 
@@ -206,7 +206,9 @@ def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleTy
         return [column.alias(name) for name, column in zip(names, frame.get_columns(), strict=True)]
 
     types, theirs = {ours[name]: there[name] for name in ours}, {ours[name]: name for name in ours}
-    return ColumnFile(path, types, rows, read, False, theirs, columns.text, frozenset(there) - ours.keys())
+    return ColumnFile(
+        path, types, rows, read, False, theirs, columns.text, [name for name in there if name not in ours]
+    )
 
 
 def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

@@ -21,8 +21,10 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
 from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow, demand_visible
 
-#: What messages call a row, and the number of the first.
-ROWS_AS: ContextVar[tuple[str, int]] = ContextVar("rows_as", default=("row", 0))
+#: What messages call a row, and the number of the first row or of each.
+Counting = tuple[str, int | IndexArray]
+
+ROWS_AS: ContextVar[Counting] = ContextVar("rows_as", default=("row", 0))
 
 
 def is_torch(values: Any) -> bool:
@@ -230,13 +232,13 @@ def name_rows(rows: list[int], *, most: int = 5) -> str:
 
     Of a file of text they are its lines; see `rows_as`.
     """
-    (noun, first), rest = ROWS_AS.get(), len(rows) - most
-    shown = ", ".join(str(first + row) for row in rows[:most])
+    (noun, numbers), rest = ROWS_AS.get(), len(rows) - most
+    shown = ", ".join(str(numbers + row if isinstance(numbers, int) else numbers[row]) for row in rows[:most])
     return f"{noun}{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
 
 
 @contextmanager
-def rows_as(counted: tuple[str, int]) -> Iterator[None]:
+def rows_as(counted: Counting) -> Iterator[None]:
     """Let messages call rows by another noun, and count them from another number, as in ``("line", 2)``."""
     before = ROWS_AS.set(counted)
     try:

@@ -87,7 +87,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     if form == "csv":
         ids = [name for name in columns.text if name in found and name != "label"]
         found |= {name: _without_fraction(path, theirs[name], found[name]) for name in ids}
-    dropped = frozenset(frame.columns) - ours.keys()
+    dropped = [name for name in frame.columns if name not in ours]
 
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
         return [found[name].slice(first, count) for name in names]

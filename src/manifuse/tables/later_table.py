@@ -48,8 +48,8 @@ class LaterTable:
         """
         if not self.is_windowed:
             table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
-            demand_dropped(self.drop, [table.dropped])
+            demand_dropped(self.drop, [table.called.drop])
             return len(table), lambda first, count: table
         rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
-        demand_dropped(self.drop, [read(0, 1).dropped])
+        demand_dropped(self.drop, [read(0, 1).called.drop])
         return rows, read

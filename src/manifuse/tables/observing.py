@@ -42,7 +42,9 @@ def without_invalid(table: Table) -> Table:
     finite = [all_finite(np.atleast_2d(np.asarray(each, dtype=np.float64).T).T) for each in numbers]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
     source = None if features is None else Source.loaded(features[kept])
-    return replace(table, ids=table.ids[kept], scores=table.scores[kept], source=source)
+    noun, first = table.counting
+    counting = noun, first + kept
+    return replace(table, ids=table.ids[kept], scores=table.scores[kept], source=source, counting=counting)
 
 
 def observe_part(table: Table, rows: NDArray[Any] | range, *, scale: Any = None) -> Observations:

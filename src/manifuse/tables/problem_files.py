@@ -67,7 +67,7 @@ class Files:
         columns = self.columns if self.labels is None else self.columns.beside_labels
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
-        demand_dropped(self.columns.drop, [each.dropped for each in (table, *others)])
+        demand_dropped(self.columns.drop, [each.called.drop for each in (table, *others)])
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.
             others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]

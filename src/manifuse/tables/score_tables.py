@@ -24,7 +24,7 @@ from manifuse.tables.column_checks import (
     demand_numbers,
 )
 from manifuse.tables.column_file import ColumnFile
-from manifuse.tables.containers import columns_of, to_text
+from manifuse.tables.containers import Counting, columns_of, to_text
 from manifuse.tables.default_features import OF_FILE, TableHead, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.feature_source import Source
@@ -52,12 +52,10 @@ class Table:
         The features; None if there are none.
     feature_names : tuple of str or None
         None if there are no features, or the file has no names for them.
-    dropped : frozenset of str
-        Columns that are there and were left out.
     classes : mapping of str to str
         Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
-    counting : tuple of str and int
-        See `counting_in`.
+    counting : tuple of str and int, or of str and (n,) array
+        What messages call a row, and the number of the first row or of each; see `counting_in`.
     called : TableColumns
         What its columns are called.
     """
@@ -67,9 +65,8 @@ class Table:
     scores: NDArray[Any]
     source: Source | None
     feature_names: tuple[str, ...] | None = None
-    dropped: frozenset[str] = frozenset()
     classes: Mapping[str, str] = field(default_factory=dict)
-    counting: tuple[str, int] = ("row", 0)
+    counting: Counting = ("row", 0)
     called: TableColumns = field(default_factory=TableColumns)
 
     @property
@@ -208,8 +205,8 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     if names:
         source = Source.loaded(file.take_matrix(names)) if file.is_read else Source.in_file(file, names)
     counting = counting_in(file.path)
-    called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes))
-    return Table(file.path.stem, ids, scores, source, names or None, file.dropped, classes, counting, called)
+    called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), tuple(file.dropped))
+    return Table(file.path.stem, ids, scores, source, names or None, classes, counting, called)
 
 
 def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:

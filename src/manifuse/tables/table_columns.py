@@ -21,7 +21,7 @@ class TableColumns(Saveable):
     classes : tuple of str
         The column of each class, in the order of the classes; empty of scores.
     drop : tuple of str
-        Columns that the user left out.
+        Columns that were left out, in the order of the table.
     """
 
     id: str = "id"
