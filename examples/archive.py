@@ -2,8 +2,8 @@
 An archive of features (real data)
 ==================================
 
-The images are gone. Several groups kept features of them and the scores of rankers, made at several times and of
-different images. This is the case of the paper: handwritten digits, where a ranker should recover the digit itself.
+The images are gone. Several groups kept their features and the scores of rankers, from several times and different
+images. This is the paper's case. The data are handwritten digits, and a ranker should recover the digit itself.
 
 The digits are scikit-learn's, 1,797 images of 8 by 8 pixels. Six groups each have a view of them. All groups have 200
 images in common; the last 200 of our own come later.

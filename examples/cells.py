@@ -14,8 +14,8 @@ The cells are drawn at random. The tables look like AnnData: scores in ``obs``, 
 # %%
 # Two annotated tables
 # --------------------
-# Cells lie on a branching course: a trunk that divides in two. The coordinates play the part of principal components
-# of expression, and of components of latent semantic indexing of chromatin.
+# Cells lie on a branching course: a trunk that divides in two. The coordinates stand for principal components of
+# expression, and for components of latent semantic indexing of chromatin.
 
 from types import SimpleNamespace
 

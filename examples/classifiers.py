@@ -3,8 +3,8 @@ Classifiers: halves of digits (real data)
 =========================================
 
 Two classifiers read handwritten digits. Ours sees the left half of each image, and has learned from 100 images only.
-The other one sees the right half, and has learned from other images. It gives its probabilities of 150 images that both
-know, and nothing else: we know neither its images nor what it says of ours.
+The other one sees the right half, and has learned from other images. It gives its probabilities for 150 images that
+both know, and nothing else: we know neither its other images nor its answers for ours.
 """
 
 # %%
@@ -24,7 +24,7 @@ print(halves.main, *halves.references, halves.labels, sep="\n")
 # %%
 # Refine, with labels and without
 # -------------------------------
-# The accuracy is that of images that nobody has a label for, and that the other classifier does not know.
+# The accuracy is measured on images without a label that the other classifier does not know.
 
 result = mf.refine(halves.main, halves.references, halves.labels, rng=0)
 unlabelled = mf.refine(halves.main, halves.references, rng=0)
@@ -40,8 +40,8 @@ for name, accuracy in accuracies.items():
 # %%
 # Which digits changed
 # --------------------
-# Ten test images whose class became surest of those that changed it without a label. Our classifier sees the left half,
-# drawn dark; the right half stands beside it. Above is the class before and after, blue if it is right now.
+# These ten test images changed class without a label, and are surest of the new one. Our classifier sees the left half,
+# drawn dark; the right half is pale. Above is the class before and after, blue if it is right now.
 
 before = halves.main.classes.most_probable(halves.main.came)
 after = unlabelled.predicted
@@ -65,21 +65,21 @@ print(f"{len(changed)} of {len(halves.test)} test images changed class.")
 print(f"{rightly} are right now and were not; {wrongly} were right and are not any more.")
 
 # %%
-# Why one of them did:
+# Why one of them changed:
 
 print(mf.explain(unlabelled, halves.main.keys[surest[0]], halves.references))
 
 # %%
 # How good, and how sure
 # ----------------------
-# With labels, the probabilities are calibrated by them. The picture shows the labelled rows, each judged without its own
-# label: what is said to be probable is right about as often.
+# Labels also calibrate the probabilities. The picture shows the labelled rows, each judged without its own label:
+# classes are right about as often as their probabilities say.
 
 mf.plot(result, "reliability")
 
 # %%
-# The test images, whose truth taught nothing, say how that comes out. 100 labels are few: refined by them, the classes
-# are right more often than they say. Without labels nothing is calibrated.
+# The test images, whose truth nobody used, check this. 100 labels are few: the refined classes are right more often
+# than their probabilities say. Without labels nothing is calibrated.
 
 places = halves.main.classes.places_of(halves.truth[halves.test])
 for name, probabilities in found.items():

@@ -23,7 +23,7 @@ print(digits.main, *digits.references, sep="\n")
 # %%
 # Refine, with labels and without
 # -------------------------------
-# The accuracy is the share of pairs of images that are in the right order, on images that nobody has a label for.
+# The accuracy is the share of pairs of images that are in the right order, on images without a label.
 
 result = mf.refine(digits.main, digits.references, digits.labels, rng=0)
 unlabelled = mf.refine(digits.main, digits.references, rng=0)
@@ -37,8 +37,8 @@ for name, accuracy in accuracies.items():
     print(f"{name:20s} {accuracy:.3f}")
 
 # %%
-# The images tell the same story. Each line has ten test images, evenly spaced from the lowest score to the highest.
-# A perfect ranker would show every digit in its turn.
+# The images show the same. Each line has ten test images, evenly spaced from the lowest score to the highest.
+# A perfect ranker would show the digits in order.
 
 images, rows = load_digits().images, digits.main.keys.astype(int)
 figure, lines = plt.subplots(3, 1, figsize=(5, 2.8), layout="constrained")
@@ -52,8 +52,8 @@ for axes, (name, scores) in zip(lines, found.items(), strict=True):
 # %%
 # Which partners matter
 # ---------------------
-# What is lost without each reference, in points of accuracy. The references say much the same, so each is worth
-# little, and all together are worth more.
+# The bars show the loss without each reference, in points of accuracy. The references say nearly the same, so each is
+# worth little, and all together are worth more.
 
 print(result.summary())
 mf.plot(result, "worth")

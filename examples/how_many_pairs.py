@@ -10,7 +10,7 @@ digits through other features. There are no labels. All of them rank digits, and
 # %%
 # One predictor, more and more pairs
 # ----------------------------------
-# Accuracy is measured on our rows that are never paired, in four random splits (thin lines) and on average.
+# Accuracy is measured on our rows that are never paired, in three random splits (thin lines) and on average.
 
 import warnings
 
@@ -31,7 +31,7 @@ def accuracies(split):
     ]
     found = [digits.accuracy(digits.main.scores)]
     for count in counts:
-        # The 200 pairs come first. The references lose all but some of them.
+        # The 200 pairs come first. The references keep only some of them.
         kept = np.r_[:count, 200 : len(references[0])]
         tables = [
             mf.Observations(
@@ -40,7 +40,7 @@ def accuracies(split):
             for each in references
         ]
         with warnings.catch_warnings():
-            # The library warns of fewer than ten pairs; here we want to see what they do.
+            # The library warns of fewer than ten pairs; here we want to see their effect.
             warnings.simplefilter("ignore", mf.ManifuseWarning)
             result = mf.refine(digits.main, tables, method=method, rng=split)
         found.append(digits.accuracy(result.predictions))

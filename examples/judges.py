@@ -47,7 +47,7 @@ panel = [
 # Refine the cheap judge
 # ----------------------
 # No label is used. The ratings share one common factor, quality, so every judge counts as much as its ratings of the
-# common answers follow that factor. The bought judge follows it hardly at all.
+# common answers follow that factor. The bought judge hardly follows it.
 
 result = mf.refine(cheap, panel, rng=0)
 print(result.why)

@@ -55,8 +55,8 @@ axes.legend(frameon=False)
 # %%
 # Which partners matter
 # ---------------------
-# Hardly any: 200 measured values and our own features teach nearly all that the partners know. The bars say so, as their
-# whiskers cross zero. Over all six descriptions and ten splits, references are worth one point of ranking accuracy.
+# Hardly any: 200 measured values and our own features teach nearly all that the partners know. The whiskers of the bars
+# cross zero. Over all six descriptions and ten splits, references are worth one point of ranking accuracy.
 
 mf.plot(result, "worth")
 

@@ -2,8 +2,8 @@
 A nightly job: later rows on the command line (real data)
 =========================================================
 
-Clinic A refined its scores once and saved what was found. Every night it refines the tumours that came in. Nobody looks
-at the screen, so the job has to know when something is wrong: by the exit status, and by one JSON object.
+Clinic A refined its scores once and saved the result. Every night it refines the tumours that came in. Nobody looks
+at the screen, so the exit status and one JSON object must tell the job when something is wrong.
 """
 
 # %%
@@ -52,7 +52,7 @@ tables = ("ours.csv", "--reference", "theirs.csv", "--labels", "known.csv")
 fitted = manifuse("refine", *tables, "--out", "refined.csv", "--save", "model.npz")
 
 # %%
-# What is in the model, for whoever finds it in a year:
+# ``show`` says what is in the model, also in a year:
 
 shown = manifuse("show", "model.npz")
 
@@ -98,8 +98,8 @@ print("written:", (folder / "tonight-refined.csv").exists())
 # %%
 # A row returns
 # -------------
-# One tumour was fitted, and comes again with another score. It is refined anew, as a later row. Status 3 says that there
-# was a warning; the file is there, so that somebody can decide.
+# One tumour was fitted, and comes again with another score. It is refined again, as a later row. Status 3 says that
+# there was a warning; the file is there, so that somebody can decide.
 
 again = ours[:1].with_columns(pl.col("score") + 1)
 pl.concat([tonight, again]).write_csv(folder / "tonight.csv")
@@ -116,7 +116,7 @@ moved = manifuse(*night)
 print([warning["code"] for warning in json.loads(moved.stdout)["warnings"]])
 
 # %%
-# What the job does with it: after 0 it goes on, after 3 it goes on and tells somebody, and after 2 it stops.
+# After status 0 the job goes on, after 3 it goes on and tells somebody, and after 2 it stops.
 
 place.cleanup()
 assert [each.returncode for each in (fitted, shown, usual, renamed, returned, moved)] == [

@@ -2,9 +2,9 @@
 Two clinics (real data)
 =======================
 
-Two clinics score tumours. They measure different things of different patients, and 100 tumours were at both. Clinic
-A's model is weak. Clinic B's is better, but B gives away neither the model nor its records: A gets ids, scores and ten
-numbers for each tumour. Can A improve the scores of its own patients?
+Two clinics score tumours. They measure different things in different patients, and 100 tumours are known to both.
+Clinic A's model is weak. Clinic B's is better, but B shares neither the model nor its records: A gets ids, scores and
+ten numbers for each tumour. Can A improve the scores of its own patients?
 
 The data are the 569 breast tumours that come with scikit-learn (Wisconsin diagnostic data), split in two.
 """
@@ -42,8 +42,8 @@ for name, scores in {
 # %%
 # What it is worth
 # ----------------
-# The area under the ROC curve on tumours that only A has, over ten random splits. Beside it is what one would do
-# without manifuse: learn B's score from A's numbers on the common tumours, predict it for the others, and average.
+# The area under the ROC curve on tumours that only A has, over ten random splits. Beside it is a way without
+# manifuse: learn B's score from A's numbers on the common tumours, predict it for the others, and average.
 
 areas = {"alone": [], "impute and average": [], "refined": []}
 for split in range(10):

@@ -36,8 +36,8 @@ y = np.where(known, digits.truth, np.nan)
 # The pipeline
 # ------------
 # Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``. A fold
-# takes rows away from the fit, but the rows of ``pair_rows`` that a reference knows pair in every fit, without their
-# truth. They must be as the combiner gets its rows, so the features are scaled once, before the folds.
+# takes rows away from the fit, but rows of ``pair_rows`` that a reference knows stay pairs in every fit, without their
+# truth. They must be scaled like the combiner's rows, so the features are scaled once, before the folds.
 
 scale = make_column_transformer(
     (StandardScaler(), make_column_selector("fourier")),
@@ -53,7 +53,7 @@ pipeline
 # Cross-validation
 # ----------------
 # In every fold the combiner is fitted with the known labels of the training rows, and refines the test rows as later
-# rows. Its score is the ranking accuracy of those that are known; with ``method__task="regression"`` it is the
+# rows. Its score is the ranking accuracy on test rows with a label; with ``method__task="regression"`` it is the
 # coefficient of determination.
 
 folds = KFold(3, shuffle=True, random_state=0)
@@ -83,7 +83,7 @@ assert (refined > alone).all()
 # Grid search
 # -----------
 # Every hyperparameter of :class:`~manifuse.JointDiffusion` is a parameter ``method__*``, and those of its diffusion are
-# ``method__diffusion__*``. Each candidate needs a fit of its own.
+# ``method__diffusion__*``. Each candidate needs its own fit.
 
 search = GridSearchCV(
     pipeline, {"combine__method__diffusion__score_scale": [0.1, 1.0]}, cv=2

@@ -4,7 +4,7 @@ Scenes: references that predict other things (real data)
 
 Six rankers put photographs of landscapes and streets in order: how natural a scene is, how open, how much perspective
 it has, and so on. We refine the ranker of *natural*. The references predict other attributes, of other photographs.
-Are they of use, and does it do harm to ask them?
+Do they help, and can they do harm?
 
 This script reads the data set ``osr`` from the folder that the variable ``MANIFUSE_DATA`` names. It needs the
 package ``manifuse-study``.
@@ -13,8 +13,7 @@ package ``manifuse-study``.
 # %%
 # Without labels
 # --------------
-# The references do not predict what we predict. Their scores say so: no common factor explains them. So our scores
-# come back unchanged.
+# The references do not predict what we predict. Their scores say so: no common factor explains them.
 
 import manifuse as mf
 
@@ -31,7 +30,7 @@ assert not unlabelled.accepted
 # With labels
 # -----------
 # Labels say how the other attributes relate to ours: natural scenes have little perspective and few large objects. A
-# reference that runs the other way is as good as one that runs ours.
+# reference in reverse order is as good as one in our order.
 
 result = mf.refine(scenes.main, scenes.references, scenes.labels, rng=0)
 print(result.summary())
@@ -60,7 +59,7 @@ axes.invert_yaxis()
 mf.plot(result, "worth")
 
 # %%
-# So it did no harm to ask them. Most of the gain comes from the labels; how much the references add to it, 200 labels
-# can hardly tell.
+# So the references did no harm. Most of the gain comes from the labels; 200 labels can hardly tell how much the
+# references add.
 
 assert accuracies["200 labels"] > accuracies["alone"] + 0.01
