@@ -329,17 +329,18 @@ def test_labels_of_classes_and_ordered_pairs_come_in_frames():
 def test_rivals_are_compared_on_frames(case, hospital, monkeypatch):
     # Other methods are given the same tables; their tests are elsewhere.
     few = {
-        "refine": partial(comparison._refined, task="ranking"),
+        "refine": partial(comparison._refined, method=mf.JointDiffusion()),
         "mine": lambda main, references, known, rng: main.scores * known.grades.sum(),
     }
     monkeypatch.setattr(comparison, "_methods", lambda *given, **more: few)
     ours, theirs = hospital
-    ours = ours.assign(outcome=np.round(case.truth)).head(140)
+    ours = ours.assign(outcome=np.round(case.truth), day=np.arange(len(ours)) % 6).head(140)
     ours.loc[ours.index[50:], "outcome"] = np.nan
     known = ours.dropna(subset="outcome")
     main = mf.Observations(ours["risk"].to_numpy(), ours.filter(like="x"), ids=ours["patient"], name="main")
-    expected = mf.rivals.compare(main, case.references, mf.RankLabels(known["patient"], known["outcome"]), library=pd)
-    names = {"id": "patient", "score": "risk", "label": "outcome", "drop": ["ward"]}
+    labels = mf.RankLabels(known["patient"], known["outcome"], known["day"])
+    expected = mf.rivals.compare(main, case.references, labels, library=pd)
+    names = {"id": "patient", "score": "risk", "label": "outcome", "group": "day", "drop": ["ward"]}
     pd.testing.assert_frame_equal(mf.rivals.compare(ours, theirs, ours, **names), expected)
 
 

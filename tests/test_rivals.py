@@ -206,7 +206,7 @@ def test_a_comparison_judges_held_out_rows_by_their_ranks(case, monkeypatch):
         assert found.loc[name, "accuracy"] == pytest.approx(before)
         assert found.loc[name, "minus_refine"] == pytest.approx(gain.value)
         assert found.loc[name, "standard_error"] == pytest.approx(gain.standard_error)
-    assert "impute_and_stack" not in comparison._methods({}, case.main, [], 0, regression=False)
+    assert "impute_and_stack" not in comparison._methods(mf.JointDiffusion(), {}, case.main, [], 0)
 
 
 def test_methods_of_ones_own_are_checked(case, monkeypatch):

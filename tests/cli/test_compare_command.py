@@ -53,6 +53,33 @@ def test_it_says_what_python_says(files, monkeypatch):
     assert f"The best of the others is alone, {size:.1f} ± {error:.1f} points {ahead} refine" in table
 
 
+def test_a_config_has_what_options_lack(files, monkeypatch):
+    """Hyperparameters of `refine`, and the scale of scores."""
+    clinics, folder = files
+    given = []
+
+    def refined(main, references, labels, method, seed):
+        given.append((main.scale, method.same_target, method.diffusion.rounds))
+        return type("Result", (), {"scores": main.scores})
+
+    monkeypatch.setattr(comparison, "refine", refined)
+    for name in ("spread", "smooth_alone", "learn_from_labels"):
+        monkeypatch.setattr(comparison, name, lambda main, *given, **more: main.scores)
+    monkeypatch.setattr(comparison, "imputed_scores", lambda main, *given: main.scores[:, None])
+    monkeypatch.setattr(comparison, "stacked_scores", lambda main, *given: main.scores)
+    config = 'scale = "probability"\n[method]\nsame_target = true\n[method.diffusion]\nrounds = 2\n'
+    (folder / "run.toml").write_text(config)
+    ours = pl.read_csv(folder / "ours.csv")
+    ours.with_columns((1.0 / (1.0 + (-pl.col("score")).exp())).alias("score")).write_csv(folder / "ours.csv")
+    more = ("--labels", str(folder / "known.csv"), "--config", str(folder / "run.toml"))
+    assert CliRunner().invoke(app, command(folder, *more)).exit_code == 0
+    assert given == [("probability", True, 2)] * 5
+    mf.rivals.compare(clinics.main, [], clinics.labels, same_target=False)
+    assert given[5:] == [("score", False, mf.JointDiffusion().diffusion.rounds)] * 5
+    with pytest.raises(mf.InputError, match="There is no hyperparameter named 'sametarget'"):
+        mf.rivals.compare(clinics.main, [], clinics.labels, sametarget=False)
+
+
 @pytest.mark.parametrize(
     "difference, said",
     [

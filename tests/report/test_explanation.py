@@ -179,6 +179,30 @@ def test_a_later_row_may_come_in_a_data_frame(case, result, make):
         mf.explain(result, "new5", later=[1.0])
 
 
+def test_a_row_that_was_fitted_and_has_changed_is_explained_as_a_new_one(case, result):
+    changed = case.main.take(np.array([7]))
+    best = int(case.main.scores.argmax())
+    again = mf.Observations(case.main.scores[[best]], case.main.table[[best]], ids=changed.keys, name="again")
+    new = mf.Observations(case.main.scores[[best]], case.main.table[[best]], ids=["new"], name="again")
+    name = f"{changed.keys[0]}, as it came later"
+    why = mf.explain(result, changed.keys[0], case.references, later=again)
+    expected = mf.explain(result, "new", case.references, later=new)
+    assert [sentence.replace(name, "new") for sentence in why.sentences] == list(expected.sentences)
+    assert [line[2:] for line in why.rows.body] == [line[2:] for line in expected.rows.body]
+    assert ids_of(why, "this row") == [name]
+
+
+def test_columns_that_were_left_out_need_not_be_named_again(case):
+    def frame(table):
+        features = {f"x{k}": column for k, column in enumerate(table.table.T)}
+        return pl.DataFrame({"id": table.keys, "score": table.scores, **features, "town": ["Bonn"] * len(table)})
+
+    main, others = frame(case.main), [frame(each) for each in case.references]
+    result = mf.refine(main, others, drop=["town"], rng=0)
+    why = mf.explain(result, case.main.keys[7], others)
+    assert str(why) == str(mf.explain(result, case.main.keys[7], others, drop=["town"]))
+
+
 def test_a_row_that_was_fitted_and_comes_again_is_explained_as_it_was_fitted(case, result):
     again = case.main.take(np.arange(9))
     known = mf.explain(result, "m5", case.references)

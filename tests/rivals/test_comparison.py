@@ -119,3 +119,34 @@ def test_a_comparison_of_a_regression_is_in_units_of_the_labels(monkeypatch):
     assert found.loc["alone", "minus_refine"] == pytest.approx(difference)
     with pytest.raises(mf.InputError, match="task='values' came, but 'ranking' or 'regression' were expected"):
         mf.rivals.compare(case.main, [], values, task="values")
+
+
+@pytest.mark.parametrize("kind", ["scores", "classes"])
+def test_a_comparison_holds_out_whole_groups_whatever_their_names(kind, drawn, monkeypatch):
+    if kind == "classes":
+        main, _, known, *_ = drawn
+        said, labels_of = known.names, mf.ClassLabels
+    else:
+        case = draw_scores(0)
+        main, known, labels_of = case.main, case.labels(), mf.RankLabels
+        said = known.grades
+    days = np.arange(len(known.keys)) % 7
+    seen = []
+
+    def mine(main, references, labels, rng):
+        seen.append(dict(zip(labels.keys, labels.groups, strict=True)))
+        return main.came
+
+    def compare(names):
+        labels = labels_of(known.keys, said, names[days])
+        found = mf.rivals.compare(main, [], labels, others={"mine": mine}, library=pd)
+        return found.set_index("method")
+
+    for name in ("spread", "smooth_alone", "learn_from_labels", "_refined"):
+        monkeypatch.setattr(comparison, name, lambda main, *given, **more: main.came)
+    first = compare(np.array(list("abcdefg")))
+    assert len(seen) == 5
+    learned = [{*each.values()} for each in seen]
+    assert sorted(7 - len(each) for each in learned) == [1, 1, 1, 2, 2], "whole groups are held out"
+    assert all(sum(name in each.values() for each in seen) == 4 for name in "abcdefg")
+    pd.testing.assert_frame_equal(compare(np.array(list("zyxwvut"))), first)

@@ -24,8 +24,8 @@ from manifuse.grid import many
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
-#: The options that say which problem ``compare`` looks at.
-COMPARED = (
+#: The options that say which problem ``compare`` and ``explore`` look at.
+PROBLEM = (
     "main",
     "reference",
     "labels",
@@ -38,10 +38,8 @@ COMPARED = (
     "classes",
     "task",
     "drop_invalid",
+    "config",
 )
-
-#: The options that say which problem ``explore`` shows.
-EXPLORED = (*COMPARED, "config")
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3
@@ -155,7 +153,7 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
 
 
 @app.command("compare")
-@takes(RefineOptions, *COMPARED)
+@takes(RefineOptions, *PROBLEM)
 def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     """Compare refine with what else can be done with the same tables, on labels that are held out.
 
@@ -198,7 +196,7 @@ def demo_command(
 
 
 @app.command("explore")
-@takes(RefineOptions, *EXPLORED)
+@takes(RefineOptions, *PROBLEM)
 def explore_command(
     given: GivenOptions,
     dataset: Annotated[str | None, Option(help="A data set to show instead of tables; digits by default.")] = None,

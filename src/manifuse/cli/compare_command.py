@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from manifuse.cli.config import read_options
+from manifuse.cli.config import method_of, read_options
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
@@ -28,8 +28,7 @@ def run_compare(given: GivenOptions, tell: Callable[[int, int], None]) -> list[d
     main, references, labels = read_problem(options)
     if labels is None:
         raise InputError("--labels is missing; methods are compared on rows whose truth is known, so give labels.")
-    task: Any = options.task or "ranking"
-    found = compare(main, references, labels, options.seed, task=task, tell=tell)
+    found = compare(main, references, labels, options.seed, method=method_of(options), tell=tell)
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
 
 

@@ -14,9 +14,11 @@ from manifuse.errors import InputError, demand
 from manifuse.evidence.neighbourhood import Neighbourhood
 from manifuse.grid import ABSENT, Grid, as_html, as_text, figures
 from manifuse.kernels.arrays import IndexArray
+from manifuse.kernels.keys import locate
 from manifuse.report.pictures import shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion
 from manifuse.report.score_wording import ScoreWording, told_before, told_of
+from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of
@@ -64,7 +66,7 @@ def explain(
     score: str | None = None,
     classes: ClassColumns = None,
     label: str = "label",
-    drop: Sequence[str] = (),
+    drop: Sequence[str] | None = None,
 ) -> Explanation:
     """Explain why one row moved, by the rows whose features are most like its own.
 
@@ -82,7 +84,8 @@ def explain(
     labels : RankLabels, ClassLabels or data frame, optional
         The graded labels, or those of classes, that taught; it does not keep them either.
     later : Observations or data frame, optional
-        Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come.
+        Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come; one that was
+        fitted, and has changed since, as a new row.
     id, score, classes, label, drop
         Columns of data frames, as of `refine`; by default as those of the main table.
 
@@ -112,7 +115,7 @@ def explain(
     fitted = result.fitted_model.main
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
-        result = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
+        result, row = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
     main, truth = result.main, (label,) if labels is not None else ()
     references = columns.observe_all(references, [entry.name for entry in result.relevance], without=truth)
     labels = columns.labels_of(labels, main)
@@ -148,16 +151,18 @@ def explain(
     return Explanation(tuple(sentences), Grid.of(lines))
 
 
-def _with_later(result: Refinement, row: Any, later: Observations) -> Refinement:
-    """Return the result with one more row, which came later; the result itself if it has that row."""
+def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, Any]:
+    """Return the result with one more row, which came later, and its id; the result itself if it has that row."""
     if later.neighbours is not None:
         raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
     one = later.take(rows_of([row], later.keys, name=later.name))
-    if np.isin(one.keys, result.main.keys).all():
-        return result
-    refined, main = result.refine_later(one), result.main
+    main, (rows, known) = result.main, locate(one.keys, result.main.keys)
+    if known.all():
+        if not changed_rows(one, main, rows, known).any():
+            return result, row
+        one.keys = np.array([f"{one.keys[0]}, as it came later"])
     both = main.followed_by(with_features_of(one, main))
-    return replace(result, main=both, refined=result.refined.followed_by(refined))
+    return replace(result, main=both, refined=result.refined.followed_by(result.refine_later(one))), one.keys[0]
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:

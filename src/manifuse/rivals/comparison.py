@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold
 
 from manifuse.errors import InputError, demand
 from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.holding_out import held_together
+from manifuse.evidence.labelled import groups_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
@@ -35,7 +37,7 @@ from manifuse.rivals.methods import (
     taught_by,
 )
 from manifuse.rivals.of_classes import LEAST
-from manifuse.run.method import JointDiffusion
+from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.run.refine import refine
 from manifuse.tables.containers import frame_of, to_floats
 from manifuse.tables.frame_reading import ClassColumns
@@ -60,19 +62,22 @@ def compare(
     id: str = "id",  # noqa: A002
     score: str = "score",
     label: str = "label",
+    group: str | None = None,
     drop: Sequence[str] = (),
     classes: ClassColumns = None,
     scale: Scale | None = None,
-    task: Literal["ranking", "regression"] = "ranking",
     others: Mapping[str, Rival] = MappingProxyType({}),
     library: Any = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
+    method: JointDiffusion | None = None,
+    **hyperparameters: Any,
 ) -> Any:
     """Compare `refine` with its rivals on your own labels, by cross-validation.
 
-    Every fifth of the labels in turn is held out, and judges what each method makes of the others. Held-out rows of
-    all fifths are compared with each other, by their ranks among all rows. Of a regression, scores of methods that
-    know no units are brought into those of the labels by a line. Of classes, smoothing of scores is left out.
+    Every fifth of the labels in turn is held out, and judges what each method makes of the others. Labels of one group
+    are held out together. Held-out rows of all fifths are compared with each other, by their ranks among all rows. Of
+    a regression, scores of methods that know no units are brought into those of the labels by a line. Of classes,
+    smoothing of scores is left out.
 
     Parameters
     ----------
@@ -84,10 +89,8 @@ def compare(
         A label for each of at least 50 rows.
     rng : numpy.random.Generator or int, optional
         Draws the folds, and is the ``rng`` of every method.
-    id, score, label, drop, classes, scale
+    id, score, label, group, drop, classes, scale
         Of data frames, as of `refine`.
-    task : {"ranking", "regression"}
-        As of `JointDiffusion`.
     others : mapping of str to callable, optional
         Methods of your own by their names, such as your model trained again:
         ``method(main, references, labels, rng)`` returns predictions (n,) for all main rows, or probabilities (n, k)
@@ -96,6 +99,8 @@ def compare(
         As of `Refinement.to_frame`.
     tell : callable, optional
         Is given how many times a method was fitted, and how many times one will be.
+    method, **hyperparameters
+        Of `refine`. Its ``task`` says what all methods predict.
 
     Returns
     -------
@@ -110,8 +115,9 @@ def compare(
     Raises
     ------
     InputError
-        If there are fewer than 50 labels, they are ordered pairs, or all labels of a fold are equal; or if a method of
-        yours has the name of another, or does not return a finite prediction for each main row.
+        If there are fewer than 50 labels, they are ordered pairs, or all labels of a fold are equal; if a method of
+        yours has the name of another, or does not return a finite prediction for each main row; or if a hyperparameter
+        is unknown or out of range.
 
     Examples
     --------
@@ -122,37 +128,48 @@ def compare(
     (['method', 'accuracy', 'minus_refine', 'standard_error'], 5)
     """
     demand(Mapping, others)
-    names = FrameColumns(id, score, classes, label, drop=drop, scale=scale)
+    names = FrameColumns(id, score, classes, label, group, drop, scale)
     main, references, labels = names.read(main, references, labels)
-    regression = JointDiffusion(task=task).is_regression
+    method = with_parameters(JointDiffusion() if method is None else method, hyperparameters)
+    regression = method.is_regression
     measure, seed = taught_by(main, labels, "comparing needs", regression=regression), seed_for(rng)
     if len(measure.rows) < LEAST_LABELS:
         raise InputError(
             f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
         )
-    methods = _methods(others, main, references, seed, regression=regression)
+    methods = _methods(method, others, main, references, seed)
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
-    folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(measure.rows))
+    groups = groups_of(labels, main, measure)
+    folds = _folds(measure, groups, seed)
     for fold, (train, test) in enumerate(folds):
         if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
             raise InputError("All labels of a fold are equal; give more labels of each value.")
-        known = _labels_of(main, measure, train)
-        for done, (name, method) in enumerate(methods.items(), fold * len(methods) + 1):
+        known = _labels_of(main, measure, groups, train)
+        for done, (name, solve) in enumerate(methods.items(), fold * len(methods) + 1):
             with libraries_in_one_thread():
-                made = _checked(method(main, references, known, seed), name, main)
+                made = _checked(solve(main, references, known, seed), name, main)
             found[name].append(_judged(measure, made, name, train)[measure.rows[test]])
-            tell(done, FOLDS * len(methods))
+            tell(done, len(folds) * len(methods))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
     return frame_of(_table_of(measure, judged), library or main.origin.frames)
 
 
-def _labels_of(main: Observations, score: RowScore, kept: IndexArray) -> Labels:
+def _folds(score: RowScore, groups: Mapping[int, str] | None, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+    """Labels to learn from and held-out ones, fold by fold; those of one group are in one fold."""
+    named = None if groups is None else [groups[row] for row in score.rows.tolist()]
+    blocks, _ = held_together(score.rows, np.arange(len(score.rows)), named, None, None)
+    count = min(FOLDS, len(np.unique(blocks)))
+    return list(GroupKFold(count, shuffle=True, random_state=seed).split(blocks, groups=blocks))
+
+
+def _labels_of(main: Observations, score: RowScore, groups: Mapping[int, str] | None, kept: IndexArray) -> Labels:
     """Some of the labels, to learn from."""
-    keys, truth = main.keys[score.rows[kept]], score.truth[kept]
+    rows, truth = score.rows[kept], score.truth[kept]
+    named = None if groups is None else [groups[row] for row in rows.tolist()]
     if isinstance(score, LogLoss):
-        return ClassLabels(keys, np.array(score.classes.names)[truth])
-    return RankLabels(keys, truth)
+        return ClassLabels(main.keys[rows], np.array(score.classes.names)[truth], named)
+    return RankLabels(main.keys[rows], truth, named)
 
 
 def _checked(made: Any, name: str, main: Observations) -> FloatArray:
@@ -200,14 +217,18 @@ def _table_of(score: RowScore, judged: Mapping[str, FloatArray]) -> dict[str, Se
 
 
 def _methods(
-    others: Mapping[str, Rival], main: Observations, references: Sequence[Observations], seed: int, *, regression: bool
+    ours: JointDiffusion,
+    others: Mapping[str, Rival],
+    main: Observations,
+    references: Sequence[Observations],
+    seed: int,
 ) -> dict[str, Rival]:
     """All methods by their names; those that need references only with references, which are imputed once."""
     methods: dict[str, Rival] = {
-        "refine": partial(_refined, task="regression" if regression else "ranking"),
+        "refine": partial(_refined, method=ours),
         "alone": lambda *_: main.in_scale(main.scores),
         "spread": spread,
-        "learn_from_labels": partial(learn_from_labels, regression=regression),
+        "learn_from_labels": partial(learn_from_labels, regression=ours.is_regression),
     }
     if main.classes is None:
         methods["smooth_alone"] = smooth_alone
@@ -224,8 +245,8 @@ def _methods(
 
 
 def _refined(
-    main: Observations, references: Sequence[Observations], labels: Labels, seed: int, *, task: str
+    main: Observations, references: Sequence[Observations], labels: Labels, seed: int, *, method: JointDiffusion
 ) -> FloatArray:
     """Refined scores, or probabilities of classes."""
-    result = refine(main, references, labels, rng=seed, task=task)
+    result = refine(main, references, labels, method, seed)
     return result.scores if main.classes is None else np.asarray(result.predictions)

@@ -78,7 +78,7 @@ STANDINGS: Mapping[Standing, str] = {
 NOT_FOLLOWED: Mapping[Reason, str] = {
     Reason.DIFFER: "one common factor does not explain their scores and yours, or some are high where others are low",
     Reason.OPPOSED: "they are high where your scores are low",
-    Reason.NOT_SHOWN: "fewer than three cannot show that they predict the same thing",
+    Reason.NOT_SHOWN: "it is not shown that three or more agree with each other, and your scores with them",
     Reason.WORSE: "at held-out pairs they add nothing certain to your scores",
 }
 
