@@ -60,6 +60,14 @@ def test_the_result_is_that_of_the_same_tables(problem, monkeypatch):
     assert out["predicted"].to_list() == expected.predicted.tolist()
     np.testing.assert_allclose(out.select(NAMES).to_numpy(), expected.predictions, rtol=1e-9)
     # Cells that come later, in a file of the same form.
+    # One expression may match an entry here and columns there.
+    columns = {f"p_{name}": column for name, column in zip(NAMES, other.came.T, strict=True)}
+    features = {f"x{place}": column for place, column in enumerate(other.table.T)}
+    pl.DataFrame({"id": other.keys} | columns | features).write_csv("theirs.csv")
+    both = ("--reference", "theirs.csv", "--classes", "cell_type|p_(.*)", "--labels", "known.csv", "--out", "both.csv")
+    assert run(monkeypatch, *REFINE[:2], *both) == 0
+    found = pl.read_csv("both.csv").select(NAMES).to_numpy()
+    np.testing.assert_allclose(found, expected.predictions, rtol=1e-9)
     names = [f"later {key}" for key in main.keys]
     write("later.h5ad", main, names)
     assert run(monkeypatch, "apply", "model.npz", "later.h5ad::X_pca", "--out", "later.csv") == 0
@@ -89,8 +97,9 @@ def test_python_takes_annotated_data_and_its_entries(problem):
 @pytest.mark.parametrize(
     "changed, arguments, says",
     [
-        ({}, ("--classes", "types"), "no entry of that name in obsm that is a data frame"),
-        ({}, ("--classes", "X_umap"), "no entry of that name in obsm that is a data frame"),
+        ({}, ("--classes", "types"), "'types' came, but it matches 0 data frames in obsm of ours.h5ad; name one"),
+        ({}, ("--classes", "X_umap"), "it matches 0 data frames in obsm"),
+        ({"cell_state": "whole"}, ("--classes", "cell_.*"), "it matches 2 data frames in obsm"),
         ({"cell_type": "halved"}, (), "do not sum to 1"),
         ({"cell_type": "texts"}, (), "numbers were expected"),
     ],
@@ -98,7 +107,7 @@ def test_python_takes_annotated_data_and_its_entries(problem):
 def test_what_is_no_table_of_probabilities_is_refused(problem, changed, arguments, says, monkeypatch, capsys):
     main, _, _ = problem
     frame = pd.DataFrame(main.came, index=main.keys.tolist(), columns=list(NAMES))
-    frames = {"halved": frame / 2.0, "texts": frame.astype(str)}
+    frames = {"whole": frame, "halved": frame / 2.0, "texts": frame.astype(str)}
     write("ours.h5ad", main, **{name: frames[which] for name, which in changed.items()})
     assert run(monkeypatch, *REFINE, *arguments, "--out", "out.csv") == 2
     assert says in " ".join(capsys.readouterr().err.split())

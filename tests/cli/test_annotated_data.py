@@ -72,6 +72,16 @@ def test_without_entries_there_are_no_features(case, tmp_path):
     assert read_table(str(tmp_path / "main.h5ad")).features is None
 
 
+@pytest.mark.parametrize("kind", ["boolean", "Int64"])
+def test_scores_of_pandas_may_have_gaps(case, kind, tmp_path):
+    path = tmp_path / "main.h5ad"
+    write(path, case.main)
+    cells = anndata.read_h5ad(path)
+    cells.obs["score"] = pd.Series([1, 0, None] * 53 + [1], index=cells.obs_names, dtype=kind)
+    cells.write_h5ad(path)
+    np.testing.assert_array_equal(read_table(str(path)).scores[:4], [1.0, 0.0, np.nan, 1.0])
+
+
 @pytest.mark.parametrize(
     "given, message",
     [

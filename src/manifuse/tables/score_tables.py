@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from manifuse.errors import InputError, require, warn
 from manifuse.files import shorten
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
+from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import (
     AS_USUAL,
@@ -212,7 +213,7 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
 def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
     """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one.
 
-    If ``classes`` is given, it names the entry of ``obsm`` with their probabilities, a data frame.
+    If ``classes`` is given, it matches the name of the entry of ``obsm`` with their probabilities, a data frame.
     """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -225,14 +226,17 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
         classes: dict[str, str] = {}
-        if isinstance(called.classes, str):
-            probabilities = _probabilities_in(path, cells.obsm, called.classes)
-            entries.remove(called.classes)
+        probable = _probabilities_in(path, cells.obsm, called)
+        if probable is not None:
+            entries.remove(probable)
+            probabilities = cells.obsm[probable]
             classes, scores = {str(name): str(name) for name in probabilities.columns}, probabilities.to_numpy()
         else:
             score = next((name for name in called.score if name in there), "score")
             demand_columns(path, {name: name for name in there}, score)
-            scores = cells.obs[score].to_numpy()
+            column = cells.obs[score]
+            # Numbers and truth values of pandas may have gaps.
+            scores = column.to_numpy(*([np.float64, False, np.nan] if column.dtype.kind in "biuf" else []))
             demand_numbers(path, score, scores)
         demand_visible(f"Column 'obs_names' of {path}", ids)
         if entry not in entries and (entry or len(entries) > 1):
@@ -248,14 +252,21 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes, called=columns)
 
 
-def _probabilities_in(path: Path, entries: Mapping[str, Any], name: str) -> Any:
-    """The entry of ``obsm`` with probabilities of classes: a data frame, whose columns name the classes."""
-    if name not in entries or not hasattr(entries[name], "columns"):
+def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames) -> str | None:
+    """Name of the entry of ``obsm`` with probabilities of classes: a data frame, whose columns name the classes.
+
+    A reference may have scores instead.
+    """
+    pattern = called.classes
+    if not isinstance(pattern, str):
+        return None
+    matching = [name for name in classes_matching(pattern, entries) if hasattr(entries[name], "columns")]
+    if len(matching) > 1 or (called.all_there and not matching):
         raise InputError(
-            f"`classes` {name!r} came, but {path} has no entry of that name in obsm that is a data frame; name one, "
+            f"`classes` {pattern!r} came, but it matches {len(matching)} data frames in obsm of {path}; name one, "
             "with a column for each class."
         )
-    return entries[name]
+    return matching[0] if matching else None
 
 
 def _loaded(features: NDArray[Any] | None) -> Source | None:
