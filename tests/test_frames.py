@@ -390,6 +390,17 @@ def test_columns_may_have_numbers_as_names(case, hospital):
     np.testing.assert_array_equal(result.apply(ours)["score"], expected.scores)
 
 
+def test_rows_of_labels_have_their_numbers_in_the_whole_table(case):
+    values = np.full(len(case.main), np.nan)
+    values[[20, 30, 40, 50]] = [1.0, 2.0, np.inf, 3.0]
+    for frame in (
+        pd.DataFrame({"id": case.main.keys, "label": values}),
+        pl.DataFrame({"id": case.main.keys, "label": values}),
+    ):
+        with pytest.raises(mf.InputError, match="The labels are NaN or infinite in row 40;"):
+            mf.refine(case.main, case.references, frame)
+
+
 def test_the_column_of_the_truth_is_no_feature_whatever_the_labels_come_as(case, hospital):
     ours, theirs = hospital
     names = {"id": "patient", "score": "risk", "drop": ["ward"]}

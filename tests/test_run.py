@@ -447,6 +447,34 @@ def test_a_constant_reference_gets_weight_zero_and_a_warning():
     np.testing.assert_allclose(result.predictions, alone.predictions, atol=1e-8)
 
 
+@pytest.mark.parametrize("features", [True, False])
+def test_a_reference_that_varies_on_other_rows_alone_gets_weight_zero(features):
+    case = draw(0, references=1)
+    theirs = case.references[0]
+    common = np.isin(theirs.keys, case.main.keys)
+    assert not common.all()
+    table = theirs.table if features else None
+    silent = mf.Observations(np.where(common, 3.0, theirs.scores), table, ids=theirs.keys, name="silent")
+    with pytest.warns(mf.ManifuseWarning, match="silent on the rows that both know are equal; it gets weight 0"):
+        result = mf.refine(case.main, [silent], rng=0)
+    assert not result.accepted
+    assert result.reason is Reason.NO_REFERENCE
+
+
+@pytest.mark.parametrize("further", [0.5, 1e6, np.finfo(np.float32).max, 1e300])
+def test_scores_of_rows_that_nobody_else_has_change_nothing_without_features(further):
+    """Some programs write a number of this size for "no score"."""
+    case = draw(0)
+    short = [each.take(np.flatnonzero(np.isin(each.keys, case.main.keys))) for each in case.references]
+    bare = [mf.Observations(each.scores, ids=each.keys, name=each.name) for each in short]
+    long = [
+        mf.Observations(np.append(each.scores, further), ids=[*each.keys, "nobody's"], name=each.name) for each in bare
+    ]
+    for labels in (None, case.labels()):
+        expected = mf.refine(case.main, bare, labels, rng=0)
+        np.testing.assert_array_equal(mf.refine(case.main, long, labels, rng=0).scores, expected.scores)
+
+
 def test_an_ignored_reference_moves_nothing_and_is_still_reported():
     case = draw(0)
     method = mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=1, ignore_chance=False, standardised=True))

@@ -99,6 +99,45 @@ def test_tables_may_call_the_same_column_by_different_names(folder, monkeypatch,
     assert "--id and --score both name the column 'risk'" in said(capsys)
 
 
+@pytest.mark.parametrize(
+    "changed, says",
+    [
+        ({"label": "inf"}, "The labels are NaN or infinite in line 24;"),
+        ({"group": None}, "The group column of the labels has no value in line 24;"),
+        ({"id": None}, "The id column of the labels has no value in line 24;"),
+    ],
+)
+def test_lines_of_labels_are_those_of_the_file(folder, monkeypatch, capsys, changed, says):
+    """Also where the labels before have blanks."""
+    lines = [
+        {"id": f"m{row}", "label": str(row % 3) if row % 2 == 0 else None, "group": f"g{row % 5}"} for row in range(60)
+    ]
+    lines[22] |= changed
+    pl.DataFrame(lines).write_csv("known.csv")
+    assert run(monkeypatch, *USUAL, "--out", "out.csv") == 2
+    assert says in said(capsys)
+
+
+def test_remedies_for_later_tables_can_be_followed(folder, monkeypatch, capsys):
+    assert run(monkeypatch, *USUAL, "--out", "out.csv", "--save", "model.npz") == 0
+    bare = pl.read_csv("main.csv").drop("score")
+    bare.write_csv("bare.csv")
+    assert run(monkeypatch, "apply", "model.npz", "bare.csv", "--out", "later.csv") == 2
+    assert said(capsys).endswith("rename the column that holds it, or name it with --score.")
+    classes = pl.read_csv("main.csv").with_columns(p_yes=0.1 + pl.col("x0").rank() / 200)
+    classes = classes.with_columns(p_no=1.0 - pl.col("p_yes")).drop("score")
+    classes.write_csv("classes.csv")
+    common = classes.select("id", p_no="p_yes", p_yes="p_no")[:80]
+    common.write_csv("common.csv")
+    sides = ("refine", "classes.csv", "--reference", "common.csv", "--classes", "p_(.*)", "--ask-references")
+    assert run(monkeypatch, *sides, "--out", "out.csv", "--save", "model.npz") == 0
+    classes.rename({"p_yes": "q_yes", "p_no": "q_no"}).write_csv("renamed.csv")
+    later = ("apply", "model.npz", "renamed.csv", "--out", "later.csv")
+    assert run(monkeypatch, *later) == 2
+    assert "but the refinement is of classes; rename them, or name them with --classes." in said(capsys)
+    assert run(monkeypatch, *later, "--classes", "q_(.*)") == 0
+
+
 def test_messages_show_the_columns_as_the_file_calls_them(folder, monkeypatch, capsys):
     pl.read_parquet("outcomes.parquet").rename({"outcome": "died"}).write_csv("died.csv")
     own = ("refine", "ours.csv", "--reference", "partner.tsv", "--labels", "died.csv", *CALLED, "--out", "out.csv")

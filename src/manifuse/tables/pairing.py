@@ -26,6 +26,9 @@ LEAST_PAIRS, FEW_PAIRS = 3, 10
 #: copies in fewer digits do, and scores that share nothing but an outlier do not.
 REPEATED = 1e-3
 
+#: Where a reference has nothing to say.
+ON_COMMON_ROWS = " on the rows that both know"
+
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
     """Refuse empty tables, references with one name, a reference that came twice, and the main table as a reference.
@@ -74,15 +77,15 @@ def why_idle(
     main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
 ) -> str | None:
     """Why a reference has nothing to say; None if it has."""
-    # A coupled reference may vary only on rows that the main table does not have.
-    used = table.scores[reference_rows] if is_coupled else table.scores
-    if is_constant(used).all():
-        return f"{all_alike(table)}; it gets weight 0."
+    # A reference may vary only on rows that the main table does not have.
+    if is_constant(table.scores[reference_rows]).all():
+        where = "" if is_constant(table.scores).all() else ON_COMMON_ROWS
+        return f"{all_alike(table, where)}; it gets weight 0."
     sides = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
     # A few rows, or rows of which many are equal, may be alike by chance.
     can_tell = main.classes == table.classes and (is_coupled or len(np.unique(sides[0], axis=0)) >= FEW_PAIRS)
     if can_tell and _are_alike(*sides) and _are_alike(*(rankdata(side, axis=0) for side in sides)):
-        where = "" if is_coupled else " on the rows that both know"
+        where = "" if is_coupled else ON_COMMON_ROWS
         return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None
 

@@ -74,17 +74,23 @@ class Reference:
 
     @property
     def scores(self) -> FloatArray:
-        """Its standardised scores, shape (n_k,) or (n_k, c); computed at every call."""
-        return standardise_prediction(
-            self.table.scores if self.turning is None else self.turning.turn(self.table.scores)
-        )
+        """Its standardised scores, shape (n_k,) or (n_k, c); computed at every call.
+
+        Mean and deviation are those of the rows that are fitted: the pairs or, with a bridge over features, all rows.
+        """
+        scores = self.table.scores if self.turning is None else self.turning.turn(self.table.scores)
+        fitted = scores[self.reference_rows] if self.is_looked_up else scores
+        return Level.of(fitted).apply(scores)
+
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether its scores are found by id, because it came without features or knows all main rows."""
+        return self.is_coupled or not self.table.has_graph
 
     @property
     def lookup(self) -> Lookup | None:
         """Its scores by id, for rows that come later; None if it came with features and lacks main rows."""
-        if self.table.has_graph and not self.is_coupled:
-            return None
-        return Lookup(self.table.keys, self.scores, self.reference_rows)
+        return Lookup(self.table.keys, self.scores, self.reference_rows) if self.is_looked_up else None
 
     @cached_property
     def paired(self) -> FloatArray:
