@@ -477,7 +477,7 @@ CASES = {
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
         ["--reference", "b.csv", "--pairs", "p.csv"],
-        "names the table 'theirs'",
+        "p.csv has 0 pairs of reference, but at",
     ),
     "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),

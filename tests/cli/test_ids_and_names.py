@@ -151,3 +151,29 @@ def test_ids_that_differ_in_capitals_are_noticed_if_most_do(case, capitals):
     said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
     assert len(said) == (capitals == 25)
     assert all("25 more ids of theirs would pair with main if both wrote capitals in one way" in each for each in said)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_pairs_of_tables_that_did_not_come_are_left_out(capsys, monkeypatch, tmp_path):
+    """Two partners number their rows 0, 1, 2 ..., and one of them is left out."""
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, rows=60, pairs=30, references=2)
+    write(case.main, "main.csv", case.main.keys)
+    lines = []
+    for name, table in zip(("other", "theirs"), case.references, strict=True):
+        write(table, f"{name}.csv", [str(row) for row in range(len(table))])
+        common = np.flatnonzero(np.isin(table.keys, case.main.keys))
+        half = common[: len(common) // 2] if name == "theirs" else common[len(common) // 2 :]
+        lines += [{"main": table.keys[row], "reference": str(row), "table": name} for row in half]
+    pairs = pl.DataFrame(lines)
+    pairs.write_csv("all.csv")
+    ours = pairs.filter(pl.col("table") == "theirs")
+    ours.drop("table").write_csv("ours.csv")
+    written = {}
+    for name in ("ours", "all"):
+        done, said = run(capsys, monkeypatch, *REFINE, "--pairs", f"{name}.csv")
+        assert done == 0, said
+        written[name] = Path("out.csv").read_text()
+        left = f"all.csv has {len(pairs) - len(ours)} pairs of tables that did not come (other); they are left out"
+        assert (left in " ".join(said.split())) == (name == "all")
+    assert written["all"] == written["ours"]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from manifuse.errors import InputError
-from manifuse.grid import many
+from manifuse.errors import InputError, warn
+from manifuse.files import shorten
+from manifuse.grid import many, told_apart
 from manifuse.tables.column_checks import ColumnNames, demand_columns
 from manifuse.tables.containers import rows_as, to_text
 from manifuse.tables.formats import counting_in, open_columns
@@ -30,26 +31,37 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
     Raises
     ------
     InputError
-        If a column is missing, there are no pairs, or a pair names an unknown table or id, or an id twice.
+        If a column is missing, a reference has too few pairs, or a pair names an unknown id, or an id twice.
+
+    Warns
+    -----
+    ManifuseWarning
+        If pairs are of tables that did not come.
     """
-    needed = ["main", "reference"] + (["table"] if len(references) > 1 else [])
     file = open_columns(source, ColumnNames(roles=(), text=("main", "reference", "table")))
+    has_tables = len(references) > 1 or "table" in file.theirs
+    needed = ["main", "reference"] + (["table"] if has_tables else [])
     demand_columns(source, file.theirs, *needed)
     pairs = file.take(needed)
     with rows_as(counting_in(source)):
         texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     tables = texts.get("table", [references[0].name] * len(texts["main"]))
     known = [reference.name for reference in references]
-    unknown = set(tables) - set(known)
-    if unknown:
-        raise InputError(
-            f"{source} names the table {min(unknown)!r}, but the references are {', '.join(known)}; name one of these."
-        )
     rows = list(zip(tables, texts["reference"], texts["main"], strict=True))
-    return [
+    renamed = [
         _renamed(reference, main, [(theirs, ours) for table, theirs, ours in rows if table == reference.name], source)
         for reference in references
     ]
+    others = [name for name in tables if name not in known]
+    if others:
+        named = shorten(told_apart(dict.fromkeys(others)))
+        warn(
+            "pairs_of_others",
+            f"{source} has {many(len(others), 'pair')} of tables that did not come ({named}); they are left out, "
+            f"because the references are {told_apart(known)}.",
+            stacklevel=2,
+        )
+    return renamed
 
 
 def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], source: Path) -> Table:
