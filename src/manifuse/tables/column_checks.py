@@ -206,13 +206,16 @@ def _days(column: Any, polars: Any) -> Any:
     return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
-def demand_columns(path: Path, theirs: Mapping[str, str], *names: str, dropped: Collection[str] = ()) -> None:
+def demand_columns(
+    path: Path, theirs: Mapping[str, str], *names: str, dropped: Collection[str] = (), or_classes: bool = True
+) -> None:
     """Refuse a table that lacks a column, or of which it is ``dropped``.
 
     Raises
     ------
     InputError
-        If one of ``names`` is not in ``theirs``, which has what the file calls each column.
+        If one of ``names`` is not in ``theirs``, which has what the file calls each column. ``or_classes`` says
+        whether classes may come in place of a score.
     """
     for name in names:
         if name in dropped and name not in theirs:
@@ -223,7 +226,7 @@ def demand_columns(path: Path, theirs: Mapping[str, str], *names: str, dropped: 
         if name not in theirs:
             known = shorten(told_apart(theirs.values())) or "none"
             remedy = f", or name it with `{name}`" if name in ("id", "score") else ""
-            if name == "score":
+            if name == "score" and or_classes:
                 remedy += ", or name columns of class probabilities with `classes`"
             raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
 

@@ -53,7 +53,8 @@ def read_labels(
         if drop and not classes:
             kept = kept[valid_rows(labels[kept], None, name=path.name, drop=True)]
         groups = columns["group"][kept] if "group" in columns else None
-        with rows_as(counting_in(path)):
+        noun, first = counting_in(path)
+        with rows_as((noun, first + kept)):
             if classes:
                 demand_visible(f"Column {file.theirs['label']!r} of {path}", labels[kept])
                 return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)

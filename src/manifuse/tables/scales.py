@@ -77,11 +77,11 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         return came if classes is None else classes.log_ratios(came)
     outside = np.atleast_2d(((came < 0) | (came > 1)).T).any(axis=0)
     if outside.any():
-        remedy = "correct them, or refine them as scores, without `scale='probability'`"
+        remedy = "correct them or, if they are no probabilities, refine without `scale='probability'`"
         if PERCENT < came.max() <= 100 and came.min() >= 0:
             remedy = "correct them or, if they are percentages, divide by 100"
         elif classes:
-            remedy = 'correct them, or refine them with scale="logits"'
+            remedy = 'correct them or, if they are decision values, refine with scale="logits"'
         raise InputError(
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
             f"{remedy}."
@@ -94,7 +94,7 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         raise InputError(
             f"The probabilities of {name} do not sum to 1 in {name_rows(rows[wrong].tolist())} "
             f"(first: {sums[wrong][0]:.4g}); divide each row by its sum or, if they are decision "
-            'values, say scale="logits".'
+            'values, refine with scale="logits".'
         )
     return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
 

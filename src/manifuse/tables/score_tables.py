@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from manifuse.errors import InputError, require, warn
 from manifuse.files import shorten
+from manifuse.grid import told_apart
 from manifuse.tables.archives import bytes_in_use, read_archive, read_array
 from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.classes import Classes
@@ -155,6 +156,12 @@ def open_table(
     """
     file = open_columns(path, called.of_scores)
     classes = called.classes_in(path, file.types)
+    if fitted is not None and called.classes is not None and not classes:
+        there = shorten(told_apart(file.theirs.values()))
+        raise InputError(
+            f"{path} has no columns of classes (it has: {there}), but the refinement is of classes; rename them, or "
+            "name them with `classes`."
+        )
     names = () if bare else _feature_names_of(file, pattern, fitted, classes)
 
     def read(first: int = 0, count: int = file.rows) -> Table:
@@ -168,7 +175,7 @@ def _feature_names_of(
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
-    demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped)
+    demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped, or_classes=fitted is None)
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]

@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.errors import InputError, demand
 from manifuse.grid import many
 from manifuse.kernels.keys import is_missing
-from manifuse.tables.containers import to_numpy
+from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -133,7 +133,8 @@ class FrameColumns:
         ids, truths, *groups = (
             table[name][known].to_native() for name in (self.id, self.label, group) if name is not None
         )
-        return (RankLabels if main.classes is None else ClassLabels)(ids, truths, *groups)
+        with rows_as(("row", known)):
+            return (RankLabels if main.classes is None else ClassLabels)(ids, truths, *groups)
 
     @classmethod
     def later(cls, given: Any, fitted: Observations, **names: Any) -> Observations:

@@ -99,7 +99,7 @@ def valid_rows(
 def tell_left_out(name: str, left_out: int, rows: int) -> None:
     """Warn that so many of the rows of a table were left out; refuse it if all were."""
     if 0 < left_out == rows:
-        raise InputError(f"{name} has no row whose numbers are all finite; give at least three such rows.")
+        raise InputError(f"{name} has no row whose numbers are all finite; correct them.")
     if left_out:
         said = f"{name} has values that are not finite in {left_out:,} of {rows:,} rows, which are left out."
         warn("invalid_rows", said, stacklevel=4)
