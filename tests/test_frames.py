@@ -324,6 +324,41 @@ def test_labels_of_classes_and_ordered_pairs_come_in_frames():
     pairs = pd.DataFrame({"better": better, "worse": worse})
     expected = mf.refine(scores, [], mf.RankLabels.from_pairs(better, worse), rng=0)
     np.testing.assert_array_equal(mf.refine(scores, [], pairs, rng=0).scores, expected.scores)
+    with pytest.warns(mf.ManifuseWarning, match="The table of labels has ordered pairs.*groups beside them are not"):
+        mf.refine(scores, [], pairs.assign(group="a"), rng=0)
+    with pytest.raises(mf.InputError, match="The table of labels has no column 'day'"):
+        mf.refine(scores, [], pairs, rng=0, group="day")
+
+
+def test_references_of_scores_come_in_frames_beside_classes():
+    main, others, *_ = classes(3, labels=60)
+    features = {f"x{k}": column for k, column in enumerate(others[0].table.T)}
+    frame = pl.DataFrame({"id": others[0].keys, "score": others[0].came[:, 0]} | features)
+    table = mf.Observations(others[0].came[:, 0], others[0].table, ids=others[0].keys, name="reference 1")
+    columns = {f"p_{name}": column for name, column in zip(main.classes.names, main.came.T, strict=True)}
+    ours = pl.DataFrame({"id": main.keys} | columns | {f"x{k}": column for k, column in enumerate(main.table.T)})
+    expected = mf.refine(main, [table], rng=0)
+    for named in ("p_(.*)", {name: name.removeprefix("p_") for name in columns}):
+        found = mf.refine(ours, [frame], rng=0, classes=named)
+        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-12)
+        assert "reference 1" in str(mf.explain(found, main.keys[0], [frame]))
+
+
+def test_later_rows_need_no_features_if_none_are_read(case):
+    """References that know all rows, and no labels."""
+    noise = np.random.default_rng(0)
+    ids = [*case.main.keys, "new1", "new2"]
+    truth = np.append(case.truth, [0.0, 1.0])
+    others = [pl.DataFrame({"id": ids, "score": truth + noise.standard_normal(len(ids))}) for _ in range(3)]
+    features = {f"x{k}": column for k, column in enumerate(case.main.table.T)}
+    ours = pl.DataFrame({"id": case.main.keys, "score": case.main.scores} | features)
+    result = mf.refine(ours, others, rng=0)
+    assert not result.fitted_model.reads_features
+    later = pl.DataFrame({"id": ids[-2:], "score": [0.5, -0.5]})
+    expected = result.apply(mf.Observations(later["score"], ids=later["id"]))
+    assert result.apply(later)["score"].to_list() == expected.to_list()
+    beside = later.with_columns(x0=pl.lit("not read"))
+    assert result.apply(beside)["score"].to_list() == expected.to_list()
 
 
 def test_rivals_are_compared_on_frames(case, hospital, monkeypatch):

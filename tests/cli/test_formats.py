@@ -233,6 +233,31 @@ def test_the_rest_of_the_probabilities_is_no_features(tmp_path):
         read_table(str(tmp_path / "words.csv"), columns=ColumnNames(score=("horse",)))
 
 
+def test_scores_of_rare_events_and_numbers_near_one_are_no_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    rare = {"id": [f"r{row}" for row in range(40)], "score": 0.002 * rng.random(40), "x": rng.standard_normal(40)}
+    for beside in (np.ones(40), 1.0 - 0.004 * rng.random(40)):
+        pl.DataFrame(rare | {"purity": beside}).write_csv(tmp_path / "rare.csv")
+        assert read_table(str(tmp_path / "rare.csv")).feature_names == ("x", "purity")
+
+
+def test_a_class_may_be_in_a_column_called_score(tmp_path, monkeypatch):
+    """This is what the sentence about the rest of the probabilities says to do."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    said = rng.random(60)
+    for name, rows in (("ours", slice(None)), ("theirs", slice(0, 30))):
+        noisy = (said + 0.2 * rng.random(60)) / 1.3
+        columns = {"id": [f"r{row}" for row in range(60)], "score": noisy, "p0": 1.0 - noisy, "x": said}
+        pl.DataFrame(columns)[rows].write_csv(f"{name}.csv")
+    with pytest.raises(InputError, match=re.escape("name all of them with `classes` 'score|p0'")):
+        read_table("ours.csv")
+    table = read_table("ours.csv", columns=ColumnNames(classes="score|p0"))
+    assert (table.class_names, table.feature_names) == (["score", "p0"], ("x",))
+    mf.refine_files("ours.csv", "theirs.csv", classes="score|p0", out="out.csv")
+    assert pl.read_csv("out.csv").columns == ["id", "predicted", "original", "score", "p0", "support"]
+
+
 def test_a_header_of_more_than_a_megabyte_is_read_whole(tmp_path):
     names = [f"{'x' * 50_000}{number}" for number in range(30)]
     (tmp_path / "a.csv").write_text(",".join(["id", *names]) + "\n" + ",".join(["a", *["1"] * 30]) + "\n")

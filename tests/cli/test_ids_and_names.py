@@ -177,3 +177,16 @@ def test_pairs_of_tables_that_did_not_come_are_left_out(capsys, monkeypatch, tmp
         left = f"all.csv has {len(pairs) - len(ours)} pairs of tables that did not come (other); they are left out"
         assert (left in " ".join(said.split())) == (name == "all")
     assert written["all"] == written["ours"]
+    pl.DataFrame({"id": case.main.keys, "label": case.truth}).write_csv("known.csv")
+    alone = ("refine", "main.csv", "--labels", "known.csv", "--pairs", "all.csv", "--out", "alone.csv")
+    done, said = run(capsys, monkeypatch, *alone)
+    assert (done, "--pairs came without references; give the references" in " ".join(said.split())) == (2, True)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_groups_of_ordered_pairs_are_said_not_to_count(case, capsys, monkeypatch):
+    write(case.main, "main.csv", case.main.keys)
+    ranked = case.main.keys[np.argsort(case.truth)]
+    pl.DataFrame({"better": ranked[30:], "worse": ranked[:30], "group": ["a"] * 30}).write_csv("known.csv")
+    done, said = run(capsys, monkeypatch, "refine", "main.csv", "--labels", "known.csv", "--out", "out.csv")
+    assert (done, "so the groups beside them are not used" in " ".join(said.split())) == (0, True)

@@ -45,15 +45,15 @@ def run_apply(
         check_output(out)
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
-    names = {"id": id, "score": score, "drop": drop}
-    later = result.provenance.table_of_later(table, result.main, **names, features=features, classes=classes)
+    fitted, named = result.fitted_model, {"id": id, "score": score, "drop": drop}
+    later = result.provenance.table_of_later(table, fitted, **named, features=features, classes=classes)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
-    rows, fitted, changed, little = 0, 0, 0, 0
+    rows, again, changed, little = 0, 0, 0, 0
     for part in parts:
-        rows, fitted = rows + len(part.keys), fitted + part.fitted
+        rows, again = rows + len(part.keys), again + part.fitted
         changed, little = changed + part.changed, little + part.little
         tell(rows, part.total)
     if not rows:
@@ -63,7 +63,7 @@ def run_apply(
         "reason": result.reason.name,
         "why": result.why,
         "rows": rows,
-        "already_fitted": fitted,
+        "already_fitted": again,
         "changed": changed,
         # Without references there is no support to be little.
         "little_support": little if result.weights.any() else None,

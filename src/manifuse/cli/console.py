@@ -30,6 +30,7 @@ FLAGS = {
     "features": "--features",
     "id": "--id",
     "label": "--label",
+    "pairs": "--pairs",
     "same_target": "--same-target",
     "score": "--score",
 }

@@ -75,14 +75,11 @@ def run_refine(
 
 def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[int, int | None], None]) -> None:
     """Write the refined table part by part; warn if probabilities seem to have left their range."""
-    lowest, highest, came_in_range = np.inf, -np.inf, True
+    lowest, highest, came_in_range = np.inf, -np.inf, not found.table.classes
     for columns in found.parts():
-        if "score" not in columns:
-            came_in_range = False
-            writer.add(columns)
-            continue
-        came_in_range = came_in_range and bool(_in_unit_range(columns["original"]))
-        lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
+        if not found.table.classes:
+            came_in_range = came_in_range and _in_unit_range(columns["original"])
+            lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
         tell(writer.rows, len(found.table))
     if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:

@@ -243,8 +243,8 @@ def apply_files(
     new, out = path_of(new), Path(path_of(out))
     check_output(out)
     check_paths(read=(new,), written=(out,))
-    names = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
-    table = result.provenance.table_of_later(new, result.main, **names, features=features, classes=classes)
+    named = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
+    table = result.provenance.table_of_later(new, result.fitted_model, **named, features=features, classes=classes)
     return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
 
 

@@ -12,6 +12,7 @@ from typing import Self
 
 from manifuse.errors import InputError
 from manifuse.records import Saveable, demand_counts
+from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.later_table import LaterTable
@@ -138,7 +139,7 @@ class Provenance(Saveable):
     def table_of_later(
         self,
         given: str,
-        main: Observations,
+        model: FittedModel,
         *,
         id: Sequence[str],  # noqa: A002
         score: Sequence[str],
@@ -146,7 +147,8 @@ class Provenance(Saveable):
         features: str | None,
         classes: str | None,
     ) -> LaterTable:
-        """Return a table of later rows, called as is given, or else as the ``main`` table."""
+        """Return a table of later rows, called as is given, or else as the main table of the ``model``."""
+        main = model.main
         if classes is not None and main.classes is None:
             raise InputError("`classes` came, but the refinement is of scores; leave it out.")
         names = () if main.classes is None else main.classes.names
@@ -159,7 +161,7 @@ class Provenance(Saveable):
             # A table may also have manifuse's own names, if no others were asked for.
             all_there=bool(id or score or classes),
         )
-        return LaterTable(given, features, main.feature_names, columns, tuple(drop))
+        return LaterTable(given, features, main.feature_names if model.reads_features else (), columns, tuple(drop))
 
 
 def _has_numbers(labels: Labels | None) -> bool:

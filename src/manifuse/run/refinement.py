@@ -239,7 +239,7 @@ class Refinement(Saveable):
         InputError
             If features are missing, or there is not enough memory.
         """
-        later = FrameColumns.later(new, self.fitted_model.main, id=id, score=score, classes=classes)
+        later = self._observe_later(new, id=id, score=score, classes=classes)
         refined = self.refine_later(later)
         return (
             later.like_predictions(refined.scores) if later is new else later.frame_of(refined_columns(later, refined))
@@ -247,8 +247,12 @@ class Refinement(Saveable):
 
     def apply_in_full(self, new: Any, **columns: Any) -> RefinedScores:
         """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and uncertainty."""
-        later = FrameColumns.later(new, self.fitted_model.main, **columns)
+        later = self._observe_later(new, **columns)
         return self.refine_later(later).in_scale_of(later)
+
+    def _observe_later(self, new: Any, **names: Any) -> Observations:
+        model = self.fitted_model
+        return FrameColumns.later(new, model.main, reads_features=model.reads_features, **names)
 
     def refine_later(self, new: Observations) -> RefinedScores:
         """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""

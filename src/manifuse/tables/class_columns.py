@@ -34,8 +34,9 @@ def demand_classes(pattern: str, found: Collection[str], table: object) -> None:
         If there are fewer.
     """
     if len(found) < 2:
+        verb = "matches" if len(found) == 1 else "match"
         raise InputError(
-            f"`classes` {pattern!r} came, but {many(len(found), 'column')} of {table} match it; give an expression "
+            f"`classes` {pattern!r} came, but {many(len(found), 'column')} of {table} {verb} it; give an expression "
             "for the names of all columns with probabilities."
         )
 

@@ -96,7 +96,7 @@ class ColumnNames:
             return {}
         if not isinstance(self.classes, str):
             return {name: self.classes[name] for name in there if name in self.classes}
-        found = classes_matching(self.classes, (name for name in there if name not in ("id", "score")))
+        found = classes_matching(self.classes, (name for name in there if name != "id"))
         if self.all_there:
             demand_classes(self.classes, found, path)
         return found if len(found) > 1 else {}

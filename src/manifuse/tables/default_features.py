@@ -105,7 +105,9 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
     rows = head[np.isfinite(head[:, places]).all(axis=1)]
     if not len(places) or not is_probable[0] or len(rows) < FEWEST or np.ptp(rows[:, 0]) == 0:
         return
-    found = _summing_to(1.0 - rows[:, 0], rows[:, places])
+    # Rounded probabilities differ more from row to row than by their rounding.
+    margin = min(ROUNDED, float(np.ptp(rows[:, 0])) / 10.0)
+    found = _summing_to(1.0 - rows[:, 0], rows[:, places], margin)
     if len(found):
         columns = [names[place - 1] for place in places[found]]
         shown = ", ".join(map(repr, columns[:MOST])) + (", ..." if len(columns) > MOST else "")
@@ -126,15 +128,15 @@ def _counts(column: FloatArray) -> bool:
     )
 
 
-def _summing_to(whole: FloatArray, parts: FloatArray) -> list[int]:
-    """Columns of ``parts`` (h, m) whose sum is ``whole`` (h,) up to rounding; none if no such set is found.
+def _summing_to(whole: FloatArray, parts: FloatArray, margin: float) -> list[int]:
+    """Columns of ``parts`` (h, m) whose sum is ``whole`` (h,) up to a margin; none if no such set is found.
 
     They are all columns, or those whose coefficients are next to 1 in the smallest solution of linear equations.
     """
     kernel = parts @ parts.T
     kernel[np.diag_indices_from(kernel)] += 1e-9 * max(1.0, float(np.trace(kernel)))
     for chosen in (np.ones(parts.shape[1], dtype=bool), parts.T @ np.linalg.solve(kernel, whole) > 0.5):
-        if chosen.any() and np.abs(parts[:, chosen].sum(axis=1) - whole).max() <= ROUNDED:
+        if chosen.any() and np.abs(parts[:, chosen].sum(axis=1) - whole).max() <= margin:
             return np.flatnonzero(chosen).tolist()
     return []
 

@@ -98,6 +98,7 @@ def observe_frame(
     name: str,
     classes: ClassColumns,
     fitted: Observations | None = None,
+    reads_features: bool = True,
     without: Sequence[str] = (),
     **more: Any,
 ) -> Observations:
@@ -110,7 +111,8 @@ def observe_frame(
     frame, id, score, drop, name, classes
         As of `Observations.from_frame`.
     fitted : Observations, optional
-        A fitted table, of which these are later rows. Its features are their features.
+        A fitted table, of which these are later rows. Its features are their features, if any are read.
+    reads_features : bool
     without : sequence of str
         Columns that are no features and need not be there.
     **more
@@ -140,7 +142,7 @@ def observe_frame(
     if fitted is None:
         features = _features_of(table, others, None if called.classes else score, name=name)
     else:
-        features = _features_as_in(fitted, others, name=name)
+        features = _features_as_in(fitted, others, name=name) if reads_features else []
     made = kind(
         (table[score] if classes is None else table.select(list(scores))).to_native(),
         table.select(nw.col(*features)).to_native() if features else None,

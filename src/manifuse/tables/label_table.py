@@ -18,7 +18,7 @@ from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
 from manifuse.tables.containers import rows_as
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
 from manifuse.tables.validity import valid_rows
 
 #: Columns that a file of labels may have.
@@ -60,6 +60,8 @@ def read_labels(
                 return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)
             return RankLabels(columns["id"][kept], labels[kept], groups)
     if {"better", "worse"} <= columns.keys():
+        if "group" in columns:
+            warn_of_unused_groups(path)
         with rows_as(counting_in(path)):
             return RankLabels.from_pairs(columns["better"], columns["worse"])
     known = shorten(told_apart(file.theirs.values())) or "none"

@@ -172,6 +172,12 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     return to_floats(values, what=what, dimensions=1)
 
 
+def warn_of_unused_groups(name: object) -> None:
+    """Warn that a table of ordered pairs has groups."""
+    said = f"{name} has ordered pairs, which are held out by their rows, so the groups beside them are not used."
+    warn("unused_groups", said, stacklevel=4)
+
+
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     """Check the groups of so many labels, and bring them into one form."""
     names = np.array(to_text(groups, what="The group column of the labels"), dtype=np.str_)

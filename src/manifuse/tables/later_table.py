@@ -25,6 +25,7 @@ class LaterTable:
         As `read_table` takes it.
     features : str or None
     fitted : tuple of str or None
+        The features that are read; None if they have no names.
     columns : ColumnNames
     drop : tuple of str
         Columns to leave out that must be there.

@@ -64,6 +64,10 @@ class Files:
         twice = [given for given, file in zip(self.references, files, strict=True) if files.count(file) > 1]
         if twice:
             raise InputError(f"The reference {twice[0]} was given twice, and would count twice; give it once.")
+        if self.pairs is not None and not self.references:
+            raise InputError(
+                "`pairs` came without references; give the references whose rows it pairs, or leave it out."
+            )
         columns = self.columns if self.labels is None else self.columns.beside_labels
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]

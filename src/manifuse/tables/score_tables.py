@@ -176,6 +176,8 @@ def _feature_names_of(
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
     demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped, or_classes=fitted is None)
+    if fitted is not None and not fitted:
+        return ()
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from manifuse.errors import InputError, demand
 from manifuse.grid import many
 from manifuse.kernels.keys import is_missing
+from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
-from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 
@@ -81,16 +82,16 @@ class FrameColumns:
         table = self.observe(main, name="main", without=truth)
         return table, self.observe_all(references, without=truth), self.labels_of(labels, table)
 
-    def observe(
-        self, given: Any, *, name: str, fitted: Observations | None = None, without: Sequence[str] = ()
-    ) -> Observations:
-        """Read a main table, or later rows of a ``fitted`` one. Columns ``without`` are left out."""
-        return self._observe(given, name, self.scale, drop=self.drop, fitted=fitted, without=without)
+    def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
+        """Read a main table, or later rows; ``more`` is what `observe_frame` takes."""
+        return self._observe(given, name, self.scale, drop=self.drop, **more)
 
     def observe_all(
         self, given: Any, names: Sequence[str] | None = None, *, without: Sequence[str] = ()
     ) -> tuple[Observations, ...]:
         """Read references, one or several. Those in data frames have the ``names``, else numbers.
+
+        One that has none of the classes, but scores, is read as scores.
 
         Raises
         ------
@@ -107,8 +108,18 @@ class FrameColumns:
             names = [f"reference {number}" for number in range(1, len(tables) + 1)]
         scale, without = None if self.classes is None else self.scale, (*self.drop, *without)
         return tuple(
-            self._observe(each, name, scale, without=without) for each, name in zip(tables, names, strict=True)
+            self._for_reference(each, name)._observe(each, name, scale, without=without)
+            for each, name in zip(tables, names, strict=True)
         )
+
+    def _for_reference(self, given: Any, name: str) -> Self:
+        """Return the names for one reference, which may have scores beside a main table of classes."""
+        if self.classes is None or not is_frame(given):
+            return self
+        there = columns_in(given, (), name=name).columns
+        named = {*map(str, self.classes)} & {*there}
+        found = classes_matching(self.classes, there) if isinstance(self.classes, str) else named
+        return self if len(found) > 1 or self.score not in there else replace(self, classes=None)
 
     def labels_of(self, given: Any, main: Observations) -> Labels | None:
         """Read labels of a main table: of the rows that have one, or ordered pairs.
@@ -122,7 +133,9 @@ class FrameColumns:
             return given
         there = columns_in(given, (), name=LABELS, or_else="labels").columns
         if self.label not in there and {"better", "worse"} <= {*there}:
-            table = columns_in(given, (), name=LABELS)
+            table = columns_in(given, () if self.group is None else (self.group,), name=LABELS)
+            if self.group is not None or "group" in there:
+                warn_of_unused_groups(LABELS)
             return RankLabels.from_pairs(table["better"].to_native(), table["worse"].to_native())
         group = self.group or ("group" if "group" in there else None)
         table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS)
@@ -137,9 +150,10 @@ class FrameColumns:
             return (RankLabels if main.classes is None else ClassLabels)(ids, truths, *groups)
 
     @classmethod
-    def later(cls, given: Any, fitted: Observations, **names: Any) -> Observations:
+    def later(cls, given: Any, fitted: Observations, *, reads_features: bool, **names: Any) -> Observations:
         """Read later rows of a ``fitted`` table, with the ``names`` of `like`."""
-        return cls.like(fitted, **names).observe(given, name="the frame", fitted=fitted)
+        columns = cls.like(fitted, **names)
+        return columns.observe(given, name="the frame", fitted=fitted, reads_features=reads_features)
 
     def _observe(self, given: Any, name: str, scale: Scale | None, **more: Any) -> Observations:
         if isinstance(given, Observations):
