@@ -203,3 +203,27 @@ def test_changed_features_are_found_in_all_units_and_what_single_precision_loses
     if unit > 1e-30 and unit < 1e30:
         single = features.astype(np.float32)
         assert not changed_rows(small(single, NAMES), fitted, np.arange(4), known).any()
+
+
+@pytest.mark.parametrize("kind", ["skewed", "probability", "classes"])
+def test_changed_scores_are_found_where_a_few_are_much_larger_and_rounded_ones_are_the_same(kind):
+    rng, ids = np.random.default_rng(0), [f"r{row}" for row in range(60)]
+    features = rng.standard_normal((60, 3))
+    came, more = np.exp(3.5 * rng.standard_normal(60)), {}
+    if kind != "skewed":
+        came, more = 1.0 / (1.0 + came), {"scale": "probability"}
+    if kind == "classes":
+        came, more = np.column_stack([came, 1.0 - came]), {"classes": ["a", "b"]}
+    fitted, known = mf.Observations(came, features, ids=ids, name="ours", **more), np.ones(60, dtype=bool)
+    single = mf.Observations(came.astype(np.float32), features, ids=ids, name="ours", **more)
+    assert not changed_rows(single, fitted, np.arange(60), known).any()
+    lowest = int(np.argmin(came if came.ndim == 1 else came[:, 0]))
+    later = came.copy()
+    later[lowest] = (
+        1.5 * came[lowest] if kind == "skewed" else later[lowest] + np.resize([0.01, -0.01], later[lowest].shape)
+    )
+    found = changed_rows(mf.Observations(later, features, ids=ids, name="ours", **more), fitted, np.arange(60), known)
+    assert np.flatnonzero(found).tolist() == [lowest]
+    if kind == "classes":
+        turned = mf.Observations(came[:, ::-1], features, ids=ids, name="ours", classes=["b", "a"])
+        assert not changed_rows(turned, fitted, np.arange(60), known).any()

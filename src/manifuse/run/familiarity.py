@@ -35,11 +35,8 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
-#: A score of a fitted row has changed if it is further than this from the fitted one, in standard deviations.
-CHANGED = 1e-3
-
-#: Features are the same up to this many standard deviations, and up to what single precision loses.
-SAME, LOST = 1e-5, float(np.finfo(np.float32).eps)
+#: Scores and features are the same up to this many standard deviations, and up to what single precision loses.
+SAME, LOST = 1e-9, float(np.finfo(np.float32).eps)
 
 #: Strange columns that a warning names.
 NAMED = 5
@@ -144,17 +141,24 @@ def _strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
 
 def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
     """Find rows that changed since the fit (q,); parameters as of `find_changed`, which also warns."""
-    units = Level.of(main.scores)
-    scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
-    differ = (np.abs(scores[known] - fitted[rows[known]]) > CHANGED).any(axis=1)
-    table = _features_as_in(main, new)
-    if table is not None and main.table is not None and known.any():
-        before = main.table[rows[known]]
-        margin = SAME * means_and_deviations(main.table)[1] + LOST * np.abs(before)
-        differ |= (np.abs(table[known] - before) > margin).any(axis=1)
     found = known.copy()
-    found[known] = differ
+    if not known.any():
+        return found
+    came = new.came
+    if main.classes is not None and new.classes is not None:
+        came = came[:, new.classes.places_of(main.classes.names)]
+    # As they came, because logarithms make much of what single precision loses.
+    found[known] = _differ(came[known], main.came[rows[known]], Level.of(main.came).deviation)
+    table = _features_as_in(main, new)
+    if table is not None and main.table is not None:
+        found[known] |= _differ(table[known], main.table[rows[known]], means_and_deviations(main.table)[1])
     return found
+
+
+def _differ(now: FloatArray, before: FloatArray, deviation: FloatArray | float) -> BoolArray:
+    """Whether rows (q,) or (q, d) differ from what they were, by the standard deviations of the columns."""
+    differ = np.abs(now - before) > SAME * deviation + LOST * np.abs(before)
+    return np.asarray(differ.reshape(len(now), -1).any(axis=1))
 
 
 def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
