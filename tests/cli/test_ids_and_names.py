@@ -153,6 +153,28 @@ def test_ids_that_differ_in_capitals_are_noticed_if_most_do(case, capitals):
     assert all("25 more ids of theirs would pair with main if both wrote capitals in one way" in each for each in said)
 
 
+@pytest.mark.parametrize("collide", [False, True])
+def test_ids_that_lost_leading_zeros_are_noticed(case, collide):
+    """Those from 100 on have none to lose."""
+    (theirs,) = case.references
+    places = {key: row + 80 for row, key in enumerate(dict.fromkeys([*case.main.keys, *theirs.keys]))}
+    ours = [f"{places[key]:03d}" for key in case.main.keys]
+    ids = [str(places[key]) for key in theirs.keys]
+    if collide:
+        # The zeros tell two rows apart.
+        ids[-1] = f"0{ids[0]}"
+    lost = len({row.lstrip("0") for row in ours} & {*ids}) - len({*ours} & {*ids})
+    assert lost > 5
+    main = mf.Observations(case.main.scores, case.main.table, ids=ours, name="main")
+    other = mf.Observations(theirs.scores, theirs.table, ids=ids, name="theirs")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [other], rng=0)
+    said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
+    expected = f"{lost} more ids of theirs would pair with main if both wrote leading zeros in one way"
+    assert [each.startswith(expected) for each in said] == ([] if collide else [True])
+
+
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_pairs_of_tables_that_did_not_come_are_left_out(capsys, monkeypatch, tmp_path):
     """Two partners number their rows 0, 1, 2 ..., and one of them is left out."""

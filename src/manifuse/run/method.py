@@ -31,7 +31,8 @@ class JointDiffusion(Saveable):
         that are clearly high where it is low. None: they are followed unless the data contradict it. False: they must
         show it, and that they add to the main predictor.
     ignored : tuple of str
-        Names of references that get weight 0 in any case.
+        Names of references that get weight 0 in any case. As long as they are there, they have a say in how the main
+        features are scaled for the graph.
     fitted_rows : int or None
         About how many rows of a table are fitted, at least 100, if it has more: all labelled rows; pairs, up to 2,000
         or half of this number, whichever is more; and others, drawn at random. All other rows are refined as later

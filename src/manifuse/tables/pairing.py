@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import reprlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.stats import rankdata
@@ -105,22 +105,34 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
 def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> None:
     """Warn of ids that look alike and are not equal.
 
-    They are composed in another way, have characters of no width, or, if most of them do, other capitals.
+    They are composed in another way, have characters of no width, have lost leading zeros, as in a spreadsheet, or, if
+    most of them do, have other capitals.
     """
     sides = [each.keys for each in (main, table)]
     is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
-    if 2 * pairs >= min(map(len, sides)) and is_ascii:
+    has_zeros = any(np.char.startswith(keys, "0").any() for keys in sides)
+    few = 2 * pairs < min(map(len, sides))
+    if is_ascii and not has_zeros and not few:
         return
     ours, theirs = (keys.tolist() for keys in sides)
-    alike = pairs if is_ascii else len({*map(_plain, ours)} & {*map(_plain, theirs)})
-    said = "characters in one way (Unicode NFC, without characters of no width)"
-    if alike <= pairs:
-        alike, said = len({*map(str.casefold, ours)} & {*map(str.casefold, theirs)}), "capitals in one way"
-        alike = alike if alike > 2 * pairs else pairs
-    if alike > pairs:
+
+    def alike(spell: Callable[[str], str]) -> int:
+        left, right = {*map(spell, ours)}, {*map(spell, theirs)}
+        return len(left & right) if len(left) == len(ours) and len(right) == len(theirs) else 0
+
+    more, said = (
+        0 if is_ascii else alike(_plain),
+        "characters in one way (Unicode NFC, without characters of no width)",
+    )
+    if more <= pairs and has_zeros:
+        more, said = alike(lambda key: key.lstrip("0")), "leading zeros in one way"
+    if more <= pairs and few:
+        more, said = alike(str.casefold), "capitals in one way"
+        more = more if more > 2 * pairs else 0
+    if more > pairs:
         warn(
             "spelling_of_ids",
-            f"{many(alike - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote {said}; "
+            f"{many(more - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote {said}; "
             "spell them alike.",
             stacklevel=5,
         )
