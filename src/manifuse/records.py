@@ -13,6 +13,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -76,11 +77,16 @@ def write(value: Any) -> Any:
 
 def read_fields(kind: type, record: Any, *, omit: tuple[str, ...] = ()) -> dict[str, Any]:
     """Read the fields of a dataclass by their annotations, except those to ``omit``; see `Saveable.from_record`."""
-    hints = typing.get_type_hints(kind)
+    hints = _hints_of(kind)
     names = [field.name for field in fields(kind) if field.name not in omit]
     if not isinstance(record, Mapping) or set(names) != record.keys():
         raise ValueError(f"it should have {', '.join(names)}, and no more")
     return {name: read(hints[name], record[name], name) for name in names}
+
+
+@cache
+def _hints_of(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def read(hint: Any, value: Any, name: str) -> Any:

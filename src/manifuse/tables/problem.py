@@ -79,8 +79,9 @@ class Reference:
         Mean and deviation are those of the rows that are fitted: the pairs or, with a bridge over features, all rows.
         """
         scores = self.table.scores if self.turning is None else self.turning.turn(self.table.scores)
-        fitted = scores[self.reference_rows] if self.is_looked_up else scores
-        return Level.of(fitted).apply(scores)
+        if not self.is_looked_up or len(self.reference_rows) == len(scores):
+            return standardise_prediction(scores)
+        return Level.of(scores[self.reference_rows]).apply(scores)
 
     @property
     def is_looked_up(self) -> bool:
