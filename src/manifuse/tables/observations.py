@@ -76,7 +76,8 @@ class Observations(Saveable):
     keys : (n,) array of str
     feature_names : tuple of str or None
     ids : (n,) array or series
-        As they came if they were a series or whole numbers, else ``keys``.
+        As they came if they were a series of the library of the predictions (in narwhals) or an array of whole
+        numbers, else ``keys``.
     rows : (n,) array of int
         The positions of the rows in the input: 0 ... n - 1, unless rows were dropped.
     called : TableColumns
