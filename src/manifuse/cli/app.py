@@ -157,8 +157,8 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
 def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     """Compare refine with what else can be done with the same tables, on labels that are held out.
 
-    Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed, not ordered pairs.
-    Methods whose difference is within two standard errors cannot be told apart.
+    Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed, not
+    ordered pairs. Methods whose difference is within two standard errors cannot be told apart.
     """
     from manifuse.cli.compare_command import best_of_others, grid_of, run_compare
     from manifuse.grid import as_text
