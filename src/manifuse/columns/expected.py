@@ -37,10 +37,15 @@ class Expected(Column):
     @classmethod
     def of(cls, known: FittedViews, pulls: FloatArray) -> tuple[Self, FittedViews]:
         """Add the column "expected"."""
-        means = known.held_out["references"].mean(axis=0)
-        raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))
-        column = replace(raw, level=Level.of(raw.at(known.held_out)))
+        column = cls.measured(known.held_out, pulls)
         return column, known.add("expected", column.at(known.fitted), column.at(known.held_out))
+
+    @classmethod
+    def measured(cls, rows: View, pulls: FloatArray) -> Self:
+        """Return the column whose means and level are those of some rows."""
+        means = rows["references"].mean(axis=0)
+        raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))
+        return replace(raw, level=Level.of(raw.at(rows)))
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import Mixed
+from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import Learned
 from manifuse.columns.lesson import DECIDING, FLAT
@@ -111,11 +112,9 @@ class _Anew:
 
     def _expected(self, kept: Sequence[int]) -> FloatArray:
         """What would be expected of the labelled rows (l, c)."""
-        expected, every = self.found.columns.expected, self.found.known.held_out
-        pulls = np.where(np.isin(np.arange(len(expected.pulls)), kept), expected.pulls, 0.0)
-        said = np.einsum("nmc,m->nc", every["references"] - expected.means, pulls)
-        column = every["own"] + said
-        return Level.of(column).apply(column)[self.labels.score.rows]
+        pulls = self.found.columns.expected.pulls
+        left = np.where(np.isin(np.arange(len(pulls)), kept), pulls, 0.0)
+        return Expected.measured(self.found.known.held_out, left).at(self._rows)
 
     def taught(self, kept: Sequence[int]) -> FloatArray:
         """What would be taught of the labelled rows (r, l, c), by the references ``kept``."""
