@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.columns.refined_scores import RefinedScores
 from manifuse.evidence.class_score import line_of, risks_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
@@ -162,6 +163,12 @@ def test_the_report_shows_probabilities(case, certain):
     later = result.apply(pd.DataFrame({"id": case.main.keys, "score": certain} | features))
     for shown in (result.uncertainty, result.to_frame()["uncertainty"], later["uncertainty"]):
         np.testing.assert_array_equal(shown, shift.uncertainty)
+
+
+def test_no_probability_has_a_standard_error_above_one_half(case, certain):
+    table = as_probabilities(case, certain).take(np.arange(2))
+    shown = RefinedScores(np.zeros(2), np.ones(2), np.array([1.0, 10.0])).in_scale_of(table)
+    np.testing.assert_array_equal(shown.uncertainty, [0.25, 0.5])
 
 
 @pytest.mark.filterwarnings("ignore:.* has values that are not finite")

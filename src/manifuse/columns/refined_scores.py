@@ -56,7 +56,8 @@ class RefinedScores(Saveable):
         """Return the same in the scale of ``table``: probabilities, with uncertainty by the delta method."""
         scores, uncertainty = table.in_scale(self.scores), self.uncertainty
         if uncertainty is not None and table.scale != "score":
-            uncertainty = uncertainty * expit(self.scores) * expit(-self.scores)
+            # A number in [0, 1] has no larger standard error.
+            uncertainty = np.minimum(uncertainty * expit(self.scores) * expit(-self.scores), 0.5)
         return RefinedScores(scores, self.support, uncertainty)
 
     def followed_by(self, more: RefinedScores) -> RefinedScores:
