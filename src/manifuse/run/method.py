@@ -40,8 +40,9 @@ class JointDiffusion(Saveable):
     task : {"ranking", "regression"}
         What labels measure: ranking accuracy or root mean squared error.
     safeguarded : bool
-        With labels, go only as far as the probability that there is a gain at labels that were held out, and return
-        the main predictor unchanged if there is a loss above its standard error.
+        With labels, go only as far as the probability that there is a gain at labels that were held out. If there is a
+        loss above its standard error, return the main predictor unchanged, but for rows that references know
+        themselves: these follow the references unless labels there show a loss, too.
 
     Raises
     ------

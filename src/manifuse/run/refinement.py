@@ -107,7 +107,8 @@ class Refinement(Saveable):
     def support(self) -> Any:
         """How much is known of the references' scores of each row (n,), in [0, 1].
 
-        It is 1 where they know the row itself, and 0 if nothing says what they would say, or nothing was taken.
+        It is 1 where they know the row itself, and 0 if nothing says what they would say, or ``accepted``
+        is false.
         """
         return self.main.like_container(self.refined.support, "support")
 
