@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from threadpoolctl import threadpool_info
 
@@ -31,12 +32,15 @@ def result(case, request):
 
 
 def tables_of(main, *references):
-    """Tables of these ids, whose scores are random and do not depend on the order of the rows."""
+    """Tables of these ids, whose scores are random and do not depend on the order of the rows.
+
+    Also whether each reference is without features; here none is said to be.
+    """
     made = [
         mf.Observations(np.random.default_rng(0).permutation(len(keys))[np.argsort(np.argsort(keys))], ids=keys)
         for keys in (main, *references)
     ]
-    return made[0], made[1:]
+    return made[0], made[1:], [False] * len(references)
 
 
 def test_the_sample_has_all_labelled_rows_and_all_pairs(case):
@@ -112,6 +116,24 @@ def test_a_coupled_reference_is_looked_up_for_rows_that_were_not_fitted():
     assert len(sampled.fitted_model.main) == 300
     np.testing.assert_allclose(sampled.support, 1.0)
     assert np.corrcoef(sampled.scores, whole.scores)[0, 1] > 0.995
+
+
+def test_scores_of_a_reference_without_features_are_known_at_rows_that_were_not_fitted(tmp_path):
+    """It lacks some rows, so it is no coupled one."""
+    case = draw(4, rows=3000, pairs=2900, references=1)
+    theirs = case.references[0]
+    bare = mf.Observations(theirs.scores, ids=theirs.keys, name="theirs")
+    result = mf.refine(case.main, [bare], method=SAMPLED, rng=0)
+    known = np.isin(case.main.keys, theirs.keys)
+    assert len(result.fitted_model.main) < 3000
+    np.testing.assert_array_equal(result.support[known], 1.0)
+    assert (result.support[~known] < 1.0).all()
+    for table, name in ((case.main, "main"), (bare, "theirs")):
+        features = {} if table.table is None else {f"x{k}": column for k, column in enumerate(table.table.T)}
+        pl.DataFrame({"id": table.keys, "score": table.scores, **features}).write_parquet(tmp_path / f"{name}.parquet")
+    out = tmp_path / "out.parquet"
+    mf.refine_files(tmp_path / "main.parquet", tmp_path / "theirs.parquet", method=SAMPLED, rng=0, out=out)
+    np.testing.assert_allclose(pl.read_parquet(out)["score"], result.scores, atol=1e-12)
 
 
 def test_tables_with_given_neighbours_are_fitted_whole(case):

@@ -80,9 +80,9 @@ def explain(
     row : object
         The id of a main row, or of a row of ``later``.
     references : Observations or data frame, or sequence of these, optional
-        The references as they came. A refinement does not keep their scores.
+        The references as they came. A refinement keeps no tables of them.
     labels : RankLabels, ClassLabels or data frame, optional
-        The graded labels, or those of classes, that taught; it does not keep them either.
+        The graded labels, or those of classes, that taught.
     later : Observations or data frame, optional
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come; one that was
         fitted, and has changed since, as a new row.

@@ -77,7 +77,8 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
         observe(replace(table, source=None, feature_names=None), drop=False, scale=each)
         for table, each in zip(all_tables, (scale, *map(tables.scale_of, tables.references)), strict=True)
     )
-    chosen = rows_to_fit(main, others, tables.labels, method, seed)
+    bare = [table.source is None for table in tables.references]
+    chosen = rows_to_fit(main, others, bare, tables.labels, method, seed)
     return None if chosen is None else [chosen[0], *chosen[1]]
 
 

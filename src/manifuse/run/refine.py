@@ -173,11 +173,14 @@ def fitted_part(
 def rows_to_fit(
     main: Observations,
     references: Sequence[Observations],
+    bare: Sequence[bool],
     labels: RankLabels | ClassLabels | None,
     method: JointDiffusion,
     seed: int,
 ) -> tuple[IndexArray, list[IndexArray]] | None:
     """Rows of tables that `refine` fits, found by their scores and ids alone; None if it fits all.
+
+    ``bare`` says of each reference whether it has no features.
 
     Returns
     -------
@@ -192,7 +195,7 @@ def rows_to_fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `refine` will say the same.
         labelled = None if labels is None else score_of(labels, main, regression=False).rows
-    return sample_rows(main, references, most, generator(seed, Stream.FITTED), labelled)
+    return sample_rows(main, references, bare, most, generator(seed, Stream.FITTED), labelled)
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:

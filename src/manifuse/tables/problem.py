@@ -186,7 +186,8 @@ class Problem:
         """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
         size = SAMPLED if size is None else size
         tables = [reference.table for reference in self.references]
-        rows, chosen = sample_rows(self.main, tables, size, rng, labelled)
+        bare = [not table.has_graph for table in tables]
+        rows, chosen = sample_rows(self.main, tables, bare, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
         return Problem(main, references, on_sphere(self.start[rows]), Level.of(main.scores))

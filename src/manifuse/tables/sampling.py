@@ -21,6 +21,7 @@ WHOLE_PAIRS = 2000
 def sample_rows(
     main: Observations,
     references: Sequence[Observations],
+    bare: Sequence[bool],
     size: int,
     rng: np.random.Generator,
     labelled: IndexArray | None = None,
@@ -29,14 +30,17 @@ def sample_rows(
 
     In the sample of the main table are all labelled rows; then pairs, up to `WHOLE_PAIRS` or half of ``size``,
     whichever is more, as many of each reference; then others. So the sample may be larger than ``size``. In the sample
-    of a reference are its rows of these pairs, then others. A reference that has all main rows stays whole, because
-    its scores are looked up. Rows or references that come in another order give the same sample.
+    of a reference are its rows of these pairs, then others. A reference that has all main rows, or came without
+    features, stays whole, because its scores are looked up. Rows or references that come in another order give the
+    same sample.
 
     Parameters
     ----------
     main : Observations
         Only scores and ids are read, because features may still be in files.
     references : sequence of Observations
+    bare : sequence of bool
+        Whether each reference came without features.
     size : int
     rng : numpy.random.Generator
     labelled : (l,) array of int, optional
@@ -66,8 +70,8 @@ def sample_rows(
         rows = np.union1d(rows, more)
     rows = drawing.fill_up(rows, size)
     chosen: list[IndexArray] = []
-    for table, (partners, known) in zip(tables, found, strict=True):
-        whole = bool(known.all())
+    for table, is_bare, (partners, known) in zip(tables, bare, found, strict=True):
+        whole = is_bare or known.all()
         chosen.append(np.arange(len(table.places)) if whole else table.fill_up(partners[rows][known[rows]], size))
     return rows, chosen
 
