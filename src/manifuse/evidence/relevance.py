@@ -31,7 +31,7 @@ class Standing(StrEnum):
 
     @property
     def is_used(self) -> bool:
-        """Whether the result depends on it."""
+        """Whether the result depends on it, if it is accepted."""
         return self in (Standing.TOOK_PART, Standing.TAUGHT)
 
 
@@ -52,7 +52,8 @@ class Relevance(Saveable):
     fidelity : float
         How well its scores are predicted at pairs that are held out, in [-1, 1]; 1 if it knows all main rows.
     weight : float
-        How much its standardised scores count, where the main predictor's count 1; 0 if it is not followed.
+        How much its standardised scores count, where the main predictor's count 1, if the result is accepted; 0 if it
+        is not followed.
     reached : float
         How much is known of its scores at the main rows, in [0, 1].
     pairs : int
