@@ -133,7 +133,7 @@ def test_who_does_not_share_the_common_factor_is_named():
     result = mf.refine(strong.main, [one, two, other], method=method, rng=0)
     said = " ".join(result.summary().split())
     assert "Do all predict the same thing?" in said
-    names = zip(("main", one.name, two.name, "o"), result.agreement.loadings.tolist(), strict=True)
+    names = zip(("main", one.name, two.name, "o"), result.evidence.agreement.loadings.tolist(), strict=True)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in names)
     assert f"(none may be clearly below 0.2): {listed}." in said
     # All are listed, also if one has the name of the main predictor.

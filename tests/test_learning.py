@@ -348,7 +348,7 @@ def test_a_reference_that_predicts_something_else_is_not_followed(labelled):
     method = CHANCE
     found = mf.refine(main, [*same, seen(other, "odd")], labels, method, rng=0)
     without = mf.refine(main, same, labels, method, rng=0)
-    assert found.agreement.differing.tolist() == [False, False, False, True]
+    assert found.evidence.agreement.differing.tolist() == [False, False, False, True]
     assert found.relevance["odd"].standing is (Standing.DIFFERS if labels is None else Standing.TAUGHT)
     assert found.accepted
     assert found.weights[3] == 0.0 < found.weights[:3].min()

@@ -59,7 +59,7 @@ def test_pairs_have_what_is_expected_of_them_without_labels():
     own = (ours.scores - ours.scores.mean()) / ours.scores.std()
     said = sum(
         pull * (each.scores - each.scores.mean()) / each.scores.std()
-        for pull, each in zip(result.agreement.pulls, references, strict=True)
+        for pull, each in zip(result.evidence.agreement.pulls, references, strict=True)
     )
     assert correlation(result.scores[:PAIRS], own[:PAIRS] + said) == pytest.approx(1.0, abs=1e-9)
 

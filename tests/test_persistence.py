@@ -61,7 +61,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
         assert repr(getattr(again, name)) == repr(getattr(result, name)), name
     for name in ("predictions", "weights", "support", "uncertainty"):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
-    assert repr(again.agreement.to_record()) == repr(result.agreement.to_record())
+    assert repr(again.evidence.agreement.to_record()) == repr(result.evidence.agreement.to_record())
     assert again.course.setting == result.course.setting
     assert again.course.trials == result.course.trials
     new = later(case)

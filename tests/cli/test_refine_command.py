@@ -84,8 +84,8 @@ def test_the_output_is_the_librarys(case, folder, run):
     assert summary["worth"] == pytest.approx(vars(result.worth))
     for entry, found in zip(summary["references"], result.relevance, strict=True):
         assert entry["worth"] == pytest.approx(vars(found.worth))
-    assert summary["agreement"]["answer"] == result.agreement.answer.name
-    assert summary["agreement"]["loadings"] == pytest.approx(result.agreement.loadings)
+    assert summary["agreement"]["answer"] == result.evidence.agreement.answer.name
+    assert summary["agreement"]["loadings"] == pytest.approx(result.evidence.agreement.loadings)
 
 
 def test_without_references_labels_are_enough(case, folder, run):

@@ -289,7 +289,7 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
 @pytest.mark.parametrize("name", ["labels", "asked", "unlike"])
 def test_what_the_references_say_reads_back_as_the_result(name):
     result, markup = run(name)
-    read, asked = Reader(markup), result.agreement
+    read, asked = Reader(markup), result.evidence.agreement
     said = read.table("predictor")
     assert list(said) == ["main", *(entry.name for entry in result.relevance)]
     assert [float(line["loading"]) for line in said.values()] == pytest.approx(asked.loadings, abs=6e-3)
@@ -333,7 +333,7 @@ def test_sizes_of_references_are_said_where_they_are_given():
 def test_fewer_rounds_than_the_method_has_are_explained():
     """Both numbers stand on the page: the most rounds of this run, and the field of the method."""
     result, markup = run("unlike")
-    assert not result.agreement.is_followed
+    assert not result.evidence.agreement.is_followed
     read = Reader(markup)
     rounds = read.table("hyperparameter")["diffusion.rounds"]
     assert rounds["given"] == "20"

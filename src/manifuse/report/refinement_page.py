@@ -104,7 +104,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
         answers=tables.answers_grid(result),
-        answer=REASONS[result.agreement.answer],
+        answer=REASONS[result.evidence.agreement.answer],
         metric=tables.metric_grid(result),
         **_moves(result, shift, references),
         by_class=_by_class(result),

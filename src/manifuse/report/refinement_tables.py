@@ -104,7 +104,7 @@ def relevance_grid(result: Refinement) -> Grid:
 
 def agreement_grid(result: Refinement) -> Grid:
     """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
-    asked = result.agreement
+    asked = result.evidence.agreement
     if not len(asked.pulls):
         return Grid((), ())
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
@@ -113,7 +113,7 @@ def agreement_grid(result: Refinement) -> Grid:
 
 def answers_grid(result: Refinement) -> Grid:
     """What was asked of the references, and what they answered; no lines if none was asked."""
-    asked = result.agreement
+    asked = result.evidence.agreement
     if not len(asked.pulls):
         return Grid((), ())
     several = len(asked.pulls) >= FEWEST_REFERENCES
@@ -204,7 +204,7 @@ def _used(result: Refinement) -> dict[str, str]:
     bridged = not all(_is_coupled(result, index) for index in range(len(result.relevance)))
     has_graph = bridged or result.fitted_model.joining is not None
     taken = [step for step in result.history if step.step > 0]
-    most = diffusion.rounds if result.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
+    most = diffusion.rounds if result.evidence.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)
     why = "" if most == diffusion.rounds else ", because no reference is followed"
     rounds = f"{len({step.round for step in taken}):,} of at most {most:,}{why}; {many(len(taken), 'step')}"
     if result.course.ending is not None:

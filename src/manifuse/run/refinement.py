@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from manifuse.columns.refined_scores import RefinedScores, refined_columns
 from manifuse.diffusion.joint import Step
 from manifuse.errors import InputError, demand
-from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
@@ -107,8 +106,7 @@ class Refinement(Saveable):
     def support(self) -> Any:
         """How much is known of the references' scores of each row (n,), in [0, 1].
 
-        It is 1 where they know the row itself, and 0 if nothing says what they would say, or ``accepted``
-        is false.
+        It is 1 where they know the row itself, and 0 if nothing says what they would say, or it is not ``accepted``.
         """
         return self.main.like_container(self.refined.support, "support")
 
@@ -150,11 +148,6 @@ class Refinement(Saveable):
     def metric(self) -> FloatArray:
         """Alignments of all predictors with each other, shape (m + 2, m + 2); see `Evidence`."""
         return self.evidence.metric
-
-    @property
-    def agreement(self) -> Agreement:
-        """What the references answered."""
-        return self.evidence.agreement
 
     @property
     def accuracy(self) -> Accuracy | None:
