@@ -42,8 +42,7 @@ def payoff(rows: list[dict[str, str]]) -> list[str]:
         "JMD gains over the predictor alone, over the best rival without references, which the last column names, and "
         "over JMD without references: what references are worth. Without labels no rival "
         "has anything to learn from, and without references JMD is the predictor alone. The main table, its ranker "
-        "and the test rows of a split are the same in all its cells. The runs of lipophilicity are of the method "
-        "before labels and references became columns (M45 in decisions.md).",
+        "and the test rows of a split are the same in all its cells.",
         "",
     ]
     for title, found in maps.items():
