@@ -139,6 +139,20 @@ def test_ids_in_python_are_counted_too(case):
         mf.refine(main, [theirs], rng=0)
 
 
+def test_ids_that_look_alike_are_counted_though_one_table_has_both_spellings(case):
+    main = mf.Observations(
+        case.main.scores, case.main.table, ids=[f"\u00fc{key}" for key in case.main.keys], name="main"
+    )
+    (reference,) = case.references
+    composed = np.isin(reference.keys, case.main.keys).cumsum() <= 10
+    ids = [("u\u0308" if other else "\u00fc") + key for key, other in zip(reference.keys, composed, strict=True)]
+    # The last row is the first one in the other spelling.
+    ids[-1] = ids[int(np.flatnonzero(~composed)[0])].replace("\u00fc", "u\u0308")
+    theirs = mf.Observations(reference.scores, reference.table, ids=ids, name="theirs")
+    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would pair with main"):
+        mf.refine(main, [theirs], rng=0)
+
+
 @pytest.mark.parametrize("capitals", [0, 5, 25])
 def test_ids_that_differ_in_capitals_are_noticed_if_most_do(case, capitals):
     (theirs,), keys = case.references, case.references[0].keys

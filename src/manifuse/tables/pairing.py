@@ -109,6 +109,8 @@ def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> Non
     most of them do, have other capitals.
     """
     sides = [each.keys for each in (main, table)]
+    if pairs == min(map(len, sides)):
+        return
     is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
     has_zeros = any(np.char.startswith(keys, "0").any() for keys in sides)
     few = 2 * pairs < min(map(len, sides))
@@ -116,16 +118,16 @@ def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> Non
         return
     ours, theirs = (keys.tolist() for keys in sides)
 
-    def alike(spell: Callable[[str], str]) -> int:
+    def alike(spell: Callable[[str], str], *, may_merge: bool = True) -> int:
         left, right = {*map(spell, ours)}, {*map(spell, theirs)}
-        return len(left & right) if len(left) == len(ours) and len(right) == len(theirs) else 0
+        merges = len(left) < len(ours) or len(right) < len(theirs)
+        return 0 if merges and not may_merge else len(left & right)
 
-    more, said = (
-        0 if is_ascii else alike(_plain),
-        "characters in one way (Unicode NFC, without characters of no width)",
-    )
+    more = 0 if is_ascii else alike(_plain)
+    said = "characters in one way (Unicode NFC, without characters of no width)"
     if more <= pairs and has_zeros:
-        more, said = alike(lambda key: key.lstrip("0")), "leading zeros in one way"
+        # Where zeros tell rows of one table apart, they are meant.
+        more, said = alike(lambda key: key.lstrip("0"), may_merge=False), "leading zeros in one way"
     if more <= pairs and few:
         more, said = alike(str.casefold), "capitals in one way"
         more = more if more > 2 * pairs else 0
