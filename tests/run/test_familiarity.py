@@ -227,3 +227,11 @@ def test_changed_scores_are_found_where_a_few_are_much_larger_and_rounded_ones_a
     if kind == "classes":
         turned = mf.Observations(came[:, ::-1], features, ids=ids, name="ours", classes=["b", "a"])
         assert not changed_rows(turned, fitted, np.arange(60), known).any()
+
+
+def test_what_rounding_leaves_of_a_zero_is_no_change():
+    features = np.random.default_rng(0).standard_normal((4, 3))
+    features[1, 2] = 0.0
+    later, known = features.copy(), np.ones(4, dtype=bool)
+    later[1, 2] = 1e-12
+    assert not changed_rows(small(later, NAMES), small(features, NAMES), np.arange(4), known).any()

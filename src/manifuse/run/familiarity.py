@@ -148,17 +148,22 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
     if main.classes is not None and new.classes is not None:
         came = came[:, new.classes.places_of(main.classes.names)]
     # As they came, because logarithms make much of what single precision loses.
-    found[known] = _differ(came[known], main.came[rows[known]], Level.of(main.came).deviation)
+    found[known] = _differ(came[known], main.came, rows[known])
     table = _features_as_in(main, new)
     if table is not None and main.table is not None:
-        found[known] |= _differ(table[known], main.table[rows[known]], means_and_deviations(main.table)[1])
+        found[known] |= _differ(table[known], main.table, rows[known])
     return found
 
 
-def _differ(now: FloatArray, before: FloatArray, deviation: FloatArray | float) -> BoolArray:
-    """Whether rows (q,) or (q, d) differ from what they were, by the standard deviations of the columns."""
-    differ = np.abs(now - before) > SAME * deviation + LOST * np.abs(before)
-    return np.asarray(differ.reshape(len(now), -1).any(axis=1))
+def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray) -> BoolArray:
+    """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d)."""
+    before = fitted[rows]
+    beyond = (np.abs(now - before) - LOST * np.abs(before)).reshape(len(now), -1)
+    margin: FloatArray | float = 0.0
+    if (beyond > 0).any():
+        # All fitted rows are read for the deviations, so only if a number differs.
+        margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
+    return np.asarray((beyond > margin).any(axis=1))
 
 
 def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
