@@ -145,8 +145,10 @@ def test_a_comparison_holds_out_whole_groups_whatever_their_names(kind, drawn, m
     for name in ("spread", "smooth_alone", "learn_from_labels", "_refined"):
         monkeypatch.setattr(comparison, name, lambda main, *given, **more: main.came)
     first = compare(np.array(list("abcdefg")))
+    learned_from = [{*each} for each in seen]
     assert len(seen) == 5
     learned = [{*each.values()} for each in seen]
     assert sorted(7 - len(each) for each in learned) == [1, 1, 1, 2, 2], "whole groups are held out"
     assert all(sum(name in each.values() for each in seen) == 4 for name in "abcdefg")
     pd.testing.assert_frame_equal(compare(np.array(list("zyxwvut"))), first)
+    assert [{*each} for each in seen[5:]] == learned_from

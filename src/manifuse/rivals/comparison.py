@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
@@ -139,7 +140,8 @@ def compare(
         )
     methods = _methods(method, others, main, references, seed)
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
-    groups = groups_of(labels, main, measure)
+    of_rows = groups_of(labels, main, measure)
+    groups = None if of_rows is None else np.array([of_rows[row] for row in measure.rows.tolist()])
     folds = _folds(measure, groups, seed)
     for fold, (train, test) in enumerate(folds):
         if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
@@ -155,21 +157,20 @@ def compare(
     return frame_of(_table_of(measure, judged), library or main.origin.frames)
 
 
-def _folds(score: RowScore, groups: Mapping[int, str] | None, seed: int) -> list[tuple[IndexArray, IndexArray]]:
-    """Labels to learn from and held-out ones, fold by fold; those of one group are in one fold."""
-    named = None if groups is None else [groups[row] for row in score.rows.tolist()]
+def _folds(score: RowScore, groups: NDArray[np.str_] | None, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+    """Labels to learn from and held-out ones, fold by fold; those of one group (l,) are in one fold."""
+    named = None if groups is None else groups.tolist()
     blocks, _ = held_together(score.rows, np.arange(len(score.rows)), named, None, None)
     count = min(FOLDS, len(np.unique(blocks)))
     return list(GroupKFold(count, shuffle=True, random_state=seed).split(blocks, groups=blocks))
 
 
-def _labels_of(main: Observations, score: RowScore, groups: Mapping[int, str] | None, kept: IndexArray) -> Labels:
+def _labels_of(main: Observations, score: RowScore, groups: NDArray[np.str_] | None, kept: IndexArray) -> Labels:
     """Some of the labels, to learn from."""
-    rows, truth = score.rows[kept], score.truth[kept]
-    named = None if groups is None else [groups[row] for row in rows.tolist()]
+    keys, truth, named = main.keys[score.rows[kept]], score.truth[kept], None if groups is None else groups[kept]
     if isinstance(score, LogLoss):
-        return ClassLabels(main.keys[rows], np.array(score.classes.names)[truth], named)
-    return RankLabels(main.keys[rows], truth, named)
+        return ClassLabels(keys, np.array(score.classes.names)[truth], named)
+    return RankLabels(keys, truth, named)
 
 
 def _checked(made: Any, name: str, main: Observations) -> FloatArray:
