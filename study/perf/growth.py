@@ -82,7 +82,7 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
         "seconds": round(seconds, 4),
         "search_seconds": round(backend.seconds, 4),
         "rounds": result.history[-1].round,
-        "edges": round(result.fitted_model.columns.diffused.bridges.graph.stored().weights.nnz / rows, 2),
+        "edges": round(backend.edges / rows, 2),
         "recall": min(value for value in result.course.recall if value is not None),
         "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
@@ -124,10 +124,10 @@ def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observation
 
 
 class Timed(Backend):
-    """The host, with the seconds of its searches."""
+    """The host, with the seconds of its searches, and the edges of the graph that it built last."""
 
     def __init__(self) -> None:
-        self.host, self.seconds = mf.Host(), 0.0
+        self.host, self.seconds, self.edges = mf.Host(), 0.0, 0
 
     def search(self, *arguments, **options):
         """Search on the host, and add the seconds."""
@@ -137,8 +137,10 @@ class Timed(Backend):
         return found
 
     def graph(self, *arguments):
-        """Build the graph on the host."""
-        return self.host.graph(*arguments)
+        """Build the graph on the host, and count its edges."""
+        graph = self.host.graph(*arguments)
+        self.edges = graph.stored().weights.nnz
+        return graph
 
     def search_bytes(self, features):
         """Return the bytes that the host needs."""

@@ -2,6 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import kendalltau
 
 from manifuse.kernels.order import comparable, concordance, concordant_pairs
 
@@ -25,6 +26,18 @@ def test_equals_the_quadratic_definition_with_ties(scores, labels):
 def test_equals_the_quadratic_definition_with_real_scores(rng):
     scores, labels = rng.standard_normal((300, 4)), rng.integers(0, 100, 300).astype(float)
     np.testing.assert_array_equal(concordance(scores, labels), by_definition(scores, labels))
+
+
+def test_kendalls_tau_follows_from_the_counts_of_many_rows(rng):
+    scores, labels = rng.integers(0, 500, (3000, 2)).astype(float), rng.standard_normal(3000)
+    tied = [
+        np.sum(np.unique(each, return_counts=True)[1] * (np.unique(each, return_counts=True)[1] - 1))
+        for each in scores.T
+    ]
+    pairs = len(labels) * (len(labels) - 1)
+    for counted, candidate, ties in zip(concordance(scores, labels).sum(axis=0), scores.T, tied, strict=True):
+        tau = kendalltau(candidate, labels, variant="b").statistic
+        np.testing.assert_allclose(2 * counted / pairs - 1, tau * np.sqrt(1 - ties / pairs), atol=1e-12)
 
 
 def test_a_perfect_order_agrees_with_every_comparable_row(rng):

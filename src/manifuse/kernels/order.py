@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
+
+#: So many rows are compared with all others at once.
+BLOCK = 1024
 
 
 def ranks(labels: FloatArray) -> IndexArray:
@@ -29,12 +33,13 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
     (n, c) array
         Concordant partners of each row. Each pair is counted at both of its rows.
     """
-    grades, counts = ranks(labels), np.empty(scores.shape)
-    for column, candidate in enumerate(scores.T):
-        # A tie counts one half: the mean of one count with every tie right and one with every tie wrong.
-        has_ties = len(np.unique(candidate)) < len(candidate)
-        ways = [_partners(np.lexsort((tied, candidate)), grades) for tied in (grades, -grades)[: 1 + has_ties]]
-        counts[:, column] = np.mean(ways, axis=0)
+    counts = np.empty(scores.shape)
+    for first in range(0, len(labels), BLOCK):
+        rows = slice(first, first + BLOCK)
+        order = _signs(labels, rows)
+        partners = np.count_nonzero(order, axis=1)
+        for column, candidate in enumerate(scores.T):
+            counts[rows, column] = (partners + (order * _signs(candidate, rows)).sum(axis=1)) / 2
     return counts
 
 
@@ -51,7 +56,7 @@ def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
     tied = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
     pairs = _ascents(grades[order])
     if tied.any():
-        # As in `concordance`: the mean over both orders of every tie.
+        # A tie counts one half: the mean of one count with every tie right and one with every tie wrong.
         rising = np.argsort(grades, kind="stable")
         ways = []
         for rows in (rising, rising[::-1]):
@@ -87,19 +92,7 @@ def _ascents(sequences: IndexArray) -> FloatArray:
     return pairs
 
 
-def _partners(order: IndexArray, grades: IndexArray) -> FloatArray:
-    """Count, for every row, the rows of a higher grade after it and of a lower one before it in ``order``, shape (n,).
-
-    Any two different grades differ first at one bit, as in `_ascents`. There the rows whose higher bits agree stand
-    together, in their order, so running sums of the bits count all pairs that differ first at this bit.
-    """
-    blocks, positions, counts = np.sort(grades), np.arange(len(order)), np.zeros(len(order))
-    for bit in reversed(range(int(blocks[-1]).bit_length())):
-        above = blocks >> (bit + 1)
-        start, stop = (np.searchsorted(above, above, side=side) for side in ("left", "right"))
-        high = (grades[order] >> bit) & 1
-        before = np.concatenate([[0], np.cumsum(high)])
-        lower_before = positions - start - (before[:-1] - before[start])
-        counts[order] += np.where(high == 1, lower_before, before[stop] - before[:-1])
-        order = order[np.argsort(grades[order] >> bit, kind="stable")]
-    return counts
+def _signs(values: FloatArray, rows: slice) -> NDArray[np.int8]:
+    """Whether the values of some rows are above (1), equal to (0) or below (-1) those of all rows, shape (b, n)."""
+    here = values[rows, None]
+    return np.asarray((here > values).view(np.int8) - (here < values).view(np.int8))

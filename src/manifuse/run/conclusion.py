@@ -9,6 +9,7 @@ import numpy as np
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring
+from manifuse.columns.simpler_ways import simpler_ways
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
 from manifuse.diffusion.algorithm1 import Setting
@@ -214,6 +215,7 @@ def _measured(
         backwards=taught.is_backwards(there),
         at_pairs=at_pairs,
         in_other_units=is_regression and honest.scored.own_scale != 1.0,
+        simpler=simpler_ways(given, found, there, refined),
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured

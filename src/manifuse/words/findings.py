@@ -9,7 +9,7 @@ import numpy as np
 
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.agreement import YES
-from manifuse.evidence.found import Evidence
+from manifuse.evidence.found import Evidence, Way
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
@@ -22,6 +22,12 @@ MEASURES: dict[Measure, str] = {
     "rmse": "root mean squared error",
     "log_loss": "log loss",
     "class_accuracy": "accuracy",
+}
+
+#: What is called a simpler way.
+SIMPLER_WAYS: dict[Way, str] = {
+    "smoothed": "smoothing your scores over your own features",
+    "averaged": "imputing the references and averaging all scores",
 }
 
 #: The most names in a sentence; further ones are counted.
@@ -57,7 +63,13 @@ class Finding:
 
 def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
     """Say what speaks for a refinement, then what speaks against it; ``refined`` are the scores that came of it."""
-    found = [*_of_labels(evidence), *_of_answers(evidence), *_of_worth(evidence), *_of_references(evidence)]
+    found = [
+        *_of_labels(evidence),
+        *_of_simpler_ways(evidence),
+        *_of_answers(evidence),
+        *_of_worth(evidence),
+        *_of_references(evidence),
+    ]
     found += _of_rows(evidence, refined) if evidence.verdict.accepted else []
     return sorted(found, key=lambda finding: not finding.speaks_for)
 
@@ -115,6 +127,20 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield _of_pairs(measured.at_pairs)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
+
+
+def _of_simpler_ways(evidence: Evidence) -> Iterator[Finding]:
+    """What the best simpler way reaches on the same rows."""
+    measured = evidence.measured
+    if measured is None or measured.nearest is None or measured.gain.is_of_few:
+        return
+    way, name = measured.nearest, f"“{evidence.name}”"
+    ahead, scores = way.ahead, "refined scores" if evidence.verdict.takes_what_was_found else f"scores of {name}"
+    said = f"Of simpler ways, {SIMPLER_WAYS[way.name]} is the best on these rows (gain {way.gain.amount(signed=True)})"
+    how = "behind" if ahead.is_loss else "ahead of"
+    said = f"{said}; the {scores} are {how} it ({ahead.amount(signed=True)})"
+    said += ", so measure both with `compare`" if ahead.is_loss else ""
+    yield Finding("simpler way", ahead.is_certain, f"{said}.")
 
 
 def _of_pairs(gain: Gain) -> Finding:
