@@ -226,6 +226,29 @@ def test_what_is_turned_at_a_pair_does_not_know_the_pair():
     assert abs(np.mean(found)) < 0.1
 
 
+@pytest.mark.parametrize("labels", [0, 60])
+@pytest.mark.parametrize("has", ["scores beside classes", "other classes", "classes beside scores"])
+def test_a_constant_in_the_scores_of_a_turned_reference_changes_nothing(has, labels):
+    main, (other,), known, truth, _ = draw(5, references=1, labels=labels)
+    given = {"features": other.table, "ids": other.keys, "name": "theirs"}
+    if has == "classes beside scores":
+        # Any order of the classes is one of the truth.
+        grades = np.searchsorted(NAMES, truth).astype(float)
+        main = mf.Observations(main.came @ np.arange(4.0), main.table, ids=main.keys, name="ours")
+        known = mf.RankLabels(known.keys, grades[np.isin(main.keys, known.keys)]) if labels else None
+    logits = np.log(other.came)
+    refined = []
+    for constant in (0.0, 100.0):
+        if has == "scores beside classes":
+            table = mf.Observations(logits[:, 0] + constant, **given)
+        else:
+            table = mf.Observations(logits + [constant, 0, 0, 0], classes=tuple("wxyz"), scale="logits", **given)
+        result = mf.refine(main, [table], known, rng=0)
+        assert result.weights[0] > 0
+        refined.append(result.scores)
+    np.testing.assert_allclose(refined[1], refined[0], atol=1e-5)
+
+
 def test_a_score_is_refined_by_classes():
     main, others, _, _, _ = draw(4)
     score = main.scores[:, 0] + 0.0

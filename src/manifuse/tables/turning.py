@@ -67,5 +67,7 @@ class Turning:
         return np.asarray(scores.reshape(len(scores), -1) @ self.matrix)
 
     def turn_pairs(self, scores: FloatArray) -> FloatArray:
-        """Turn scores (p,) or (p, c') of the pairs, each as the pairs of other folds say."""
-        return np.asarray(np.einsum("pk,pk...->p...", scores.reshape(len(scores), -1), self.at_pairs))
+        """Turn scores (p,) or (p, c') of the pairs about their mean, each as the pairs of other folds say."""
+        centred = scores.reshape(len(scores), -1)
+        centred = centred - centred.mean(axis=0)
+        return np.asarray(np.einsum("pk,pk...->p...", centred, self.at_pairs))
