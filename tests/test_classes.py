@@ -242,7 +242,9 @@ def test_a_constant_in_the_scores_of_a_turned_reference_changes_nothing(has, lab
         if has == "scores beside classes":
             table = mf.Observations(logits[:, 0] + constant, **given)
         else:
-            table = mf.Observations(logits + [constant, 0, 0, 0], classes=tuple("wxyz"), scale="logits", **given)
+            table = mf.Observations(
+                logits + np.array([constant, 0, 0, 0]), classes=tuple("wxyz"), scale="logits", **given
+            )
         result = mf.refine(main, [table], known, rng=0)
         assert result.weights[0] > 0
         refined.append(result.scores)

@@ -150,8 +150,10 @@ def test_an_unknown_surface_names_the_nearest(rows):
         ({"rows": "nowhere/rows.csv"}, "The folder nowhere is not there"),
         ({"files": "nowhere/files"}, "The folder nowhere is not there"),
         ({"files": "results/run.json"}, "run.json cannot be made a folder"),
-        ({"out": "results"}, "results cannot be written"),
+        ({"out": "results.html"}, "results.html cannot be written"),
         ({"surfaces": ["awa/phok"]}, "did you mean 'awa/phog'"),
+        ({"rows": "files/awa.csv", "files": "files"}, "files/awa.csv would be written twice"),
+        ({"out": "page.pdf"}, "page.pdf ends in '.pdf', but reports end in .html"),
         ({"folder": "empty"}, "has 0 rows, but none with a result"),
         ({"folder": "failed"}, "has 8 rows, but none with a result"),
         ({"folder": "damaged"}, "Row 1 of .* is damaged"),
@@ -166,6 +168,8 @@ def test_what_cannot_be_reported_is_refused(arguments, says, tmp_path, monkeypat
     write_folder(tmp_path / "failed", skipped)
     damaged = write_folder(tmp_path / "damaged", rows)
     (damaged / "rows.jsonl").write_text('{"dataset": "hw"}\n')
+    for name in ("files", "results.html"):
+        (tmp_path / name).mkdir()
     given = {"folder": "results", "out": "page.html", **arguments}
     paths = {key: Path(value) if isinstance(value, str) else value for key, value in given.items()}
     with pytest.raises(InputError, match=says):

@@ -12,6 +12,9 @@ from manifuse.cli import app
     [
         (["hww"], "did you mean 'hw'"),
         (["digits", "--method", "JDM"], "There is no method 'JDM'"),
+        (["classes", "--method", "Ind"], "There is no method 'Ind'"),
+        (["tables", "--method", "refind"], "did you mean 'refined'"),
+        (["digits", "--method", "refined"], "There is no method 'refined'"),
         (["digits", "--engine", "ray"], "engine='ray' came"),
         (["hw", "--data", "nowhere"], "hw/mfeat.npz"),
         (["--data", "nowhere"], "data folder nowhere is not there"),

@@ -19,9 +19,9 @@ def run(tmp_path, monkeypatch):
     few = {name: METHODS[name] for name in ("alone", "own labels", "coupled oracle")}
     monkeypatch.setitem(DRAWN, "classes", replace(DRAWN["classes"], methods=few))
 
-    def run_trials(trials):
+    def run_trials(trials, methods=tuple(few)):
         with workers("processes", 1) as each, open_store(tmp_path / "rows", version="1") as store:
-            draws = missing_draws(tmp_path, ["classes"], trials, store.keys)
+            draws = missing_draws(tmp_path, ["classes"], methods, trials, store.keys)
             return [row for _, rows in run_draws(draws, store, each) for row in rows]
 
     return run_trials
@@ -42,6 +42,11 @@ def test_every_method_of_every_problem_has_a_row_and_a_run_goes_on(run, tmp_path
     assert skipped["digit halves, 100 labels", "coupled oracle"] == LACKING["everywhere"]
     assert all(row.status in ("done", "skipped") for row in first)
     assert next(row.seed for row in first if row.task == "digits") == 100_000
+
+
+def test_only_the_methods_that_are_wanted_run(run):
+    assert {row.method for row in run(1, ["alone"])} == {"alone"}
+    assert {row.method for row in run(1)} == {"own labels", "coupled oracle"}
 
 
 def test_measures_are_those_of_a_second_opinion():

@@ -16,6 +16,17 @@ import manifuse as mf
 from manifuse.errors import OutputError
 from manifuse_study.experiments.store import Row, open_store, read_rows, select
 
+#: What a method chose from a surface.
+SURFACE = {
+    "step_sizes": [0.1, 1],
+    "weight_scales": [0.5, 2],
+    "step_size": 1,
+    "weight_scale": 0.5,
+    "surface": [[0.5, 0.6], [0.7, 0.8]],
+}
+
+CUT = 'hyperparameters is {"step_sizes": [0.1, 1], "weight_scales"...'
+
 
 def row(**changes):
     values = {
@@ -36,11 +47,15 @@ def row(**changes):
 
 
 def test_rows_come_back_as_they_went(tmp_path):
-    rows = [row(), row(method="JMD", status="failed", accuracy=None, seconds=None, reason="why")]
+    rows = [
+        row(),
+        row(trial=1, hyperparameters=SURFACE),
+        row(method="JMD", status="failed", accuracy=None, seconds=None, reason="why"),
+    ]
     with open_store(tmp_path / "results", version="1") as store:
         store.append(rows)
     assert read_rows(tmp_path / "results") == rows
-    assert select(rows, method="JMD", status="failed") == rows[1:]
+    assert select(rows, method="JMD", status="failed") == rows[2:]
     assert rows[0].flat()["hyperparameters"] == '{"penalty": 0.1}'
     assert rows[0].flat()["commit"] == "abc"
 
@@ -86,6 +101,7 @@ def spoil(folder, line):
     [
         (lambda folder: spoil(folder, b"{}\n"), r"Row 2 .* damaged"),
         (lambda folder: spoil(folder, b"\xff\xfe\n"), r"Row 2 .* damaged"),
+        (lambda folder: spoil(folder, b'{"a":' * 100_000 + b"\n"), r"Row 2 .* damaged"),
         (lambda folder: (folder / "run.json").unlink(), "no readable run"),
         (lambda folder: (folder / "run.json").write_text('{"format": 99, "manifuse": "9"}'), "results of format 99"),
         (lambda folder: (folder / "run.json").write_text('{"format": 1, "manifuse": "0"}'), "results of manifuse 0"),
@@ -107,6 +123,17 @@ def test_a_place_that_is_no_results_folder_is_refused(tmp_path):
         pass
     with pytest.raises(mf.InputError, match="holds no rows"):
         read_rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "files", [{"run.json": '{"my": "run"}'}, {"rows.jsonl": '{"a": 1}'}, {"run.json": "{}", "rows.jsonl": '{"a": 1}'}]
+)
+def test_files_of_others_stay_as_they_are(tmp_path, files):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(mf.InputError, match="no readable run"), open_store(tmp_path, version="1"):
+        pass
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
 
 
 def test_a_full_disk_loses_the_rows_in_flight_and_no_other(tmp_path, monkeypatch):
@@ -164,6 +191,10 @@ def test_a_file_that_may_not_grow_keeps_its_whole_rows_and_closes(tmp_path):
         ("protocol", None, "protocol is null"),
         ("method", 3, "method is 3"),
         ("hyperparameters", [], "hyperparameters is []"),
+        ("hyperparameters", {"surface": 3}, 'hyperparameters is {"surface": 3}'),
+        ("hyperparameters", {**SURFACE, "weight_scale": 5}, CUT),
+        ("hyperparameters", {**SURFACE, "surface": [[0.5], [0.6]]}, CUT),
+        ("task", "fac\ud800", 'task is "fac\\ud800"'),
         ("provenance", {"commit": 3}, 'provenance is {"commit": 3}'),
     ],
 )

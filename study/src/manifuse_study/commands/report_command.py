@@ -9,8 +9,9 @@ from rich.progress import Progress
 
 from manifuse.cli.console import answer, people
 from manifuse.errors import InputError
-from manifuse.files import bytes_writer, check_folder_of, write_together
+from manifuse.files import bytes_writer, check_folder_of, identity, write_together
 from manifuse.report.markup import page_writer
+from manifuse.report.refinement_page import check_report
 from manifuse.tables.paths import check_paths
 from manifuse_study.datasets.synthetic import TASKS
 from manifuse_study.experiments.claims import Evidence, judge_claims
@@ -57,6 +58,7 @@ def write_report(
     InputError
         If the rows cannot be read or have no result, or something cannot be written.
     """
+    check_report(out)
     check_paths(read=(folder / "rows.jsonl", folder / "run.json"), written=(out, rows))
     if files is not None:
         check_folder_of(files)
@@ -79,6 +81,11 @@ def write_report(
             files.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"{files} cannot be made a folder ({error.strerror}); give another.") from None
-        writes |= {files / name: bytes_writer(each) for name, each in results_files(summaries, figures).items()}
+        made = {files / name: bytes_writer(each) for name, each in results_files(summaries, figures).items()}
+        names = {identity(path): path for path in writes}
+        twice = next((names[identity(path)] for path in made if identity(path) in names), None)
+        if twice is not None:
+            raise InputError(f"{twice} would be written twice; name it otherwise, or give another folder of files.")
+        writes |= made
     write_together(writes)
     answer(f"The report is {out}.")

@@ -14,7 +14,8 @@ from manifuse.cli.console import answer, people, say
 from manifuse.errors import InputError, require
 from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.experiments.drawn import DRAWN, missing_draws, run_draws
+from manifuse_study.experiments.drawn import DRAWN, methods_on, missing_draws, run_draws
+from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.plan import Experiment, experiments_named, methods_named
 from manifuse_study.experiments.runner import missing_jobs, run
 from manifuse_study.experiments.store import open_store
@@ -38,9 +39,10 @@ def run_reproduce(
     OutputError
         If the disk is full.
     """
-    folder, chosen = data_folder(data), methods_named(methods)
-    others = [name for name in names if name not in DRAWN]
-    wanted = []
+    folder, wanted = data_folder(data), []
+    others, drawn = ([name for name in names if (name in DRAWN) is is_drawn] for is_drawn in (False, True))
+    known = [*(METHODS if others or not names else ()), *methods_on(drawn)]
+    chosen = methods_named(methods, known)
     if others or not names:
         require("torch", extra="deep", purpose="The deep ranker among the paper's rankers", of="manifuse-study")
         wanted = [experiment for experiment in experiments_named(others) if _is_there(experiment, folder, bool(names))]
@@ -58,8 +60,12 @@ def run_reproduce(
         if store.was_cut:
             say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
-        missing = missing_jobs(wanted, chosen, trials, folder.absolute(), store.keys) if wanted else []
-        draws = missing_draws(folder.absolute(), names, trials, store.keys)
+        missing = (
+            missing_jobs(wanted, [name for name in METHODS if name in chosen], trials, folder.absolute(), store.keys)
+            if wanted
+            else []
+        )
+        draws = missing_draws(folder.absolute(), drawn, chosen, trials, store.keys)
         work = bar.add_task("starting", total=2 * sum(map(len, missing)) + len(draws))
         for step, rows in chain(run(missing, store, each), run_draws(draws, store, each)):
             bar.update(work, advance=1, description=step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,8 +161,15 @@ class Draw:
     methods: tuple[str, ...]
 
 
-def missing_draws(folder: Path, names: Collection[str], trials: int, stored: Container[Key]) -> list[Draw]:
-    """List the problems of some experiments that lack rows.
+def methods_on(names: Iterable[str]) -> list[str]:
+    """The methods of some experiments, each once."""
+    return list(dict.fromkeys(method for name in names for method in DRAWN[name].methods))
+
+
+def missing_draws(
+    folder: Path, names: Collection[str], methods: Container[str], trials: int, stored: Container[Key]
+) -> list[Draw]:
+    """List the problems of some experiments that lack rows of some methods.
 
     Raises
     ------
@@ -173,7 +180,8 @@ def missing_draws(folder: Path, names: Collection[str], trials: int, stored: Con
     for name, experiment in DRAWN.items():
         for trial in range(trials if name in names else 0):
             for task in experiment.problems(folder, FIRST_SEED + trial):
-                lacking = tuple(each for each in experiment.methods if (name, task, trial, each) not in stored)
+                chosen = [method for method in experiment.methods if method in methods]
+                lacking = tuple(method for method in chosen if (name, task, trial, method) not in stored)
                 found += [Draw(name, folder, task, trial, lacking)] if lacking else []
     return found
 

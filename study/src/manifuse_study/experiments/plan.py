@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,16 +93,17 @@ def experiments_named(names: Iterable[str]) -> list[Experiment]:
     return [look_up(name, EXPERIMENTS, kind="data set") for name in dict.fromkeys(names)] or [*EXPERIMENTS.values()]
 
 
-def methods_named(names: Iterable[str]) -> list[str]:
-    """Look methods up by name, in the order of the tables; without names, return all of them.
+def methods_named(names: Iterable[str], known: Collection[str] = METHODS) -> list[str]:
+    """Look methods up by name, in the order of those that are known; without names, return all of them.
 
     Raises
     ------
     InputError
         If one is unknown; the sentence says which is nearest.
     """
-    wanted = {look_up(name, METHODS, kind="method").name for name in names} or set(METHODS)
-    return [name for name in METHODS if name in wanted]
+    by_name = {name: name for name in known}
+    wanted = {look_up(name, by_name, kind="method") for name in names} or by_name
+    return [name for name in known if name in wanted]
 
 
 def deviations_of(names: Iterable[str], folder: Path) -> dict[str, list[str]]:

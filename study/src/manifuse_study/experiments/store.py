@@ -88,7 +88,8 @@ class Row:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    """Whether it is text that a page can show: half a character of UTF-16 is none."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _is_count(value: object) -> bool:
@@ -97,6 +98,23 @@ def _is_count(value: object) -> bool:
 
 def _is_amount(most: float) -> Callable[[object], bool]:
     return lambda value: value is None or (type(value) in (int, float) and 0 <= cast(float, value) <= most)
+
+
+def _is_choice(value: object) -> bool:
+    """Whether it is what a method chose; a surface comes with its axes, and with the choice among them."""
+    if not isinstance(value, dict):
+        return False
+    if value.get("surface") is None:
+        return True
+    steps, scales = (_numbers(value.get(name)) for name in ("step_sizes", "weight_scales"))
+    lines = [_numbers(line) for line in value["surface"]] if isinstance(value["surface"], list) else []
+    chosen = value.get("step_size") in steps and value.get("weight_scale") in scales
+    return chosen and [len(line) for line in lines] == [len(scales)] * len(steps)
+
+
+def _numbers(value: object) -> list[float]:
+    """A list of numbers as it is; anything else is an empty list."""
+    return value if isinstance(value, list) and all(type(each) in (int, float) for each in value) else []
 
 
 #: What the values of a stored row may be.
@@ -108,7 +126,7 @@ SCHEMA: Mapping[str, Callable[[Any], bool]] = {
     "seed": _is_count,
     "accuracy": _is_amount(1.0),
     "seconds": _is_amount(sys.float_info.max),
-    "hyperparameters": lambda value: isinstance(value, dict),
+    "hyperparameters": _is_choice,
     "provenance": lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
 }
 
@@ -179,9 +197,12 @@ def open_store(folder: Path, *, version: str) -> Iterator[Store]:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, but a folder for results was expected; name another.")
+    rows, marked = folder / "rows.jsonl", (folder / "run.json").exists()
+    if marked or (rows.exists() and rows.stat().st_size > 0):
+        _demand_format(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "rows.jsonl").open("ab+", buffering=0)
+        file = rows.open("ab+", buffering=0)
     except OSError as error:
         raise InputError(f"{folder} cannot be written to ({error}); name another folder.") from None
     with file:
@@ -235,7 +256,7 @@ def _row(line: bytes, path: Path, number: int) -> Row:
         if (content["status"] == "done") != (content["accuracy"] is not None):
             raise ValueError(f"its status is {content['status']}, and its accuracy is {content['accuracy']}")
         return Row(**content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"Row {number} of {path} is damaged ({error}); delete this line, and its task will be run again."
         ) from None
