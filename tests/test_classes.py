@@ -70,6 +70,13 @@ def log_loss(main, probabilities, truth, rows):
     return -float(np.mean(np.log(np.asarray(probabilities)[rows, places])))
 
 
+def frame_of(table):
+    """The same table as a data frame, with ids that are text."""
+    frame = pl.DataFrame(table.came, schema=[f"p_{each}" for each in table.classes.names])
+    frame = frame.insert_column(0, pl.Series("id", [f"r{key}" for key in table.keys]))
+    return frame.with_columns(pl.Series(f"x{k}", column) for k, column in enumerate(table.table.T))
+
+
 def renamed(table, order):
     """The same table with its columns of classes in another order."""
     names = np.array(table.classes.names)[order]
@@ -251,13 +258,31 @@ def test_a_constant_in_the_scores_of_a_turned_reference_changes_nothing(has, lab
     np.testing.assert_allclose(refined[1], refined[0], atol=1e-5)
 
 
-def test_a_score_is_refined_by_classes():
+def test_a_score_is_refined_by_classes(tmp_path):
     main, others, _, _, _ = draw(4)
-    score = main.scores[:, 0] + 0.0
-    table = mf.Observations(score, main.table, ids=main.keys, name="ours")
-    result = mf.refine(table, others, rng=0)
+    features = {f"x{place}": column for place, column in enumerate(main.table.T)}
+    ours = pl.DataFrame({"id": [f"r{key}" for key in main.keys], "score": main.scores[:, 0] + 0.0, **features})
+    theirs = [frame_of(each) for each in others]
+    table = mf.Observations.from_frame(ours, name="main")
+    tables = [
+        mf.Observations.from_frame(each, classes="p_(.*)", name=f"reference {1 + k}") for k, each in enumerate(theirs)
+    ]
+    result = mf.refine(table, tables, rng=0)
     assert result.accepted
-    assert result.scores.shape == score.shape
+    assert result.scores.shape == (240,)
+    framed = mf.refine(ours, theirs, rng=0, classes="p_(.*)")
+    np.testing.assert_array_equal(framed.scores, result.scores)
+    ours.write_csv(tmp_path / "main.csv")
+    for number, each in enumerate(theirs):
+        each.write_csv(tmp_path / f"{number}.csv")
+    given = tmp_path / "main.csv", [tmp_path / "0.csv", tmp_path / "1.csv"]
+    read = mf.refine_files(*given, rng=0, classes="p_(.*)", out=tmp_path / "out.csv")
+    np.testing.assert_allclose(read.scores, result.scores, atol=1e-12)
+    said = "0 columns of main match it"
+    with pytest.raises(mf.InputError, match=said):
+        mf.refine(ours, [ours[:200]], rng=0, classes="q_(.*)")
+    with pytest.raises(mf.InputError, match="0 columns of .*0.csv match it"):
+        mf.refine_files(*given, rng=0, classes="q_(.*)", out=tmp_path / "out.csv")
 
 
 def test_later_rows_saved_files_and_batches(tmp_path):
@@ -435,11 +460,7 @@ def test_matrices_that_are_no_probabilities_are_refused():
 def write_files(folder, *, labels=60):
     main, others, known, _, _ = draw(9, labels=labels)
     for table, name in ((main, "main"), (others[0], "theirs")):
-        frame = pl.DataFrame(table.came, schema=[f"p_{each}" for each in table.classes.names])
-        frame = frame.insert_column(0, pl.Series("id", [f"r{key}" for key in table.keys]))
-        frame.with_columns(pl.Series(f"x{k}", column) for k, column in enumerate(table.table.T)).write_csv(
-            folder / f"{name}.csv"
-        )
+        frame_of(table).write_csv(folder / f"{name}.csv")
     pl.DataFrame({"id": [f"r{key}" for key in known.keys], "label": known.names}).write_csv(folder / "labels.csv")
     return main, others, known
 

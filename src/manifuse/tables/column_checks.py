@@ -90,14 +90,15 @@ class ColumnNames:
         Raises
         ------
         InputError
-            If the pattern is not a regular expression, or columns must be there, and there are fewer than two.
+            If the pattern is not a regular expression, or there are neither two such columns nor a score.
         """
         if self.classes is None:
             return {}
         if not isinstance(self.classes, str):
             return {name: self.classes[name] for name in there if name in self.classes}
+        there = list(there)
         found = classes_matching(self.classes, (name for name in there if name != "id"))
-        if self.all_there:
+        if not {"score", *self.score} & {*there}:
             demand_classes(self.classes, found, path)
         return found if len(found) > 1 else {}
 

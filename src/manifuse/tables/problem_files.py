@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import identity
+from manifuse.tables.class_columns import demand_classes
 from manifuse.tables.column_checks import ColumnNames, demand_dropped
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -71,6 +72,8 @@ class Files:
         columns = self.columns if self.labels is None else self.columns.beside_labels
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
+        if isinstance(columns.classes, str) and not any(each.classes for each in (table, *others)):
+            demand_classes(columns.classes, (), self.main)
         demand_dropped(self.columns.drop, [each.called.drop for each in (table, *others)])
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.

@@ -235,13 +235,14 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
         classes: dict[str, str] = {}
-        probable = _probabilities_in(path, cells.obsm, called)
+        score = next((name for name in (*called.score, "score") if name in there), None)
+        probable = _probabilities_in(path, cells.obsm, called, needed=score is None)
         if probable is not None:
             entries.remove(probable)
             probabilities = cells.obsm[probable]
             classes, scores = {str(name): str(name) for name in probabilities.columns}, probabilities.to_numpy()
         else:
-            score = next((name for name in called.score if name in there), "score")
+            score = score or "score"
             demand_columns(path, {name: name for name in there}, score)
             column = cells.obs[score]
             # Numbers and truth values of pandas may have gaps.
@@ -261,16 +262,16 @@ def _from_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         return Table(path.stem, ids, scores, _loaded(matrix), names, classes=classes, called=columns)
 
 
-def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames) -> str | None:
+def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames, *, needed: bool) -> str | None:
     """Name of the entry of ``obsm`` with probabilities of classes: a data frame, whose columns name the classes.
 
-    A reference may have scores instead.
+    A main table that has no scores needs one.
     """
     pattern = called.classes
     if not isinstance(pattern, str):
         return None
     matching = [name for name in classes_matching(pattern, entries) if hasattr(entries[name], "columns")]
-    if len(matching) > 1 or (called.all_there and not matching):
+    if len(matching) > 1 or (called.all_there and needed and not matching):
         raise InputError(
             f"`classes` {pattern!r} came, but it matches {len(matching)} data frames in obsm of {path}; name one, "
             "with a column for each class."

@@ -79,8 +79,14 @@ class FrameColumns:
             columns_in(labels, (), name=LABELS, or_else="labels")
         is_named = self.label != FrameColumns.label
         truth = () if labels is None and not is_named else (self.label, self.group or "group")
-        table = self.observe(main, name="main", without=truth)
-        return table, self.observe_all(references, without=truth), self.labels_of(labels, table)
+        own = self._for_table(main, "main")
+        table = own.observe(main, name="main", without=truth)
+        theirs = self if table.classes is not None else replace(self, scale=None)
+        others = theirs.observe_all(references, without=truth)
+        if own is not self and all(each.classes is None for each in others):
+            # No table has the classes that were named, which this refuses.
+            self.observe(main, name="main", without=truth)
+        return table, others, self.labels_of(labels, table)
 
     def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
         """Read a main table, or later rows; ``more`` is what `observe_frame` takes."""
@@ -106,14 +112,15 @@ class FrameColumns:
             )
         if names is None or len(names) != len(tables):
             names = [f"reference {number}" for number in range(1, len(tables) + 1)]
-        scale, without = None if self.classes is None else self.scale, (*self.drop, *without)
-        return tuple(
-            self._for_reference(each, name)._observe(each, name, scale, without=without)
-            for each, name in zip(tables, names, strict=True)
-        )
+        read = []
+        for table, each in zip(tables, names, strict=True):
+            called = self._for_table(table, each)
+            scale = None if called.classes is None else called.scale
+            read.append(called._observe(table, each, scale, without=(*self.drop, *without)))
+        return tuple(read)
 
-    def _for_reference(self, given: Any, name: str) -> Self:
-        """Return the names for one reference, which may have scores beside a main table of classes."""
+    def _for_table(self, given: Any, name: str) -> Self:
+        """Return the names for one table, which may have scores where others have classes."""
         if self.classes is None or not is_frame(given):
             return self
         there = columns_in(given, (), name=name).columns
