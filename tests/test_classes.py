@@ -272,6 +272,9 @@ def test_a_score_is_refined_by_classes(tmp_path):
     assert result.scores.shape == (240,)
     framed = mf.refine(ours, theirs, rng=0, classes="p_(.*)")
     np.testing.assert_array_equal(framed.scores, result.scores)
+    later = ours[:1].with_columns(id=pl.lit("new"))
+    why = mf.explain(framed, "new", theirs, later=later, classes="p_(.*)")
+    assert any("reference 1" in sentence for sentence in why.sentences)
     ours.write_csv(tmp_path / "main.csv")
     for number, each in enumerate(theirs):
         each.write_csv(tmp_path / f"{number}.csv")
@@ -281,7 +284,7 @@ def test_a_score_is_refined_by_classes(tmp_path):
     said = "0 columns of main match it"
     with pytest.raises(mf.InputError, match=said):
         mf.refine(ours, [ours[:200]], rng=0, classes="q_(.*)")
-    with pytest.raises(mf.InputError, match="0 columns of .*0.csv match it"):
+    with pytest.raises(mf.InputError, match=r"0 columns of .* match it"):
         mf.refine_files(*given, rng=0, classes="q_(.*)", out=tmp_path / "out.csv")
 
 

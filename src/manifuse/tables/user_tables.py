@@ -79,18 +79,16 @@ class FrameColumns:
             columns_in(labels, (), name=LABELS, or_else="labels")
         is_named = self.label != FrameColumns.label
         truth = () if labels is None and not is_named else (self.label, self.group or "group")
-        own = self._for_table(main, "main")
-        table = own.observe(main, name="main", without=truth)
-        theirs = self if table.classes is not None else replace(self, scale=None)
-        others = theirs.observe_all(references, without=truth)
-        if own is not self and all(each.classes is None for each in others):
+        table = self.observe(main, name="main", without=truth)
+        others = self.observe_all(references, without=truth)
+        if self.classes is not None and is_frame(main) and all(each.classes is None for each in (table, *others)):
             # No table has the classes that were named, which this refuses.
-            self.observe(main, name="main", without=truth)
+            self._observe(main, "main", self.scale)
         return table, others, self.labels_of(labels, table)
 
     def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
-        """Read a main table, or later rows; ``more`` is what `observe_frame` takes."""
-        return self._observe(given, name, self.scale, drop=self.drop, **more)
+        """Read a main table, or later rows, with classes or scores; ``more`` is what `observe_frame` takes."""
+        return self._for_table(given, name)._observe(given, name, self.scale, drop=self.drop, **more)
 
     def observe_all(
         self, given: Any, names: Sequence[str] | None = None, *, without: Sequence[str] = ()
@@ -115,7 +113,8 @@ class FrameColumns:
         read = []
         for table, each in zip(tables, names, strict=True):
             called = self._for_table(table, each)
-            scale = None if called.classes is None else called.scale
+            # What main scores are says nothing of classes, nor what classes are of scores.
+            scale = None if called.classes is None or called.scale == "score" else called.scale
             read.append(called._observe(table, each, scale, without=(*self.drop, *without)))
         return tuple(read)
 
