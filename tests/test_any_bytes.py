@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import manifuse as mf
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
-from manifuse.run import fitted_model as refiner_module
+from manifuse.run import later_rows
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.observing import observe
 from manifuse.tables.score_tables import read_features, read_table
@@ -43,7 +43,7 @@ NAMED = st.dictionaries(st.sampled_from(["id", "score", "x"]), VALUES, max_size=
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Later rows in small blocks, because a block is filled up."""
-    monkeypatch.setattr(refiner_module, "BLOCK", 64)
+    monkeypatch.setattr(later_rows, "BLOCK", 64)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import manifuse as mf
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
 from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.run import fitted_model as refiner_module
+from manifuse.run import later_rows
 from manifuse.tables import sampling
 from manifuse.tables.sampling import sample_rows
 from tests.problems import draw, remade
@@ -64,7 +64,7 @@ def test_all_rows_come_out_nearly_as_well_as_if_all_were_fitted(case, result):
 
 
 def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, result, monkeypatch):
-    monkeypatch.setattr(refiner_module, "threads", lambda: 1)
+    monkeypatch.setattr(later_rows, "threads", lambda: 1)
     parts = np.split(np.random.default_rng(0).permutation(1500), [1, 30, 700])
     for rows in parts:
         batch = remade(
@@ -84,7 +84,7 @@ def test_the_result_is_that_of_applying_to_any_batches_to_the_last_bit(case, res
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
 def test_blocks_and_what_is_left_of_them_are_computed_alike(result, rng):
     """More rows than a block, shifted by a few, so that each row is elsewhere in its block."""
-    features, scores = rng.uniform(-1, 1, (2 * refiner_module.BLOCK + 700, 6)), rng.standard_normal(8892)
+    features, scores = rng.uniform(-1, 1, (2 * later_rows.BLOCK + 700, 6)), rng.standard_normal(8892)
     keys = [f"later {row}" for row in range(len(features))]
     whole = result.apply_in_full(mf.Observations(scores, features, ids=keys))
     for first in (1, 333, 4000):

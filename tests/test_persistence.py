@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.run import fitted_model as refiner_module
-from manifuse.run import persistence
+from manifuse.run import later_rows, persistence
 from tests.problems import draw, remade
 
 METHODS = {
@@ -31,7 +30,7 @@ BRIDGES = "refinement/fitted_model/columns/diffused/bridges"
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Later rows in small blocks, because a block is filled up."""
-    monkeypatch.setattr(refiner_module, "BLOCK", 64)
+    monkeypatch.setattr(later_rows, "BLOCK", 64)
 
 
 def later(case, *, features=True):

@@ -10,8 +10,8 @@ import pytest
 import manifuse as mf
 from manifuse import InputError
 from manifuse.tables import column_file, default_features, formats, reading
-from manifuse.tables.column_checks import ColumnNames
 from manifuse.tables.column_file import ColumnFile
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.formats import open_columns
 from manifuse.tables.score_tables import read_table
 

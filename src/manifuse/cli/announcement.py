@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from manifuse.grid import many, told_apart
 from manifuse.tables.labels import ClassLabels, RankLabels
-from manifuse.tables.score_tables import Table
+from manifuse.tables.table import Table
 
 #: Names of features that are shown.
 SHOWN = 8

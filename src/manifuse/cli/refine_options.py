@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 from typer import Argument, Option
 
 if TYPE_CHECKING:
-    from manifuse.tables.column_checks import ColumnNames
+    from manifuse.tables.column_names import ColumnNames
 
 #: An option of every command that prints a result.
 AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
@@ -88,7 +88,7 @@ class RefineOptions:
     @property
     def columns(self) -> ColumnNames:
         """What the columns of the tables are called."""
-        from manifuse.tables.column_checks import ColumnNames
+        from manifuse.tables.column_names import ColumnNames
 
         named = tuple(self.id), tuple(self.score), tuple(self.label), tuple(self.drop)
         return ColumnNames(*named, classes=self.classes)

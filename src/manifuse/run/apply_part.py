@@ -17,8 +17,8 @@ from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observing import observe, without_invalid
 from manifuse.tables.output import TableWriter
-from manifuse.tables.score_tables import Table
 from manifuse.tables.seen_ids import SeenIds
+from manifuse.tables.table import Table
 from manifuse.tables.validity import tell_left_out
 
 

@@ -8,15 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.folds import demand_pairs, warn_of_lost_pairs, with_pairs
-from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
+from manifuse.run.method import JointDiffusion
+from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.run.truth import graded, known_grades
@@ -27,7 +28,7 @@ from manifuse.tables.scales import Scale
 from manifuse.tables.user_tables import FrameColumns
 
 
-class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[misc]
     """Refine a predictor by references. It is fitted on one set of main rows and applies to further rows.
 
     The main rows come as `Observations`, or as a data frame with a column of ids, a column of scores and feature
@@ -243,28 +244,6 @@ class PredictorCombiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _names(columns: FrameColumns) -> dict[str, Any]:
         """The parameters that name columns."""
         return {"id_column": columns.id, "score_column": columns.score, "drop": columns.drop}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
-        params: dict[str, Any] = super().get_params(deep=False)
-        if deep:
-            method = JointDiffusion() if self.method is None else self.method
-            # Another type may have been set. Then `fit` refuses it, as scikit-learn demands.
-            if isinstance(method, JointDiffusion):
-                params |= {f"method__{name}": value for name, value in parameters_of(method).items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; each ``method__*`` replaces one hyperparameter."""
-        inner = {
-            name.removeprefix("method__"): params.pop(name) for name in list(params) if name.startswith("method__")
-        }
-        super().set_params(**params)
-        if inner:
-            method = JointDiffusion() if self.method is None else self.method
-            demand(JointDiffusion, method)
-            self.method = with_parameters(method, inner)
-        return self
 
     def _observe(self, X: Any, fitted: Observations | None = None, *, name: str = "X") -> Observations:
         """Read main rows, if there was a fit by its features.

@@ -19,14 +19,14 @@ from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, rows_to_fit, seed_of
 from manifuse.run.refinement import Refinement
-from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
-from manifuse.tables.score_tables import Table
+from manifuse.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Self
 from manifuse.errors import InputError
 from manifuse.records import Saveable, demand_counts
 from manifuse.run.fitted_model import FittedModel
-from manifuse.tables.column_checks import ColumnNames
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations

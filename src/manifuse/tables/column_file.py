@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
-from manifuse.tables.column_checks import ColumnNames, Columns, demand_numbers, first_text, plain_column
+from manifuse.tables.column_checks import Columns, demand_numbers, first_text, plain_column
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import demand_memory, reading

@@ -45,6 +45,11 @@ class Source:
         return cls(take, matrix.shape[1] if matrix.ndim > 1 else 1, is_read=True)
 
     @classmethod
+    def if_any(cls, matrix: NDArray[Any] | None) -> Self | None:
+        """Return features in memory; None if there are none."""
+        return None if matrix is None else cls.loaded(matrix)
+
+    @classmethod
     def in_file(cls, file: ColumnFile, names: tuple[str, ...]) -> Self:
         """Return features in columns of a file, by their names."""
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
-from manifuse.tables.column_checks import AS_USUAL, ColumnNames
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
+from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import check_size, demand_memory, reading

@@ -14,7 +14,8 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.keys import is_missing
-from manifuse.tables.column_checks import AS_USUAL, ColumnNames, demand_numbers
+from manifuse.tables.column_checks import demand_numbers
+from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import rows_as
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible

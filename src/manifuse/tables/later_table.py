@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from manifuse.tables.column_checks import ColumnNames, demand_dropped
+from manifuse.tables.column_names import ColumnNames, demand_dropped
 from manifuse.tables.formats import BY_COLUMN, FORMATS
-from manifuse.tables.score_tables import Table, open_table, read_table
+from manifuse.tables.score_tables import open_table, read_table
+from manifuse.tables.table import Table
 
 #: Rows of a window.
 WINDOW = 1 << 17

@@ -12,7 +12,7 @@ from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import rows_as
 from manifuse.tables.feature_source import Source
 from manifuse.tables.observations import Observations
-from manifuse.tables.score_tables import Table
+from manifuse.tables.table import Table
 from manifuse.tables.validity import demand_finite
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from manifuse.errors import InputError, warn
 from manifuse.files import shorten
 from manifuse.grid import many, told_apart
-from manifuse.tables.column_checks import ColumnNames, demand_columns
+from manifuse.tables.column_checks import demand_columns
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.containers import rows_as, to_text
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.pairing import LEAST_PAIRS
-from manifuse.tables.score_tables import Table
+from manifuse.tables.table import Table
 
 
 def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> list[Table]:

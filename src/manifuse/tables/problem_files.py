@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
-from manifuse.tables.column_checks import ColumnNames, demand_dropped
+from manifuse.tables.column_names import ColumnNames, demand_dropped
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe, observe_part
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
-from manifuse.tables.score_tables import Table, read_table
+from manifuse.tables.score_tables import read_table
+from manifuse.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

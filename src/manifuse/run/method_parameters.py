@@ -1,0 +1,38 @@
+"""Method parameters: hyperparameters of a method as parameters of an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+from manifuse.errors import demand
+from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
+
+
+class MethodParameters(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose parameter ``method`` is a `JointDiffusion` or None; its fields are parameters, too."""
+
+    method: JointDiffusion | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            method = JointDiffusion() if self.method is None else self.method
+            # Another type may have been set. Then `fit` refuses it, as scikit-learn demands.
+            if isinstance(method, JointDiffusion):
+                params |= {f"method__{name}": value for name, value in parameters_of(method).items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; each ``method__*`` replaces one hyperparameter."""
+        inner = {
+            name.removeprefix("method__"): params.pop(name) for name in list(params) if name.startswith("method__")
+        }
+        super().set_params(**params)
+        if inner:
+            method = JointDiffusion() if self.method is None else self.method
+            demand(JointDiffusion, method)
+            self.method = with_parameters(method, inner)
+        return self

@@ -1,0 +1,131 @@
+"""Column names: what the columns of tables in files are called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from manifuse.errors import InputError
+from manifuse.files import shorten
+from manifuse.grid import told_apart
+from manifuse.tables.class_columns import classes_matching, demand_classes
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """What columns of tables are called, where they have other names than manifuse's.
+
+    A name holds for the tables that have such a column. A column that was named is not dropped, unless the table has
+    another of the names.
+
+    Attributes
+    ----------
+    id, score, label : tuple of str
+        Names beside manifuse's own.
+    drop : tuple of str
+        Columns that are not read.
+    classes : str, mapping of str to str, or None
+        A regular expression that matches the columns with probabilities of classes; its group is the class's name. Or
+        the class of every column.
+    all_there : bool
+        Whether a table must have one of the names that were given. Of several tables, only the main one must.
+    roles : tuple of str
+        Which of id, score and label a file has.
+    text : tuple of str
+        Columns whose values stay text, so that ids and names keep their leading zeros.
+    """
+
+    id: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    classes: str | Mapping[str, str] | None = None
+    all_there: bool = False
+    roles: tuple[str, ...] = ("id", "score")
+    text: tuple[str, ...] = ("id",)
+
+    def classes_in(self, path: Path, there: Iterable[str]) -> dict[str, str]:
+        """Columns of a table with probabilities of classes, and the name of the class of each; none without a pattern.
+
+        Raises
+        ------
+        InputError
+            If the pattern is not a regular expression, or there are neither two such columns nor a score.
+        """
+        if self.classes is None:
+            return {}
+        if not isinstance(self.classes, str):
+            return {name: self.classes[name] for name in there if name in self.classes}
+        there = list(there)
+        found = classes_matching(self.classes, (name for name in there if name != "id"))
+        if not {"score", *self.score} & {*there}:
+            demand_classes(self.classes, found, path)
+        return found if len(found) > 1 else {}
+
+    def of_labels(self, classes: Collection[str]) -> ColumnNames:
+        """The same names for a file of labels, which name ``classes`` if there are any."""
+        names = ("label",) if classes else ()
+        return replace(self, roles=("id", "label"), text=("id", "group", "better", "worse", *names))
+
+    @property
+    def of_scores(self) -> ColumnNames:
+        """The same names for a table of scores, in which a label that was named is no feature."""
+        kept = ("id", "score", "label", *self.id, *self.score)
+        return replace(self, drop=(*self.drop, *(name for name in self.label if name not in kept)))
+
+    @property
+    def beside_labels(self) -> ColumnNames:
+        """The same names for tables of scores that labels come with: what is called like labels is no feature."""
+        return replace(self, drop=(*self.drop, "label", "group"))
+
+    def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
+        """Return our name of every column of a file that is read.
+
+        Raises
+        ------
+        InputError
+            If a column that must be there is not, or two columns would have the same name.
+        """
+        there = list(there)
+        given: dict[str, str] = {}
+        for role in self.roles:
+            named = set(getattr(self, role))
+            both = sorted(named & given.keys())
+            if both:
+                options = " and ".join(f"`{each}`" for each in self.roles)
+                raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
+            if self.all_there and named and not named & {*there}:
+                known = shorten(told_apart(there)) or "none"
+                came = f"`{role}` {' and '.join(getattr(self, role))}"
+                raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
+            # A table that has several of the names has the one that is not left out.
+            others = (named & {*there}) - {*self.drop}
+            given |= dict.fromkeys(others or named, role)
+        names = {name: given.get(name, name) for name in there if name in given or name not in self.drop}
+        first: dict[str, str] = {}
+        for name in sorted(names, key=lambda name: name != names[name]):
+            ours = names[name]
+            if first.setdefault(ours, name) != name:
+                remedy = f"leave one of them out with `drop` {first[ours]} or `drop` {name}"
+                raise InputError(
+                    f"{path} has the columns {first[ours]!r} and {name!r}, and both would be the {ours}; {remedy}."
+                )
+        return names
+
+
+#: Columns with manifuse's own names.
+AS_USUAL = ColumnNames()
+
+
+def demand_dropped(names: Iterable[str], tables: Sequence[Collection[str]]) -> None:
+    """Refuse names of columns to leave out that none of the tables, by the columns left out of each, has.
+
+    A misspelt one would stay a feature.
+    """
+    for name in names:
+        if not any(name in dropped for dropped in tables):
+            raise InputError(
+                f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each column "
+                "by itself."
+            )

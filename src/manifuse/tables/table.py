@@ -1,0 +1,58 @@
+"""Table: one table of scores as a file holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from manifuse.tables.containers import Counting
+from manifuse.tables.feature_source import Source
+from manifuse.tables.table_columns import TableColumns
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table of scores as a file holds it.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without its ending.
+    ids : (n,) array
+    scores : (n,) or (n, k) array
+    source : Source or None
+        The features; None if there are none.
+    feature_names : tuple of str or None
+        None if there are no features, or the file has no names for them.
+    classes : mapping of str to str
+        Of a table of classes, the name of the class in each column of ``scores``; empty of scores.
+    counting : tuple of str and int, or of str and (n,) array
+        What messages call a row, and the number of the first row or of each; see `counting_in`.
+    called : TableColumns
+        What its columns are called.
+    """
+
+    name: str
+    ids: NDArray[Any]
+    scores: NDArray[Any]
+    source: Source | None
+    feature_names: tuple[str, ...] | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
+    counting: Counting = ("row", 0)
+    called: TableColumns = field(default_factory=TableColumns)
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """Names of the classes; None of scores."""
+        return list(self.classes.values()) or None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def features(self) -> NDArray[Any] | None:
+        """All features, shape (n, d); None if there are none."""
+        return None if self.source is None else self.source.take(None)
