@@ -11,9 +11,12 @@ import manifuse as mf
 from manifuse.words.findings import findings_of
 
 
+def finding_in(evidence, result):
+    return next((each for each in findings_of(evidence, result.refined) if each.code == "simpler way"), None)
+
+
 def finding_of(result):
-    found = [each for each in findings_of(result.evidence, result.refined) if each.code == "simpler way"]
-    return found[0] if found else None
+    return finding_in(result.evidence, result)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -84,8 +87,11 @@ def test_averaging_with_noise_is_said_to_be_behind_and_a_way_that_is_ahead_is_sa
     assert averaged.ahead.is_clear
     ahead = replace(averaged, ahead=replace(averaged.ahead, value=-averaged.ahead.value))
     turned = replace(result.evidence, measured=replace(measured, simpler=(ahead,)))
-    (finding,) = [each for each in findings_of(turned, result.refined) if each.code == "simpler way"]
+    finding = finding_in(turned, result)
     assert not finding.speaks_for
     assert "averaging all scores is the best" in finding.sentence
     assert "; the refined scores are behind it (-" in finding.sentence
+    equal = replace(averaged, ahead=replace(averaged.ahead, value=-0.001, standard_error=0.01))
+    turned_again = replace(result.evidence, measured=replace(measured, simpler=(equal,)))
+    assert "cannot be told apart from it (-0.1 ± 1.0 points)." in finding_in(turned_again, result).sentence
     assert finding.sentence.endswith(" points), so measure both with `compare`.")

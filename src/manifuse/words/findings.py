@@ -137,8 +137,10 @@ def _of_simpler_ways(evidence: Evidence) -> Iterator[Finding]:
     way, name = measured.nearest, f"“{evidence.name}”"
     ahead, scores = way.ahead, "refined scores" if evidence.verdict.takes_what_was_found else f"scores of {name}"
     said = f"Of simpler ways, {SIMPLER_WAYS[way.name]} is the best on these rows (gain {way.gain.amount(signed=True)})"
-    how = "behind" if ahead.is_loss else "ahead of"
-    said = f"{said}; the {scores} are {how} it ({ahead.amount(signed=True)})"
+    how = (
+        "are ahead of it" if ahead.is_certain else "are behind it" if ahead.is_loss else "cannot be told apart from it"
+    )
+    said = f"{said}; the {scores} {how} ({ahead.amount(signed=True)})"
     said += ", so measure both with `compare`" if ahead.is_loss else ""
     yield Finding("simpler way", ahead.is_certain, f"{said}.")
 
