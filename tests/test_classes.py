@@ -258,6 +258,19 @@ def test_a_constant_in_the_scores_of_a_turned_reference_changes_nothing(has, lab
     np.testing.assert_allclose(refined[1], refined[0], atol=1e-5)
 
 
+def test_a_copy_under_other_names_of_classes_repeats_the_main_predictor():
+    main, others, _, _, _ = draw(5)
+    given = {"features": main.table, "ids": main.keys}
+    renamed_copy = mf.Observations(main.came, classes=tuple("wxyz"), name="copy", **given)
+    turned_copy = mf.Observations(main.came[:, ::-1], classes=NAMES[::-1], name="copy", **given)
+    plain = mf.refine(main, others, rng=0)
+    for copy in (renamed_copy, turned_copy):
+        with pytest.warns(mf.ManifuseWarning, match="copy repeats the scores of ours"):
+            result = mf.refine(main, [*others, copy], rng=0)
+        assert result.weights[-1] == 0
+        np.testing.assert_allclose(result.scores, plain.scores, atol=1e-8)
+
+
 def test_a_score_is_refined_by_classes(tmp_path):
     main, others, _, _, _ = draw(4)
     features = {f"x{place}": column for place, column in enumerate(main.table.T)}

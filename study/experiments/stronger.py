@@ -117,7 +117,7 @@ def co_trained(problem: Partners) -> FloatArray:
 
 def consensus(problem: Classifiers) -> FloatArray:
     """Let cleanlab find a consensus: each classifier is an annotator, references imputed, and so are the labels."""
-    imputed = imputed_logarithms(problem.main, problem.references, 0)
+    imputed = imputed_logarithms(problem.main, problem.references, 0).alike
     said = [problem.main.came, *(special.softmax(each, axis=1) for each in imputed[1:])]
     votes = np.column_stack([each.argmax(axis=1) for each in said]).astype(float)
     if problem.labels is not None:

@@ -100,7 +100,7 @@ def test_a_page_that_others_can_open_warns(host, warned, monkeypatch, capsys):
         def run(self, sockets):
             del sockets
 
-    monkeypatch.setattr("uvicorn.Server", Server)
+    monkeypatch.setattr("manifuse.page.listener.Server", Server)
     page = Page(explored(draw(0, rows=40, pairs=20)), lambda method: pytest.fail(f"{method} was exported"))
     with socket.create_server((host, 0)) as listening:
         serve(page, listening, host=host)
@@ -130,7 +130,8 @@ def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsy
     assert not held & known
 
 
-def test_it_serves_until_it_is_interrupted(folder):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_it_serves_until_it_is_interrupted(folder, number):
     process = subprocess.Popen(
         [sys.executable, "-m", "manifuse.cli", "explore", *FILES, "--port", "0"],
         stderr=subprocess.PIPE,
@@ -148,7 +149,7 @@ def test_it_serves_until_it_is_interrupted(folder):
         time.sleep(0.2)
     finally:
         start = time.monotonic()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert time.monotonic() - start < 5
     slow.close()

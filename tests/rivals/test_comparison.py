@@ -12,12 +12,18 @@ from tests.test_classes import NAMES, draw
 
 import manifuse as mf
 from manifuse.rivals import comparison
+from manifuse.rivals.of_classes import ImputedClasses
 from manifuse.tables.drawing_order import order_of
 
 
 @pytest.fixture(scope="module")
 def drawn():
     return draw(1, labels=80)
+
+
+def without_references(main):
+    """What is imputed if one reference repeats the main predictor."""
+    return ImputedClasses(np.stack([np.log(main.came)] * 2), np.empty((len(main), 0)))
 
 
 def test_averaging_known_classes_is_the_geometric_mean_whatever_their_order(drawn):
@@ -64,9 +70,29 @@ def test_what_rivals_of_classes_need_is_asked_for(said, drawn):
             mf.rivals.impute_and_average(main, [few], known)
 
 
+def test_other_classes_and_scores_are_stacked_and_not_averaged(drawn):
+    main, others, known, *_ = drawn
+    given = {"features": others[0].table, "ids": others[0].keys, "name": "theirs"}
+    scores = mf.Observations(others[0].scores[:, 0], **given)
+    renamed = mf.Observations(others[0].came, classes=tuple("wxyz"), **given)
+    averaged = mf.rivals.impute_and_average(main, [scores, renamed], known)
+    np.testing.assert_allclose(averaged, main.came, atol=1e-3)
+    same, other = (mf.rivals.impute_and_stack(main, [each], known) for each in (others[0], renamed))
+    np.testing.assert_allclose(other, same, atol=1e-6)
+    assert np.abs(mf.rivals.impute_and_stack(main, [scores], known) - same).max() > 0.01
+
+
+def test_comparing_needs_three_groups(drawn):
+    main, others, known, _, _ = drawn
+    groups = np.arange(len(known.keys)) % 2
+    labels = mf.ClassLabels(known.keys, known.names, groups=groups)
+    with pytest.raises(mf.InputError, match="Labels of 2 groups came, but comparing needs 3"):
+        mf.rivals.compare(main, others, labels)
+
+
 def test_a_comparison_of_classes_judges_held_out_rows(drawn, monkeypatch):
     main, others, known, truth, _ = drawn
-    monkeypatch.setattr(comparison, "imputed_scores", lambda main, *given: np.stack([np.log(main.came)] * 2))
+    monkeypatch.setattr(comparison, "imputed_scores", lambda main, *given: without_references(main))
     monkeypatch.setattr(comparison, "spread", lambda main, *given: main.came)
     mine = {"mine": lambda main, references, labels, rng: softmax(np.log(main.came) * 0.5, axis=1)}
     found = mf.rivals.compare(main, others, known, 3, others=mine, library=pd).set_index("method")

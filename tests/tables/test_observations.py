@@ -221,6 +221,19 @@ def test_a_regression_refuses_scores_whose_squares_leave_the_range():
         mf.refine(ours, [], labels, mf.JointDiffusion(task="regression"))
 
 
+def test_a_regression_refuses_labels_whose_squares_are_no_numbers():
+    ours = mf.Observations(np.arange(40.0), ids=range(40), name="ours")
+    labels = mf.RankLabels(range(20), np.arange(20.0) * 1e-200)
+    with pytest.raises(mf.InputError, match="The labels differ by less than 1e-146, which cannot be squared"):
+        mf.refine(ours, [], labels, task="regression")
+
+
+@pytest.mark.parametrize("name", [3, b"ours", "", " ", "two\nlines", None])
+def test_a_name_that_cannot_be_shown_is_refused(name):
+    with pytest.raises(mf.InputError, match="but text of one line was expected; name the table"):
+        mf.Observations([1.0, 2.0], ids=["a", "b"], name=name)
+
+
 def test_one_row_is_not_called_rows():
     assert repr(mf.Observations([1.0], [[2.0]], ids=["a"], name="ours")) == "Observations('ours': 1 row, 1 feature)"
     assert [many(count, "class") for count in (0, 1, 1000)] == ["0 classes", "1 class", "1,000 classes"]

@@ -60,6 +60,11 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
     for what, values in (("The labels leave", grades), (f"The scores of {main.name} leave", main.scores)):
         if not np.abs(values).max() < most:
             raise InputError(f"{what} the range of numbers when squared; give them in other units.")
+    least = np.sqrt(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
+    if 0 < np.ptp(grades) < least:
+        raise InputError(
+            f"The labels differ by less than {least:.0e}, which cannot be squared; give them in other units."
+        )
     return SquaredError(rows, grades)
 
 

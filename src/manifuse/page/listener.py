@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -67,9 +71,23 @@ class TimedProtocol(H11Protocol):
             self._deadline = None
 
 
+class Server(uvicorn.Server):
+    """A server that a closed terminal ends as an interrupt does."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take all signals that stop a run as requests to end; uvicorn knows ctrl-C and SIGTERM."""
+        with super().capture_signals(), ExitStack() as opened:
+            # Only the main thread gets signals, and Windows has no such one.
+            if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+                before = signal.signal(signal.SIGHUP, self.handle_exit)
+                opened.callback(signal.signal, signal.SIGHUP, before)
+            yield
+
+
 def server_of(application: Any) -> uvicorn.Server:
     """Return a server of a page; ``run`` of it serves until an interrupt."""
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             application,
             http=TimedProtocol,

@@ -50,6 +50,9 @@ from manifuse.tables.user_tables import FrameColumns
 #: With fewer labels a fold says nothing.
 LEAST_LABELS = 50
 
+#: `refine` holds out groups among those that it learns from.
+LEAST_GROUPS = 3
+
 #: Methods that do not learn the units of the labels.
 IN_OWN_UNITS = ("alone", "smooth_alone", "impute_and_average")
 
@@ -78,7 +81,7 @@ def compare(
     Every fifth of the labels in turn is held out, and judges what each method makes of the others. Labels of one group
     are held out together. Held-out rows of all fifths are compared with each other, by their ranks among all rows. Of
     a regression, scores of methods that know no units are brought into those of the labels by a line. Of classes,
-    smoothing of scores is left out.
+    smoothing of scores is left out, and references with other classes cannot be averaged.
 
     Parameters
     ----------
@@ -142,6 +145,11 @@ def compare(
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
     of_rows = groups_of(labels, main, measure)
     groups = None if of_rows is None else np.array([of_rows[row] for row in measure.rows.tolist()])
+    if groups is not None and len(np.unique(groups)) < LEAST_GROUPS:
+        raise InputError(
+            f"Labels of {len(np.unique(groups))} groups came, but comparing needs {LEAST_GROUPS}, as methods learn "
+            "from two or more and are judged by another; give other groups, or leave them out."
+        )
     folds = _folds(measure, groups, seed)
     for fold, (train, test) in enumerate(folds):
         if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
@@ -236,7 +244,7 @@ def _methods(
     if references:
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {
-            "impute_and_average": lambda *_: averaged_scores(main, imputed()),
+            "impute_and_average": lambda *_: averaged_scores(imputed()),
             "impute_and_stack": lambda main, _, labels, __: stacked_scores(main, imputed(), labels),
         }
     taken = [name for name in others if name in methods]

@@ -19,6 +19,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
 from manifuse.rivals.imputation import FOLDS, demand_pairs, features_of, impute
 from manifuse.rivals.of_classes import (
+    ImputedClasses,
     imputed_logarithms,
     learned_classes,
     logarithms_of,
@@ -128,11 +129,11 @@ def impute_and_average(
 ) -> Any:
     """Learn each reference's scores from own features at the pairs, predict them everywhere, and average all scores.
 
-    Of classes, logarithms of probabilities are learned and averaged, and references with other classes are left out.
-    Labels are not used; see `smooth_alone` for parameters.
+    Of classes, logarithms of probabilities are learned and averaged. References with other classes, or scores, cannot
+    be averaged and are left out. Labels are not used; see `smooth_alone` for parameters.
     """
     del labels
-    return main.like_container(averaged_scores(main, imputed_scores(main, references, seed_for(rng))))
+    return main.like_container(averaged_scores(imputed_scores(main, references, seed_for(rng))))
 
 
 def impute_and_stack(
@@ -140,22 +141,23 @@ def impute_and_stack(
 ) -> Any:
     """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
 
-    Classes are stacked by a logistic regression. References known on all main rows are taken as they are, without
-    features; see `smooth_alone` for parameters.
+    Classes are stacked by a logistic regression, which takes references with other classes, or scores, too. References
+    known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
     """
     return main.like_container(stacked_scores(main, imputed_scores(main, references, seed_for(rng)), labels))
 
 
-def averaged_scores(main: Observations, imputed: FloatArray) -> FloatArray:
-    """Average imputed scores (n, m + 1), or logarithms of classes (m + 1, n, k)."""
-    return mean_of_scores(imputed) if main.classes is None else mean_of_classes(imputed)
+def averaged_scores(imputed: FloatArray | ImputedClasses) -> FloatArray:
+    """Average imputed scores (n, m + 1), or classes."""
+    return mean_of_classes(imputed.alike) if isinstance(imputed, ImputedClasses) else mean_of_scores(imputed)
 
 
-def stacked_scores(main: Observations, imputed: FloatArray, labels: Labels | None) -> FloatArray:
-    """Stack imputed scores (n, m + 1), or logarithms of classes (m + 1, n, k), on the labels."""
+def stacked_scores(main: Observations, imputed: FloatArray | ImputedClasses, labels: Labels | None) -> FloatArray:
+    """Stack imputed scores (n, m + 1), or classes, on the labels."""
     score = taught_by(main, labels)
-    if isinstance(score, LogLoss):
-        return learned_classes(np.column_stack([*imputed]), score)
+    if isinstance(imputed, ImputedClasses):
+        assert isinstance(score, LogLoss), "labels are classes"
+        return learned_classes(np.column_stack([*imputed.alike, imputed.others]), score)
     assert isinstance(score, GradedRanking), "it is no regression"
     return stack_by_ridge(imputed, score.rows, score.truth)[0]
 
@@ -165,16 +167,13 @@ def seed_for(rng: Seed) -> int:
     return seed_of(rng) % 2**32
 
 
-def imputed_scores(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray:
-    """Scores of the main predictor and of every reference on all main rows, (n, m + 1), known ones as they are.
-
-    Of classes, logarithms of probabilities, (m + 1, n, k).
-    """
+def imputed_scores(main: Observations, references: Sequence[Observations], seed: int) -> FloatArray | ImputedClasses:
+    """Scores of the main predictor and of every reference on all main rows, (n, m + 1), known ones as they are."""
     demand(Observations, main, *references)
     if not references:
         raise InputError("No references came, but this rival needs their scores; give some.")
     if main.classes is not None:
-        return np.stack(imputed_logarithms(main, references, seed))
+        return imputed_logarithms(main, references, seed)
     demand_rows(main, *references)
     problem = Problem.of(main, tuple(references))
     columns = np.full((len(main), len(references)), np.nan)

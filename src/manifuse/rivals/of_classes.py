@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -29,8 +30,23 @@ def logarithms_of(table: Observations) -> FloatArray:
     return np.asarray(np.log(np.maximum(table.in_scale(table.scores), LEAST)))
 
 
-def imputed_logarithms(main: Observations, references: Sequence[Observations], seed: int) -> list[FloatArray]:
-    """Logarithms of probabilities on all main rows: of the main predictor and of references with the same classes.
+class ImputedClasses(NamedTuple):
+    """What all predictors say of all main rows.
+
+    Attributes
+    ----------
+    alike : (m + 1, n, k) array
+        Logarithms of probabilities: of the main predictor, and of the m references with the same classes.
+    others : (n, t) array
+        Scores, or logarithms of probabilities of other classes, of the other references.
+    """
+
+    alike: FloatArray
+    others: FloatArray
+
+
+def imputed_logarithms(main: Observations, references: Sequence[Observations], seed: int) -> ImputedClasses:
+    """Impute references beside a main table of classes.
 
     A reference is known at its pairs. Elsewhere it is predicted from the main features by `searched_regressor`.
 
@@ -40,21 +56,23 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
         If a reference shares too few rows, or features are needed that there are not.
     """
     assert main.classes is not None, "it has classes"
-    found = [logarithms_of(main)]
+    alike: list[FloatArray] = [logarithms_of(main)]
+    others: list[FloatArray] = [np.empty((len(main), 0))]
     for reference in references:
-        if reference.classes is None or {*reference.classes.names} != {*main.classes.names}:
-            continue
         theirs, known = locate(main.keys, reference.keys)
         rows = np.flatnonzero(known)
-        said = logarithms_of(reference)[theirs[rows]][:, reference.classes.places_of(main.classes.names)]
-        if known.all():
-            found.append(said)
-            continue
-        demand_pairs(len(rows))
-        features = features_of(main)
-        search = searched_regressor(features.shape[1], len(rows), seed)
-        found.append(predict_reference(search, features, rows, said))
-    return found
+        said = reference.scores[:, None] if reference.classes is None else logarithms_of(reference)
+        is_alike = reference.classes is not None and {*reference.classes.names} == {*main.classes.names}
+        if reference.classes is not None and is_alike:
+            said = said[:, reference.classes.places_of(main.classes.names)]
+        column = said[theirs[rows]]
+        if not known.all():
+            demand_pairs(len(rows))
+            features = features_of(main)
+            search = searched_regressor(features.shape[1], len(rows), seed)
+            column = predict_reference(search, features, rows, column)
+        (alike if is_alike else others).append(column)
+    return ImputedClasses(np.stack(alike), np.concatenate(others, axis=1))
 
 
 def mean_of_classes(imputed: FloatArray) -> FloatArray:

@@ -74,17 +74,31 @@ def _have_same_scores(table: Observations, twin: Observations) -> bool:
 
 
 def why_idle(
-    main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
+    main: Observations,
+    table: Observations,
+    main_rows: IndexArray,
+    reference_rows: IndexArray,
+    *,
+    is_coupled: bool,
+    turned: FloatArray | None = None,
 ) -> str | None:
-    """Why a reference has nothing to say; None if it has."""
+    """Why a reference has nothing to say; None if it has.
+
+    If it predicts other things than the main predictor, ``turned`` (p, ...) are its scores at the pairs in the columns
+    of that.
+    """
     # A reference may vary only on rows that the main table does not have.
     if is_constant(table.scores[reference_rows]).all():
         where = "" if is_constant(table.scores).all() else ON_COMMON_ROWS
         return f"{all_alike(table, where)}; it gets weight 0."
-    sides = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    if turned is not None:
+        ours, theirs = main.scores[main_rows], turned
+    elif main.classes is not None and table.classes is not None:
+        theirs = theirs[:, table.classes.places_of(main.classes.names)]
     # A few rows, or rows of which many are equal, may be alike by chance.
-    can_tell = main.classes == table.classes and (is_coupled or len(np.unique(sides[0], axis=0)) >= FEW_PAIRS)
-    if can_tell and _are_alike(*sides) and _are_alike(*(rankdata(side, axis=0) for side in sides)):
+    can_tell = is_coupled or len(np.unique(ours, axis=0)) >= FEW_PAIRS
+    if can_tell and _are_alike(ours, theirs) and _are_alike(rankdata(ours, axis=0), rankdata(theirs, axis=0)):
         where = "" if is_coupled else ON_COMMON_ROWS
         return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None

@@ -62,7 +62,8 @@ class Reference:
         demand_pairs(main, table, len(main_rows))
         warn_of_spelling(main, table, len(main_rows))
         turning = Turning.of(main, table, main_rows, reference_rows)
-        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=coupled)
+        turned = None if turning is None else turning.turn(table.scores[reference_rows])
+        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=coupled, turned=turned)
         if idle is not None:
             warn("idle_reference", idle, stacklevel=4)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
@@ -105,7 +106,8 @@ class Reference:
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
         turning = Turning.of(main, table, main_rows, reference_rows)
-        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
+        turned = None if turning is None else turning.turn(table.scores[reference_rows])
+        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=self.is_coupled, turned=turned)
         return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None, turning)
 
 

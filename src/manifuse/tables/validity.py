@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 
 #: A feature with a number in a smaller share of rows than this is taken for a mistake.
 LEAST_FILLED = 0.5
+
+
+def demand_name(name: object) -> None:
+    """Refuse a name of a table that messages and pages cannot show: no text, blank, or with line breaks.
+
+    Raises
+    ------
+    InputError
+        If it is such a name.
+    """
+    if not isinstance(name, str) or not name.strip() or any(unicodedata.category(each) == "Cc" for each in name):
+        raise InputError(f"name={name!r} came, but text of one line was expected; name the table.")
 
 
 def demand_scores(table: Observations, what: str) -> None:
