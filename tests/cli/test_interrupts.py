@@ -53,6 +53,20 @@ def test_it_ends_in_a_sentence_or_changes_nothing(number, when, status, says, tm
     assert (done.returncode, done.stderr.rstrip("\n")) == (128 + number if status is None else status, says)
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "ascii"])
+def test_output_in_another_encoding_is_no_failure(encoding):
+    code = (
+        "import sys\n"
+        "from manifuse.cli import app\n"
+        "app.main = lambda: print('“ours” ──')\n"
+        "from manifuse.cli.__main__ import start\n"
+        "start()\n"
+    )
+    env = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+    assert done.stdout.decode(encoding).strip().replace("?", "").strip("“” ") == "ours"
+
+
 @pytest.mark.parametrize("number", ["SIGINT", "SIGHUP"])
 def test_a_background_job_and_one_under_nohup_go_on_ignoring_it(number):
     code = (

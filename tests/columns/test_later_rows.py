@@ -51,6 +51,28 @@ def test_rows_of_the_fit_get_their_fitted_predictions(labelled):
     np.testing.assert_array_equal(result.apply_in_full(case.main).uncertainty, result.uncertainty)
 
 
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_feature_that_was_equal_in_all_fitted_rows_is_ignored_later(labelled):
+    case = draw(3)
+    rows = unpaired(case)
+    fitted, late = parted(case, rows)
+
+    def with_constant(table, value):
+        return remade(table, features=np.column_stack([table.table, np.full(len(table), value)]))
+
+    labels = case.labels() if labelled else None
+    if labelled:
+        kept = np.isin(labels.keys, fitted.keys)
+        labels = mf.RankLabels(labels.keys[kept], labels.grades[kept])
+    result = mf.refine(with_constant(fitted, 0.7), case.references, labels, rng=0)
+    assert result.accepted
+    expected = result.apply_in_full(with_constant(late, 0.7))
+    for value in (2.0, 1e9):
+        found = result.apply_in_full(with_constant(late, value))
+        np.testing.assert_array_equal(found.scores, expected.scores)
+        np.testing.assert_array_equal(found.support, expected.support)
+
+
 @pytest.mark.parametrize(
     "method", [mf.JointDiffusion(same_target=True), TUNED, replace(TUNED, anchored=False, smoothing=0.0)]
 )

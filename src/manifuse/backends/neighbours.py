@@ -54,7 +54,7 @@ class Scaling:
         Of the columns; the deviation of a constant column is 0.
     divisors : (d,) array
         Standard deviations, or one number for all columns: the power of two below the largest of them, so that squares
-        stay in range. A constant column that is standardised has an infinite divisor and so counts nothing.
+        stay in range. A constant column has an infinite divisor and so counts nothing, in later rows, too.
     standardised : bool
     """
 
@@ -81,9 +81,8 @@ class Scaling:
                 f"All feature rows of {name} are equal, so they do not tell which rows are alike; "
                 "give other features, or leave features out if all ids are common."
             )
-        divisors = np.where(deviations > 0, deviations, np.inf)
-        if not standardised:
-            divisors = np.full(len(means), np.exp2(np.floor(np.log2(deviations.max()))))
+        divisors = deviations if standardised else np.exp2(np.floor(np.log2(deviations.max())))
+        divisors = np.where(deviations > 0, divisors, np.inf)
         return cls(means, deviations, divisors, standardised)
 
     def apply(self, features: FloatArray) -> FloatArray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 
 from manifuse.cli.stopping import STOPPING, interrupt
 
@@ -13,6 +15,9 @@ def start() -> None:
         # What a shell's background job ignores, or a run under nohup, it goes on to ignore.
         if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(each, interrupt)
+    # A character that a terminal or a file of another encoding lacks becomes a question mark.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     from manifuse.cli.app import main
 
     try:

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cloudpickle
@@ -51,10 +52,22 @@ def experiment(monkeypatch):
 def run_all(experiment, folder, methods=METHODS_RUN):
     """Run one trial into a results folder; return the steps, and the rows that were written."""
     with workers("processes", 1) as each, open_store(folder, version="1") as store:
-        missing = missing_jobs([experiment], methods, 1, folder, store.keys)
+        missing = missing_jobs([experiment], methods, 1, folder, store)
         found = list(run(missing, store, each))
     assert len(found) == 2 * sum(map(len, missing))
     return [step for step, _ in found], [row for _, rows in found for row in rows]
+
+
+def test_other_data_are_not_mixed_with_the_rows_that_are_there(experiment, tmp_path, monkeypatch):
+    for number in (1, 1, 2):
+        dataset = replace(attributes(np.random.default_rng(number)), checksums={"a.npz": f"{number}"})
+        monkeypatch.setattr(runner, "_load", lambda name, folder, dataset=dataset: dataset)
+        if number == 1:
+            run_all(experiment, tmp_path / "out", ["Ind"])
+    before = (tmp_path / "out/rows.jsonl").read_bytes()
+    with pytest.raises(mf.InputError, match=r"but the results are of data with [0-9a-f]{12}; name another"):
+        run_all(experiment, tmp_path / "out", ["Ind", "mean"])
+    assert (tmp_path / "out/rows.jsonl").read_bytes() == before
 
 
 def without_seconds(folder):

@@ -61,7 +61,7 @@ def run_reproduce(
             say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
         missing = (
-            missing_jobs(wanted, [name for name in METHODS if name in chosen], trials, folder.absolute(), store.keys)
+            missing_jobs(wanted, [name for name in METHODS if name in chosen], trials, folder.absolute(), store)
             if wanted
             else []
         )

@@ -8,7 +8,7 @@ of a task are stored as soon as it is done. A later run computes only the rows t
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from manifuse.errors import require
+from manifuse.errors import InputError, require
 from manifuse.run.engine import Each
 from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import Dataset
@@ -25,7 +25,7 @@ from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.plan import FIRST_SEED, Experiment
 from manifuse_study.experiments.protocol import Roles
 from manifuse_study.experiments.provenance import data_digest, provenance
-from manifuse_study.experiments.store import Key, Row, Store
+from manifuse_study.experiments.store import Row, Store
 from manifuse_study.experiments.trial import Case, Rankers, Trial, train_rankers
 
 #: A row keeps at most so many characters of the message of a failure.
@@ -74,7 +74,7 @@ class Job:
 
 
 def missing_jobs(
-    experiments: Sequence[Experiment], methods: Sequence[str], trials: int, folder: Path, stored: Container[Key]
+    experiments: Sequence[Experiment], methods: Sequence[str], trials: int, folder: Path, store: Store
 ) -> list[list[Job]]:
     """List the jobs of every trial that lacks rows.
 
@@ -87,20 +87,25 @@ def missing_jobs(
         Trials of every experiment.
     folder : Path
         The data folder.
-    stored : container of Key
-        Keys of the rows that are there.
+    store : Store
 
     Raises
     ------
     InputError
-        If a data set is missing or damaged.
+        If a data set is missing or damaged, or the store has rows of other data.
     """
     found = []
     for experiment in experiments:
-        tasks = _load(experiment.dataset, folder).tasks
+        dataset = _load(experiment.dataset, folder)
+        tasks, digest = dataset.tasks, data_digest(dataset)
+        if digest and store.data.get(experiment.name, digest) != digest:
+            raise InputError(
+                f"{folder} has data of {experiment.name} with the checksum {digest}, but the results are of data with "
+                f"{store.data[experiment.name]}; name another results folder, so that they are not mixed."
+            )
         for trial in range(trials):
             lacking = {
-                task: tuple(name for name in methods if (experiment.name, task, trial, name) not in stored)
+                task: tuple(name for name in methods if (experiment.name, task, trial, name) not in store.keys)
                 for task in tasks
             }
             if any(lacking.values()):

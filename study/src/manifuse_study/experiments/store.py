@@ -143,11 +143,14 @@ class Store:
         Whether the last row was cut off, because a killed run had left half of it.
     keys : set
         Keys of the rows that are there and need not be run again.
+    data : mapping of str to str
+        Checksum of the data of every experiment that has rows of files.
     """
 
     file: FileIO
     was_cut: bool
     keys: set[Key]
+    data: Mapping[str, str] = field(default_factory=dict)
 
     def append(self, rows: Iterable[Row]) -> None:
         """Put rows on the disk, all of them or none; rows that are there already are left out.
@@ -216,9 +219,11 @@ def open_store(folder: Path, *, version: str) -> Iterator[Store]:
             mark = json.dumps({"format": FORMAT, "manifuse": version}) + "\n"
             write_whole(folder / "run.json", bytes_writer(mark.encode()))
         _demand_format(folder, version)
-        keys = {row.key for row in read_rows(folder) if row.status != "failed"}
+        there = read_rows(folder)
+        keys = {row.key for row in there if row.status != "failed"}
+        data = {row.dataset: row.provenance["data"] for row in there if row.provenance.get("data")}
         os.ftruncate(file.fileno(), whole)
-        yield Store(file, whole < size, keys)
+        yield Store(file, whole < size, keys, data)
 
 
 def read_rows(folder: Path) -> list[Row]:
