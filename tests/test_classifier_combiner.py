@@ -44,6 +44,8 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     fitted = combiner.fit(X, y)
     assert is_classifier(fitted)
     assert fitted.classes_.tolist() == sorted(NAMES)
+    blank = np.where(y == None, "", y)  # noqa: E711
+    np.testing.assert_array_equal(clone(combiner).fit(X, blank).predict_proba(X), fitted.predict_proba(X))
     result = mf.refine(main, others, known, rng=0)
     order = [main.classes.names.index(name) for name in sorted(NAMES)]
     np.testing.assert_allclose(fitted.predict_proba(X), result.predictions[:, order], atol=1e-6)

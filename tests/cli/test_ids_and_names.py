@@ -12,6 +12,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.tables.output import write_table
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
         write(table, f"{name}.csv", ["=" + key for key in table.keys])
     done, said = run(capsys, monkeypatch, *REFINE)
     assert done == 0, said
-    assert "out.csv has ids such as '=m0', which a spreadsheet would run as a formula" in said
+    assert "out.csv has text such as '=m0', which a spreadsheet would run as a formula" in said
     done, said = run(capsys, monkeypatch, *REFINE[:-1], "out.parquet")
     assert "spreadsheet" not in said
     plain = pl.read_csv("out.csv")
@@ -80,6 +81,15 @@ def test_ids_that_a_spreadsheet_would_run_are_named(case, capsys, monkeypatch):
     escaped = pl.read_csv("out.csv")
     assert escaped["id"].to_list() == [f"'{each}" for each in plain["id"]]
     assert escaped.drop("id").equals(plain.drop("id"))
+
+
+@pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
+def test_names_of_classes_that_a_spreadsheet_would_run_are_escaped(tmp_path):
+    columns = {"id": np.array(["a", "b"]), "predicted": np.array(["=1+1", "plain"]), "p_=1+1": np.array([0.7, 0.3])}
+    with pytest.warns(mf.ManifuseWarning, match=r"has text such as '=1\+1', which a spreadsheet would run"):
+        write_table(tmp_path / "out.csv", columns)
+    write_table(tmp_path / "escaped.csv", columns, escape=True)
+    assert pl.read_csv(tmp_path / "escaped.csv")["predicted"].to_list() == ["'=1+1", "plain"]
 
 
 @pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")

@@ -48,3 +48,8 @@ def test_text_as_the_truth_of_scores_is_refused_with_a_way():
         with pytest.raises(mf.InputError, match=r"came as text, such as '(benign|0)', but .* give numbers, such as"):
             mf.RankLabels(["a", "b"], truth)
     assert mf.RankLabels(["a", "b"], [True, False]).grades.tolist() == [1.0, 0.0]
+
+
+def test_a_group_that_is_blank_is_no_group():
+    with pytest.raises(mf.InputError, match="The group column of the labels has no value in rows 1, 2; give every"):
+        mf.RankLabels(["a", "b", "c", "d"], [1, 2, 3, 4], groups=["x", "", " ", "y"])

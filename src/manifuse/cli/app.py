@@ -112,7 +112,7 @@ def apply_command(
         Option(help="dask for a cluster on this machine, or dask://HOST:PORT for a running cluster; writes a folder."),
     ] = None,
     escape_formulas: Annotated[
-        bool, Option("--escape-formulas", help="In CSV, put ' before ids that a spreadsheet would run.")
+        bool, Option("--escape-formulas", help="In CSV, put ' before text that a spreadsheet would run.")
     ] = False,
     as_json: AsJson = False,
     strict: Strict = False,

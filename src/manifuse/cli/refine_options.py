@@ -35,7 +35,7 @@ class RefineOptions:
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
     default must be given. Of those without an option, ``scale`` says what main scores are, equal ``seed`` give equal
-    results, and ``escape_formulas`` puts ' before ids in CSV that a spreadsheet would run. ``method`` has the
+    results, and ``escape_formulas`` puts ' before text in CSV that a spreadsheet would run. ``method`` has the
     hyperparameters that the config sets, by their names in `JointDiffusion`.
     """
 

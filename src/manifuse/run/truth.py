@@ -47,7 +47,9 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     values = to_numpy(y, what="y")
     if values.shape != (rows,):
         raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
-    known = np.array([row for row, value in enumerate(values.tolist()) if not is_missing(value)], dtype=np.intp)
+    known = np.array(
+        [row for row, value in enumerate(values.tolist()) if not (is_missing(value) or value == "")], dtype=np.intp
+    )
     return known, values[known]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
-from manifuse.tables.class_columns import classes_matching, demand_classes
+from manifuse.tables.class_columns import classes_matching
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,19 @@ class ColumnNames:
     roles: tuple[str, ...] = ("id", "score")
     text: tuple[str, ...] = ("id",)
 
-    def classes_in(self, path: Path, there: Iterable[str]) -> dict[str, str]:
-        """Columns of a table with probabilities of classes, and the name of the class of each; none without a pattern.
+    def classes_in(self, there: Iterable[str]) -> dict[str, str]:
+        """Columns of a table with probabilities of classes, and the name of the class of each; none if fewer than two.
 
         Raises
         ------
         InputError
-            If the pattern is not a regular expression, or there are neither two such columns nor a score.
+            If the pattern is not a regular expression.
         """
         if self.classes is None:
             return {}
         if not isinstance(self.classes, str):
             return {name: self.classes[name] for name in there if name in self.classes}
-        there = list(there)
         found = classes_matching(self.classes, (name for name in there if name != "id"))
-        if not {"score", *self.score} & {*there}:
-            demand_classes(self.classes, found, path)
         return found if len(found) > 1 else {}
 
     def of_labels(self, classes: Collection[str]) -> ColumnNames:

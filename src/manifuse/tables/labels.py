@@ -183,6 +183,12 @@ def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     names = np.array(to_text(groups, what="The group column of the labels"), dtype=np.str_)
     if len(names) != rows:
         raise InputError(f"The labels have {many(rows, 'id')} but {many(len(names), 'group')}; give one group per id.")
+    blank = np.flatnonzero(np.char.strip(names) == "")
+    if len(blank):
+        raise InputError(
+            f"The group column of the labels has no value in {name_rows(blank.tolist())}; give every label a group, "
+            "or leave groups out."
+        )
     if len(set(names.tolist())) < 2:
         raise InputError("All labels are of one group, so none can be held out; give other groups, or leave them out.")
     return names

@@ -44,30 +44,32 @@ def write_table(
 ) -> None:
     """Write a table, and other files beside it; either all of these files are written, or none.
 
-    The first column has the ids. With ``escape``, CSV has an apostrophe before those that a spreadsheet would run as
-    formulas. ``classes`` has the name of each class by that of its column.
+    The first column has the ids. With ``escape``, CSV has an apostrophe before ids and names of classes that a
+    spreadsheet would run as formulas. ``classes`` has the name of each class by that of its column.
 
     Warns
     -----
     ManifuseWarning
-        If a spreadsheet would run ids as formulas.
+        If a spreadsheet would run ids or names of classes as formulas.
     """
-    name, ids = next(iter(columns.items()))
-    if FORMATS.get(path.suffix.lower()) == "csv" and ids.dtype.kind in "OU":
-        texts = list(map(str, ids.tolist()))
-        risky = next((each for each in texts if FORMULA.match(each)), None)
-        if risky is not None and escape:
-            escaped = [f"'{each}" if FORMULA.match(each) else each for each in texts]
-            if len(set(escaped)) < len(escaped):
-                raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
-            columns = {**columns, name: np.array(escaped)}
-        elif risky is not None:
-            warn(
-                "formula_ids",
-                f"{path} has ids such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
-                "write Parquet, or set `escape_formulas`.",
-                stacklevel=2,
-            )
+    is_csv = FORMATS.get(path.suffix.lower()) == "csv"
+    texts = {
+        name: list(map(str, each.tolist())) for name, each in columns.items() if is_csv and each.dtype.kind in "OU"
+    }
+    risky = next((each for column in texts.values() for each in column if FORMULA.match(each)), None)
+    if risky is not None and escape:
+        escaped = {name: [f"'{each}" if FORMULA.match(each) else each for each in texts[name]] for name in texts}
+        ids = escaped.get(next(iter(columns)), [])
+        if len(set(ids)) < len(ids):
+            raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
+        columns = {**columns, **{name: np.array(column) for name, column in escaped.items()}}
+    elif risky is not None:
+        warn(
+            "formulas",
+            f"{path} has text such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
+            "write Parquet, or set `escape_formulas`.",
+            stacklevel=2,
+        )
     others = dict(beside or {})
     write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns, classes))})
 

@@ -14,6 +14,7 @@ from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.annotated_data import read_annotated
 from manifuse.tables.archives import read_archive, read_array
+from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import choose_columns, demand_columns, demand_numbers
 from manifuse.tables.column_file import ColumnFile
@@ -104,13 +105,16 @@ def open_table(
     Returns the number of its rows, and a function that reads all of them, or some: a first row, and how many.
     """
     file = open_columns(path, called.of_scores)
-    classes = called.classes_in(path, file.types)
-    if fitted is not None and called.classes is not None and not classes:
-        there = shorten(told_apart(file.theirs.values()))
-        raise InputError(
-            f"{path} has no columns of classes (it has: {there}), but the refinement is of classes; rename them, or "
-            "name them with `classes`."
-        )
+    classes = called.classes_in(file.types)
+    if called.classes is not None and not classes:
+        if fitted is not None:
+            there = shorten(told_apart(file.theirs.values()))
+            raise InputError(
+                f"{path} has no columns of classes (it has: {there}), but the refinement is of classes; rename them, "
+                "or name them with `classes`."
+            )
+        if isinstance(called.classes, str) and "score" not in file.types:
+            demand_classes(called.classes, classes_matching(called.classes, file.types), path)
     names = () if bare else _feature_names_of(file, pattern, fitted, classes)
 
     def read(first: int = 0, count: int = file.rows) -> Table:
