@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
-from manifuse.kernels.order import comparable, concordance, concordant_pairs
+from manifuse.kernels.order import concordance, concordant_pairs
 
 sizes = st.shared(st.integers(1, 25), key="rows")
 labels = sizes.flatmap(lambda n: arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
@@ -20,12 +20,12 @@ def by_definition(scores, labels):
 
 @given(scores, labels)
 def test_equals_the_quadratic_definition_with_ties(scores, labels):
-    np.testing.assert_array_equal(concordance(scores, labels), by_definition(scores, labels))
+    np.testing.assert_array_equal(concordance(scores, labels)[0], by_definition(scores, labels))
 
 
 def test_equals_the_quadratic_definition_with_real_scores(rng):
     scores, labels = rng.standard_normal((300, 4)), rng.integers(0, 100, 300).astype(float)
-    np.testing.assert_array_equal(concordance(scores, labels), by_definition(scores, labels))
+    np.testing.assert_array_equal(concordance(scores, labels)[0], by_definition(scores, labels))
 
 
 def test_kendalls_tau_follows_from_the_counts_of_many_rows(rng):
@@ -35,20 +35,22 @@ def test_kendalls_tau_follows_from_the_counts_of_many_rows(rng):
         for each in scores.T
     ]
     pairs = len(labels) * (len(labels) - 1)
-    for counted, candidate, ties in zip(concordance(scores, labels).sum(axis=0), scores.T, tied, strict=True):
+    for counted, candidate, ties in zip(concordance(scores, labels)[0].sum(axis=0), scores.T, tied, strict=True):
         tau = kendalltau(candidate, labels, variant="b").statistic
         np.testing.assert_allclose(2 * counted / pairs - 1, tau * np.sqrt(1 - ties / pairs), atol=1e-12)
 
 
 def test_a_perfect_order_agrees_with_every_comparable_row(rng):
     labels = rng.integers(0, 5, 60).astype(float)
-    np.testing.assert_array_equal(concordance(labels[:, None], labels)[:, 0], comparable(labels))
-    assert not concordance(-labels[:, None], labels).any()
+    counts, partners = concordance(labels[:, None], labels)
+    np.testing.assert_array_equal(counts[:, 0], partners)
+    assert not concordance(-labels[:, None], labels)[0].any()
 
 
 @given(labels)
-def test_comparable_counts_the_rows_of_other_grade(labels):
-    np.testing.assert_array_equal(comparable(labels), (labels[:, None] != labels[None, :]).sum(axis=1))
+def test_partners_are_the_rows_of_other_grade(labels):
+    partners = concordance(labels[:, None], labels)[1]
+    np.testing.assert_array_equal(partners, (labels[:, None] != labels[None, :]).sum(axis=1))
 
 
 @given(scores, labels)

@@ -12,7 +12,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import BLOCKS, Folds, Held
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.kernels.order import comparable, concordance, concordant_pairs
+from manifuse.kernels.order import concordance, concordant_pairs
 from manifuse.kernels.sphere import standardise
 
 
@@ -38,7 +38,8 @@ class GradedRanking(Score):
     @cached_property
     def _total(self) -> float:
         """Number of pairs of rows with different grades."""
-        return float(comparable(self.truth).sum() / 2)
+        sizes = np.unique(self.truth, return_counts=True)[1]
+        return float(len(self.truth) ** 2 - np.sum(sizes**2)) / 2
 
     @property
     def others(self) -> int:
@@ -75,8 +76,9 @@ class GradedRanking(Score):
         every = [np.arange(len(self.truth))]
         for trial, values in enumerate(predictions):
             for rows in every if folds is None else folds.rows(trial):
-                counts[:, rows] += concordance(values[:, rows].T, self.truth[rows]).T
-                partners[rows] += comparable(self.truth[rows])
+                right, others = concordance(values[:, rows].T, self.truth[rows])
+                counts[:, rows] += right.T
+                partners[rows] += others
         return counts, partners
 
     def only(self, kept: IndexArray) -> Score | None:

@@ -16,7 +16,7 @@ def ranks(labels: FloatArray) -> IndexArray:
     return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
-def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
+def concordance(scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, IndexArray]:
     """Count, for every row, the other rows that ``scores`` and ``labels`` order against it in the same way.
 
     Pairs of equal labels do not count. Pairs of equal scores count one half.
@@ -30,17 +30,19 @@ def concordance(scores: FloatArray, labels: FloatArray) -> FloatArray:
 
     Returns
     -------
-    (n, c) array
+    counts : (n, c) array
         Concordant partners of each row. Each pair is counted at both of its rows.
+    partners : (n,) array of int
+        How many rows have another label.
     """
-    counts = np.empty(scores.shape)
+    counts, partners = np.empty(scores.shape), np.empty(len(labels), dtype=np.intp)
     for first in range(0, len(labels), BLOCK):
         rows = slice(first, first + BLOCK)
         order = _signs(labels, rows)
-        partners = np.count_nonzero(order, axis=1)
+        partners[rows] = np.count_nonzero(order, axis=1)
         for column, candidate in enumerate(scores.T):
-            counts[rows, column] = (partners + (order * _signs(candidate, rows)).sum(axis=1)) / 2
-    return counts
+            counts[rows, column] = (partners[rows] + (order * _signs(candidate, rows)).sum(axis=1)) / 2
+    return counts, partners
 
 
 def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
@@ -64,12 +66,6 @@ def concordant_pairs(scores: FloatArray, labels: FloatArray) -> FloatArray:
             ways.append(_ascents(grades[rows][among]))
         pairs[tied] = np.mean(ways, axis=0)
     return pairs
-
-
-def comparable(labels: FloatArray) -> FloatArray:
-    """Count, for every row, the rows whose label differs from its own, shape (n,)."""
-    _, grades, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    return np.asarray(len(labels) - sizes[grades], dtype=np.float64)
 
 
 def _ascents(sequences: IndexArray) -> FloatArray:
