@@ -294,6 +294,11 @@ def test_a_score_is_refined_by_classes(tmp_path):
     given = tmp_path / "main.csv", [tmp_path / "0.csv", tmp_path / "1.csv"]
     read = mf.refine_files(*given, rng=0, classes="p_(.*)", out=tmp_path / "out.csv")
     np.testing.assert_allclose(read.scores, result.scores, atol=1e-12)
+    later.write_csv(tmp_path / "later.csv")
+    mf.apply_files(read, tmp_path / "later.csv", tmp_path / "applied.csv")
+    np.testing.assert_allclose(
+        pl.read_csv(tmp_path / "applied.csv")["score"], framed.apply(later)["score"], atol=1e-12
+    )
     said = "0 columns of main match it"
     with pytest.raises(mf.InputError, match=said):
         mf.refine(ours, [ours[:200]], rng=0, classes="q_(.*)")

@@ -16,11 +16,12 @@ from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import found_of
+from manifuse.columns.scored import HeldOutScores, fit_line, found_of
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
-from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.level import Level
 
@@ -97,10 +98,12 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
     if given.problem.main.table is None:
         return True
     if not agreement.is_followed:
-        units = given.problem.units
         if score is None:
             return False
-        before, after = (found_of(units, each[score.rows]) for each in (own, smoothed))
+        before, after = (found_of(given.problem.units, each[score.rows]) for each in (own, smoothed))
+        if isinstance(score, SquaredError):
+            # Scores may be in other units than the targets.
+            before, after = (fit_line(each[None], score.truth)[0] for each in (before, after))
         return score.gain(before, after).value > 0
     gained, lost = np.zeros((2, len(given.taking_part)))
     for column, (number, reference) in enumerate(given.taking_part.items()):
@@ -156,7 +159,7 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
         trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
     known = known.add("diffused", values, held_out, trials)
     refined, known = known.mix("refined", before, "diffused", SHARE)
-    if labels is not None and given.labels_are_classes and is_denied(given, known, labels):
+    if labels is not None and is_denied(given, known, labels, before):
         return found
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.lookups}
     sphere = given.problem.starting_from(begun).start
@@ -164,13 +167,21 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
 
 
-def is_denied(given: RunInputs, known: FittedViews, labels: Labels) -> bool:
-    """Whether labels of classes clearly deny the diffusion: what was expected is better, when both are calibrated."""
-    score, units = labels.score, given.problem.units
-    assert isinstance(score, LogLoss), "labels are classes"
-    sides = (found_of(units, known.held_out[name][score.rows]) for name in ("expected", "refined"))
-    expected, refined = (temperature_of(each, score) * each for each in sides)
-    return score.gain(expected, refined).is_clear_loss
+def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
+    """Whether held-out labels clearly deny the diffusion: the column that it began with is better."""
+    score, names = labels.score, (before, "refined")
+    trials = [known.trials.get(name) for name in names]
+    if given.labels_are_classes:
+        trials = [known.held_out[name][None, score.rows] for name in names]
+    begun, refined = trials
+    if begun is None or refined is None:
+        # Ordered pairs.
+        return False
+    own = given.problem.main.scores[score.rows]
+    begun, refined = (
+        HeldOutScores.of(given.problem.units, own, each, score, labels.folds).values for each in (begun, refined)
+    )
+    return score.gain(begun, refined, labels.folds).is_clear_loss
 
 
 def diffuse_without_labels(

@@ -16,6 +16,9 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
+#: Scores in the units of labels vary less than these only if they are cautious, and hardly ever by such a factor.
+SLOPE = 3.0
+
 
 @dataclass(frozen=True)
 class Scoring(Saveable):
@@ -113,24 +116,25 @@ class HeldOutScores:
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
         Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too. Own scores
-        of a regression that are farther from the labels than their mean is, and clearly farther than by a line, are
-        in other units: this line brings them into those of the labels.
+        of a regression are in other units if they are clearly farther from the labels than a line over them, and
+        either farther than the mean of the labels is, or if this line is steep. It brings them into the right units.
         """
         own_scale, own_offset = 1.0, 0.0
         if isinstance(score, LogLoss):
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
             own = own_scale * own
-        elif isinstance(score, SquaredError) and score.measured(own) > score.truth.std():
-            in_units, (offset, slope) = _fit_line(own[None], score.truth)
-            if slope > 0 and score.gain(own, in_units[0]).is_clear:
+        elif isinstance(score, SquaredError):
+            in_units, (offset, slope) = fit_line(own[None], score.truth)
+            is_far = score.measured(own) > score.truth.std() or slope > SLOPE
+            if is_far and slope > 0 and score.gain(own, in_units[0]).is_clear:
                 own_scale, own_offset, own = slope, offset, in_units[0]
                 units = units.scaled(slope, offset)
         plain = Scoring(units, None, 1.0, None, own_scale, own_offset)
         values = plain.found(trials)
         best = cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
-            fitted, line = _fit_line(trials.reshape(trials.shape[:-1]), score.truth)
+            fitted, line = fit_line(trials.reshape(trials.shape[:-1]), score.truth)
             better = score.gain(values.mean(axis=0), fitted)
             if better.is_certain or (own_scale != 1.0 and better.is_seen):
                 best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))
@@ -142,7 +146,7 @@ def found_of(units: Level, values: FloatArray) -> FloatArray:
     return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
 
 
-def _fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
+def fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
     """Predict targets (l,) by a line over values (r, l), each without itself; also the mean offset and slope."""
     centred = values - values.mean(axis=1, keepdims=True)
     squares = np.sum(centred**2, axis=1)

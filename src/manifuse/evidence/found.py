@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -15,27 +14,6 @@ from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
-
-Way = Literal["smoothed", "averaged"]
-
-
-@dataclass(frozen=True)
-class SimplerWay(Saveable):
-    """What users reach in a few lines, at the labelled rows that judge the refinement.
-
-    Attributes
-    ----------
-    name : {"smoothed", "averaged"}
-        Own scores, smoothed over the graph of their features; or the mean of own scores and all imputed references.
-    gain : Gain
-        Over own scores.
-    ahead : Gain
-        Of the refined scores over this.
-    """
-
-    name: Way
-    gain: Gain
-    ahead: Gain
 
 
 @dataclass(frozen=True)
@@ -64,8 +42,9 @@ class Measurement(Saveable):
     in_other_units : bool
         Of a regression, whether own scores are in other units than the labels. Then ``accuracy`` and ``gain`` compare
         with own scores that a line brought into those of the labels.
-    simpler : tuple of SimplerWay
-        Those that there are for this input.
+    averaged : pair of Gain, or None
+        What the mean of own scores and all imputed references gains, and what the refined scores gain over it; None
+        without references.
     """
 
     accuracy: Accuracy
@@ -77,12 +56,7 @@ class Measurement(Saveable):
     by_class: ByClass | None = None
     risk: Accuracy | None = None
     in_other_units: bool = False
-    simpler: tuple[SimplerWay, ...] = ()
-
-    @property
-    def nearest(self) -> SimplerWay | None:
-        """The simpler way that gains most; None if there is none."""
-        return max(self.simpler, key=lambda way: way.gain.value, default=None)
+    averaged: tuple[Gain, Gain] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +118,7 @@ class Evidence(Saveable):
             raise ValueError("the references that were asked are not those of the fit")
         gains = [self.gain, self.worth, *(entry.worth for entry in self.relevance)]
         if self.measured is not None:
-            ways = self.measured.simpler
-            gains += [self.measured.at_pairs, *(way.gain for way in ways), *(way.ahead for way in ways)]
+            gains += [self.measured.at_pairs, *(self.measured.averaged or ())]
         expected = "correlation" if self.measured is None else self.measured.accuracy.measure
         if any(gain.measure != expected for gain in gains if gain):
             raise ValueError(f"a gain is not of {expected}, which was measured")

@@ -25,6 +25,9 @@ ERROR_IN_SCALES = float(stdtrit(DEGREES, 0.95)) / NINETY
 #: which rows differ by one error on average. Few labels may all be in the right order, or in no order, by chance.
 USUAL, USUAL_SPREAD = 0.8, 1.0
 
+#: Smaller variances of a lesson are errors of rounding; labels have a variance of about 1.
+LEAST_VARIANCE = 1e-6
+
 #: The largest standard error. An interval of two of them on both sides is in the range of floats, too.
 LARGEST_ERROR = float(np.finfo(np.float64).max) / 4.0
 
@@ -45,7 +48,7 @@ def ordered_rightly(
 def standard_errors(variances: FloatArray, scale: float) -> FloatArray:
     """Standard errors of rows with these variances of the lesson (q,), at most `LARGEST_ERROR`."""
     with np.errstate(over="ignore"):
-        return np.minimum(scale * np.sqrt(variances), LARGEST_ERROR)
+        return np.minimum(scale * np.sqrt(np.maximum(variances, LEAST_VARIANCE)), LARGEST_ERROR)
 
 
 def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, folds: Folds) -> float:
@@ -59,9 +62,9 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     folds : Folds
         Only rows of one fold are compared.
     """
-    deviations = np.sqrt(variances)
+    variances = np.maximum(variances, LEAST_VARIANCE)
     if isinstance(score, SquaredError):
-        shares = np.abs(honest - score.truth) / np.where(deviations > 0, deviations, np.inf)
+        shares = np.abs(honest - score.truth) / np.sqrt(variances)
         # Of l + 1 rows that are alike, each is equally often the one that misses most (conformal prediction).
         count = len(score.rows)
         return float(np.quantile(shares, min(0.9 * (count + 1) / count, 1.0))) / NINETY
@@ -73,7 +76,6 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     honest = honest / largest
     differences = honest[trial, better] - honest[trial, worse]
     spread = np.sqrt(variances[trial, better] + variances[trial, worse])
-    spread = np.where(spread > 0, spread, spread.max(initial=1e-12))
     unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
     unit = unit or 1.0
 

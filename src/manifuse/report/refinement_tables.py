@@ -18,7 +18,7 @@ from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import MEASURES, SIMPLER_WAYS, measured_as
+from manifuse.words.findings import AVERAGING, MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS
 
 
@@ -62,9 +62,8 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         what = "gain" if taken else "gain of the refinement that was not taken"
         facts[what] = result.gain.amount(signed=True)
         facts["labelled rows"] = f"{result.gain.rows:,}"
-    if result.evidence.measured is not None:
-        for way in result.evidence.measured.simpler:
-            facts[f"gain by {SIMPLER_WAYS[way.name]}"] = way.gain.amount(signed=True)
+    if result.evidence.measured is not None and result.evidence.measured.averaged is not None:
+        facts[f"gain by {AVERAGING}"] = result.evidence.measured.averaged[0].amount(signed=True)
     if result.worth is not None:
         facts["worth of all references together"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"

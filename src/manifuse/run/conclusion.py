@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
+from manifuse.columns.expected import Expected
 from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring
-from manifuse.columns.simpler_ways import simpler_ways
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.columns.view import LogRatios
 from manifuse.diffusion.algorithm1 import Setting
@@ -215,13 +215,28 @@ def _measured(
         backwards=taught.is_backwards(there),
         at_pairs=at_pairs,
         in_other_units=is_regression and honest.scored.own_scale != 1.0,
-        simpler=simpler_ways(given, found, there, refined),
+        averaged=_averaged(given, found, there, refined),
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
     right = taught.gain_in_accuracy(there, refined)
     share = _change("class_accuracy", float(taught.is_right(there).mean()), right, verdict)
     return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
+
+
+def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: FloatArray) -> tuple[Gain, Gain] | None:
+    """What imputing and averaging gains at held-out labelled rows, and what refined scores gain over it.
+
+    Parameters are own scores (l, ...) and refined ones (r, l, ...) there.
+    """
+    if not given.taking_part or found.labels is None:
+        return None
+    score, folds, known = found.labels.score, found.labels.folds, found.known.held_out
+    values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
+    # No label was seen, so all trials are alike; they are compared within the same folds.
+    trials = np.repeat(values[None], len(refined), axis=0)
+    averaged = HeldOutScores.of(given.problem.units, own, trials, score, folds)
+    return averaged.gain, score.gain(averaged.values, refined, folds)
 
 
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:

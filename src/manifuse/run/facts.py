@@ -30,7 +30,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         **({} if result.log_loss is None else {"log_loss": write(result.log_loss)}),
         "gain": write(result.gain),
         "worth": write(result.worth),
-        "simpler_ways": [] if result.evidence.measured is None else write(result.evidence.measured.simpler),
+        "averaged": None if result.evidence.measured is None else write(result.evidence.measured.averaged),
         "agreement": write(result.evidence.agreement.summary()),
         "unexplained": list(result.evidence.unexplained),
         "held_out": None if result.held is None else result.held.name,

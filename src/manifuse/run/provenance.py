@@ -151,8 +151,10 @@ class Provenance(Saveable):
         main = model.main
         if classes is not None and main.classes is None:
             raise InputError("`classes` came, but the refinement is of scores; leave it out.")
-        names = () if main.classes is None else main.classes.names
-        as_main = self.classes or dict(zip(main.called.classes, names, strict=True)) or None
+        # With a main table of scores, the pattern is of references.
+        as_main: str | dict[str, str] | None = None
+        if main.classes is not None:
+            as_main = self.classes or dict(zip(main.called.classes, main.classes.names, strict=True))
         columns = ColumnNames(
             tuple(id) or self.id,
             tuple(score) or self.score,

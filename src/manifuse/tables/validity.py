@@ -23,15 +23,15 @@ LEAST_FILLED = 0.5
 
 
 def demand_name(name: object) -> None:
-    """Refuse a name of a table that messages and pages cannot show: no text, blank, or with line breaks.
+    """Refuse a name of a table that messages and pages cannot show: no text, blank, or with half characters.
 
     Raises
     ------
     InputError
         If it is such a name.
     """
-    if not isinstance(name, str) or not name.strip() or any(unicodedata.category(each) == "Cc" for each in name):
-        raise InputError(f"name={name!r} came, but text of one line was expected; name the table.")
+    if not isinstance(name, str) or not name.strip() or any(unicodedata.category(each) == "Cs" for each in name):
+        raise InputError(f"name={name!r} came, but text was expected; name the table.")
 
 
 def demand_scores(table: Observations, what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.agreement import YES
-from manifuse.evidence.found import Evidence, Way
+from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
@@ -24,11 +24,8 @@ MEASURES: dict[Measure, str] = {
     "class_accuracy": "accuracy",
 }
 
-#: What is called a simpler way.
-SIMPLER_WAYS: dict[Way, str] = {
-    "smoothed": "smoothing your scores over your own features",
-    "averaged": "imputing the references and averaging all scores",
-}
+#: What users can do with references in two lines.
+AVERAGING = "imputing the references and averaging all scores"
 
 #: The most names in a sentence; further ones are counted.
 NAMED = 3
@@ -65,7 +62,7 @@ def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
     """Say what speaks for a refinement, then what speaks against it; ``refined`` are the scores that came of it."""
     found = [
         *_of_labels(evidence),
-        *_of_simpler_ways(evidence),
+        *_of_averaging(evidence),
         *_of_answers(evidence),
         *_of_worth(evidence),
         *_of_references(evidence),
@@ -129,20 +126,19 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
 
-def _of_simpler_ways(evidence: Evidence) -> Iterator[Finding]:
-    """What the best simpler way reaches on the same rows."""
+def _of_averaging(evidence: Evidence) -> Iterator[Finding]:
+    """What users reach with references in two lines, on the same rows."""
     measured = evidence.measured
-    if measured is None or measured.nearest is None or measured.gain.is_of_few:
+    if measured is None or measured.averaged is None or measured.gain.is_of_few:
         return
-    way, name = measured.nearest, f"“{evidence.name}”"
-    ahead, scores = way.ahead, "refined scores" if evidence.verdict.takes_what_was_found else f"scores of {name}"
-    said = f"Of simpler ways, {SIMPLER_WAYS[way.name]} is the best on these rows (gain {way.gain.amount(signed=True)})"
-    how = (
-        "are ahead of it" if ahead.is_certain else "are behind it" if ahead.is_loss else "cannot be told apart from it"
-    )
+    (gain, ahead), name = measured.averaged, f"“{evidence.name}”"
+    scores = "refined scores" if evidence.verdict.takes_what_was_found else f"scores of {name}"
+    how = "are behind it" if ahead.is_loss else "cannot be told apart from it"
+    how = "are ahead of it" if ahead.is_certain else how
+    said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows"
     said = f"{said}; the {scores} {how} ({ahead.amount(signed=True)})"
-    said += ", so measure both with `compare`" if ahead.is_loss else ""
-    yield Finding("simpler way", ahead.is_certain, f"{said}.")
+    advice = ", so measure both with `compare`" if ahead.is_loss else ""
+    yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
 
 
 def _of_pairs(gain: Gain) -> Finding:
