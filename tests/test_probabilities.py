@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.columns.refined_scores import RefinedScores
-from manifuse.evidence.class_score import line_of, risks_of
+from manifuse.evidence.class_score import calibrated_without, line_of, risks_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_statistics import Shift
@@ -116,6 +116,27 @@ def test_where_labels_refuse_the_others_are_calibrated(case):
     # Where labels and prior are most probable, the derivative by the offset is 0.
     own = main.scores[case.labelled]
     assert np.sum(wrong.grades - expit(offset + slope * own)) == pytest.approx(offset, abs=0.01)
+
+
+def test_the_log_loss_after_is_that_of_labels_that_did_not_calibrate(rng):
+    """Scores that say nothing: a line over all labels would find something in them."""
+    losses = []
+    for _ in range(20):
+        odds, truth = 2.0 * rng.standard_normal((1, 20)), np.tile([0.0, 1.0], 10)
+        score = risks_of(GradedRanking(np.arange(20), truth), "probability")
+        judged = calibrated_without(odds, score, np.arange(20).reshape(10, 2))
+        offset, slope = line_of(odds, score)
+        seen = offset + slope * odds
+        fresh = offset + slope * 2.0 * rng.standard_normal((1, 2000))
+        others = risks_of(GradedRanking(np.arange(2000), np.tile([0.0, 1.0], 1000)), "probability")
+        losses.append(
+            [score.measured(judged[..., None]), score.measured(seen[..., None]), others.measured(fresh[..., None])]
+        )
+    honest, optimistic, elsewhere = np.mean(losses, axis=0)
+    assert optimistic < elsewhere - 0.01
+    assert abs(honest - elsewhere) < 0.05
+    one_kind = calibrated_without(odds[:, :2], score.of_observations(np.arange(2)), [np.array([0])])
+    np.testing.assert_array_equal(one_kind[:, 0], odds[:, 0])
 
 
 def test_the_line_that_calibrates_is_the_most_probable_one(rng):

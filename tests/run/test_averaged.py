@@ -53,6 +53,7 @@ def test_a_regression_and_classes_have_it_in_their_own_measure():
     classes = mf.refine(halves.main, halves.references, halves.labels, rng=0)
     gain, ahead = classes.evidence.measured.averaged
     assert gain.measure == ahead.measure == "log_loss"
+    assert gain.value + ahead.value == pytest.approx(classes.gain.value)
     assert gain.is_certain
 
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.problems import draw
 
 import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
 
 #: Rows, of which so many have labels.
 ROWS, LABELS = 400, 100
@@ -51,3 +53,33 @@ def test_the_offset_of_labels_and_the_unit_of_scores_decide_nothing(seed):
     assert smaller.evidence.measured.in_other_units
     assert smaller.gain.value == pytest.approx(plain.gain.value, rel=1e-3)
     assert smaller.accuracy.before == pytest.approx(plain.accuracy.before, rel=1e-6)
+
+
+def test_labels_that_are_nearly_all_equal_teach_little():
+    """A rare event: of 150 labels, one to four are 1."""
+    changes, without = [], []
+    for seed in range(60):
+        case = draw(seed, rows=350, pairs=100, references=1 + seed % 3)
+        rng = np.random.default_rng(seed)
+        events = (rng.random(350) < 1.0 / (1.0 + np.exp(5.0 - 2.0 * case.truth))).astype(float)
+        labelled = rng.choice(350, 150, replace=False)
+        if not 1 <= events[labelled].sum() <= 4:
+            continue
+        labels = mf.RankLabels(case.main.keys[labelled], events[labelled])
+        rest = np.setdiff1d(np.arange(350), labelled)
+        alone, *both = (
+            ranking_accuracy(case.truth[rest], scores[rest])
+            for scores in (
+                case.main.scores,
+                mf.refine(case.main, case.references, labels, rng=0).scores,
+                mf.refine(case.main, case.references, rng=0).scores,
+            )
+        )
+        changes.append(both[0] - alone)
+        without.append(both[1] - alone)
+        if len(changes) == 8:
+            break
+    assert len(changes) == 8
+    # If all labels counted alike, the mean gain would be less than half of this.
+    assert np.mean(changes) > 0.8 * np.mean(without)
+    assert np.mean(np.array(changes) < -0.01) < 0.1

@@ -168,7 +168,10 @@ def _confirmed(
     Least squares of the targets on what was expected and on what the lesson changed, within folds, gives the share,
     with its standard error. The share by the number of labels counts as one more measurement.
     """
-    folds, contrasts = labels.folds, labels.score.contrasts()
+    folds, contrasts, evenness = labels.folds, labels.score.contrasts(), labels.score.evenness
+
+    def usual(count: int) -> float:
+        return evenness * count / (evenness * count + EQUAL_LABELS)
 
     def observed(values: FloatArray) -> FloatArray:
         return folds.within(values) if contrasts is None else np.asarray(contrasts @ values)
@@ -184,8 +187,8 @@ def _confirmed(
         for rows, out in zip(folds.rows(trial), unseen, strict=True):
             seen = np.setdiff1d(np.arange(len(targets)), out)
             others = (each[trial, seen][None] for each in (was, changed, truth))
-            shares[trial, rows] = _share(*others, means=max(means - 1, 0))
-    return _share(was, changed, truth, means=means), shares
+            shares[trial, rows] = _share(*others, means=max(means - 1, 0), prior=usual(len(seen)))
+    return _share(was, changed, truth, means=means, prior=usual(len(targets))), shares
 
 
 def _left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float) -> float:
@@ -203,26 +206,23 @@ def _left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatAr
     return min(_share(*centred, means=1, prior=share) / share, 1.0)
 
 
-def _share(
-    was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float | None = None
-) -> float:
+def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float) -> float:
     """The share of what a lesson changed, by p observations in r trials, each (r, p, t), less so many means."""
     trials, count, columns = truth.shape
-    share = float(count / (count + EQUAL_LABELS)) if prior is None else prior
     design = np.column_stack([was.ravel(), changed.ravel()])
     freedom = (count - means) * columns - design.shape[1]
     if freedom < 2:
-        return share
+        return prior
     inverse = np.linalg.pinv(design.T @ design / trials)
     slopes = inverse @ design.T @ truth.ravel() / trials
     if slopes[0] <= 0:
-        return share
+        return prior
     noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
     measured = slopes[1] / slopes[0]
     gradient = np.array([-measured, 1.0]) / slopes[0]
     variance = noise * float(gradient @ inverse @ gradient)
     trusted = SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance)
-    return float(np.clip(share + trusted * (measured - share), 0.0, 1.0))
+    return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
 
 
 def _reach(lesson: Lesson) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -105,6 +106,18 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
 
     offset, logarithm = minimize(loss, np.zeros(2), bounds=(OFFSETS, TEMPERATURES)).x
     return float(offset), float(np.exp(logarithm))
+
+
+def calibrated_without(log_odds: FloatArray, risks: LogLoss, folds: Sequence[IndexArray]) -> FloatArray:
+    """Calibrate log-odds (r, l) fold by fold, each by the line of the labels outside of it."""
+    calibrated = np.empty_like(log_odds)
+    for fold in folds:
+        seen = np.setdiff1d(np.arange(log_odds.shape[1]), fold)
+        others = risks.only(seen)
+        # Labels of one kind say nothing.
+        offset, slope = line_of(log_odds[:, seen], others) if isinstance(others, LogLoss) else (0.0, 1.0)
+        calibrated[:, fold] = offset + slope * log_odds[:, fold]
+    return calibrated
 
 
 def _paired(differences: FloatArray, measure: Measure) -> Gain:

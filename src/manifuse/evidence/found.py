@@ -37,8 +37,8 @@ class Measurement(Saveable):
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     risk : Accuracy or None
-        The log loss of probabilities that labels of 0 and 1 calibrated; None of other labels or scores, and if the
-        refinement was not taken. The two numbers of the calibration have seen all labels.
+        The log loss of probabilities that labels of 0 and 1 calibrated, each without the labels of its fold; None of
+        other labels or scores, and if the refinement was not taken.
     in_other_units : bool
         Of a regression, whether own scores are in other units than the labels. Then ``accuracy`` and ``gain`` compare
         with own scores that a line brought into those of the labels.

@@ -46,6 +46,11 @@ class GradedRanking(Score):
         """How many grades are not the commonest one."""
         return len(self.truth) - int(np.unique(self.truth, return_counts=True)[1].max())
 
+    @property
+    def evenness(self) -> float:
+        """Of all pairs of labels, the share that has different grades, where that of two even grades counts 1."""
+        return min(4.0 * self._total / len(self.truth) ** 2, 1.0)
+
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`.
 

@@ -77,6 +77,11 @@ class Score(ABC):
         return None
 
     @property
+    def evenness(self) -> float:
+        """How much a label tells, in (0, 1]: 1 if grades are equally frequent, and little if nearly all are equal."""
+        return 1.0
+
+    @property
     def is_of_few(self) -> bool:
         """Whether the labels are too few for a gain to be certain."""
         return are_few(len(np.unique(self.rows)), self.others)

@@ -16,7 +16,7 @@ from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss, line_of, risks_of
+from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
@@ -180,12 +180,13 @@ def _calibrated(
     measured = refined if scored.certainty > 0 else honest.values
     if risks is not None:
         offset, slope = line_of(refined, risks)
+        judged = calibrated_without(refined, risks, folds.rows(0))
         scored, measured, refined = (
             scored.calibrated(offset, slope),
             offset + slope * measured,
             offset + slope * refined,
         )
-        risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, refined)))
+        risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, judged)))
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     if score.has_errors and not (score.measure == "rmse" and honest.gain.is_of_few):
         scored = replace(scored, error_scale=error_scale_of(measured, found.variances, score, folds))
@@ -235,8 +236,8 @@ def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: Flo
     values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
     # No label was seen, so all trials are alike; they are compared within the same folds.
     trials = np.repeat(values[None], len(refined), axis=0)
-    averaged = HeldOutScores.of(given.problem.units, own, trials, score, folds)
-    return averaged.gain, score.gain(averaged.values, refined, folds)
+    averaged = HeldOutScores.of(given.problem.units, own, trials, score, folds).values
+    return score.gain(own, averaged, folds), score.gain(averaged, refined, folds)
 
 
 def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:

@@ -35,8 +35,8 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
-#: Scores and features are the same up to this many standard deviations, and up to what single precision loses.
-SAME, LOST = 1e-9, float(np.finfo(np.float32).eps)
+#: Scores and features are the same up to this many standard deviations.
+SAME = 1e-9
 
 #: Strange columns that a warning names.
 NAMED = 5
@@ -156,14 +156,19 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
 
 
 def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray) -> BoolArray:
-    """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d)."""
+    """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d).
+
+    Numbers do not differ if one side had them in single precision.
+    """
     before = fitted[rows]
-    beyond = (np.abs(now - before) - LOST * np.abs(before)).reshape(len(now), -1)
-    margin: FloatArray | float = 0.0
-    if (beyond > 0).any():
-        # All fitted rows are read for the deviations, so only if a number differs.
-        margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
-    return np.asarray((beyond > margin).any(axis=1))
+    with np.errstate(over="ignore"):
+        differs = (now != before) & (now != before.astype(np.float32)) & (now.astype(np.float32) != before)
+    if not differs.any():
+        return np.zeros(len(now), dtype=bool)
+    # All fitted rows are read for the deviations, so only if a number differs.
+    margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
+    beyond = np.abs(now - before).reshape(len(now), -1) > margin
+    return np.asarray((beyond & differs.reshape(len(now), -1)).any(axis=1))
 
 
 def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
