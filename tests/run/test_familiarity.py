@@ -229,6 +229,19 @@ def test_changed_scores_are_found_where_a_few_are_much_larger_and_rounded_ones_a
         assert not changed_rows(turned, fitted, np.arange(60), known).any()
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+def test_a_changed_score_is_found_however_large_the_offset_of_all_scores_is(offset):
+    rng, ids, known = np.random.default_rng(0), [f"r{row}" for row in range(60)], np.ones(60, dtype=bool)
+    came, features = offset + 3.0 * rng.standard_normal(60), rng.standard_normal((60, 3))
+    fitted = mf.Observations(came, features, ids=ids, name="ours")
+    later = came.copy()
+    later[[4, 9]] += [1.5, -0.01]
+    found = changed_rows(mf.Observations(later, features, ids=ids, name="ours"), fitted, np.arange(60), known)
+    assert np.flatnonzero(found).tolist() == [4, 9]
+    single = mf.Observations(came.astype(np.float32), features, ids=ids, name="ours")
+    assert not changed_rows(single, fitted, np.arange(60), known).any()
+
+
 def test_what_rounding_leaves_of_a_zero_is_no_change():
     features = np.random.default_rng(0).standard_normal((4, 3))
     features[1, 2] = 0.0
