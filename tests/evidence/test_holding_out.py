@@ -14,12 +14,22 @@ def nearest(features):
     return squares.argmin(axis=1)
 
 
-def test_rows_of_one_block_are_in_one_fold_of_every_trial(rng):
-    blocks = rng.integers(0, 12, 60)
-    folds = Folds.of(blocks, Held.BY_GROUP, rng)
+@pytest.mark.parametrize(
+    "held, count, expected",
+    [
+        (Held.AT_RANDOM, 12, 5),
+        (Held.BY_GROUP, 15, 5),
+        (Held.BY_GROUP, 12, 4),
+        (Held.BY_GROUP, 4, 2),
+        (Held.BY_GROUP, 2, 2),
+    ],
+)
+def test_rows_of_one_block_are_in_one_fold_of_every_trial(rng, held, count, expected):
+    blocks = rng.permutation(np.arange(60) % count)
+    folds = Folds.of(blocks, held, rng)
     assert folds.numbers.shape == (5, 60)
     for numbers in folds.numbers:
-        assert len(np.unique(numbers)) == 5
+        assert len(np.unique(numbers)) == expected
         assert all(len(set(numbers[blocks == block])) == 1 for block in np.unique(blocks))
     assert sorted(np.concatenate(folds.rows(0))) == list(range(60))
     values = rng.standard_normal((5, 60))
@@ -91,6 +101,19 @@ def test_a_gain_that_exists_only_within_groups_is_not_taken(rng):
     assert grouped.gain.value < plain.gain.value - 0.1
     assert not grouped.gain.is_certain
     assert "Labels were held out by group." in grouped.summary()
+
+
+@pytest.mark.parametrize("groups", [2, 5])
+def test_labels_that_are_equal_within_each_group_are_compared_between_groups_or_are_too_few(groups, rng):
+    case = draw(3)
+    rows, group = case.labelled, np.arange(60) % groups
+    labels = mf.RankLabels(case.main.keys[rows], (group % 2).astype(float), groups=group)
+    result = mf.refine(case.main, [], labels, rng=0)
+    assert result.held is Held.BY_GROUP
+    assert 0.2 < result.accuracy.before < 0.8
+    assert result.gain.is_of_few is (groups == 2)
+    assert not result.gain.is_certain
+    assert not result.gain.is_of_few or not result.accepted
 
 
 def test_groups_must_be_several_and_one_for_each_label():

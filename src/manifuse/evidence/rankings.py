@@ -58,11 +58,13 @@ class GradedRanking(Score):
         variance is the sum of the squares of these sums.
         """
         (was, now), partners = self._concordant(in_trials(before, after), folds)
+        # Where all labels of a fold are equal, nothing is compared.
+        others = self.others if partners.any() else 0
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
         error = float(2.0 * np.sqrt(np.sum(deviations**2)) / total)
-        return Gain(value, error, len(self.rows), self.measure, self.others)
+        return Gain(value, error, len(self.rows), self.measure, others)
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """Ranking accuracy of predictions (l,); see `Score.measured`."""
@@ -70,7 +72,7 @@ class GradedRanking(Score):
             return super().measured(predictions)
         every = np.broadcast_to(predictions, (len(folds.numbers), 1, len(self.truth)))
         counts, partners = self._concordant(every, folds)
-        return float(counts.sum() / (partners.sum() or 1.0))
+        return float(counts.sum() / partners.sum()) if partners.any() else super().measured(predictions)
 
     def _concordant(self, predictions: FloatArray, folds: Folds | None) -> tuple[FloatArray, FloatArray]:
         """Partners of each row that predictions (r, q, l) order rightly (q, l), and all its partners (l,).
