@@ -264,6 +264,13 @@ def test_a_copy_under_other_names_of_classes_repeats_the_main_predictor():
     renamed_copy = mf.Observations(main.came, classes=tuple("wxyz"), name="copy", **given)
     turned_copy = mf.Observations(main.came[:, ::-1], classes=NAMES[::-1], name="copy", **given)
     plain = mf.refine(main, others, rng=0)
+    odds = mf.Observations(main.scores[:, 0], main.table, ids=main.keys, name="ours")
+    certain = 1.0 / (1.0 + np.exp(-odds.scores))
+    of_two = mf.Observations(np.column_stack([1.0 - certain, certain]), classes=("no", "yes"), name="copy", **given)
+    for scores, scale in ((odds.scores, "score"), (certain, "probability"), (certain, "score")):
+        table = mf.Observations(scores, main.table, ids=main.keys, scale=scale, name="ours")
+        with pytest.warns(mf.ManifuseWarning, match="copy repeats the scores of ours"):
+            mf.refine(table, [of_two], mf.RankLabels(main.keys[:20], np.arange(20)), rng=0)
     for copy in (renamed_copy, turned_copy):
         with pytest.warns(mf.ManifuseWarning, match="copy repeats the scores of ours"):
             result = mf.refine(main, [*others, copy], rng=0)

@@ -262,8 +262,8 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
 @pytest.mark.parametrize(
     "change, says",
     [
-        ({"labels": "outcome"}, "str came for The table of labels, but labels or a data frame was expected"),
-        ({"labels": pd.Series([1.0, 2.0]), "main": pd.DataFrame()}, "Series came for The table of labels"),
+        ({"labels": "outcome"}, "str came for the table of labels, but labels or a data frame was expected"),
+        ({"labels": pd.Series([1.0, 2.0]), "main": pd.DataFrame()}, "Series came for the table of labels"),
         (
             {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},
             "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
@@ -273,6 +273,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ({"score": None}, "NoneType came where str was expected"),
         ({"classes": 3}, "classes=3 came, but names of columns were expected"),
         ({"classes": "q_(.*)"}, "0 columns of main match it"),
+        ({"drop": ["patient"]}, "`drop` has 'patient', which main cannot do without"),
         (
             {"main": pd.DataFrame([["a", 1.0, 2.0]], columns=["patient", "risk", "risk"])},
             "main has two columns of one name",

@@ -66,7 +66,8 @@ def columns_in(
     if not isinstance(table, nw.DataFrame):
         came = type(frame).__name__
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
-        raise InputError(f"{came} came for {name}, but {or_else} or a data frame was expected; {remedy}.")
+        what = name[0].lower() + name[1:] if name.startswith("The ") else name
+        raise InputError(f"{came} came for {what}, but {or_else} or a data frame was expected; {remedy}.")
     levels = next((each for each in there if isinstance(each, tuple)), None)
     if levels is not None:
         raise InputError(f"{name} has columns of several levels, such as {levels!r}; give each column one name.")
@@ -81,6 +82,8 @@ def columns_in(
         return table
     index = nw.maybe_get_index(table)
     remedy = "rename the column that holds it, or give its name"
+    if len(names) == 2 and missing == names[1] and or_else == "Observations":
+        remedy += "; classes come as `Observations.from_frame` with `classes`"
     if missing not in names:
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
@@ -135,6 +138,9 @@ def observe_frame(
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give the names of two columns or more.")
     called = TableColumns(id, score, () if classes is None else scores, drop)
+    needed = next((each for each in (id, *scores) if each in drop), None)
+    if needed is not None:
+        raise InputError(f"`drop` has {needed!r}, which {name} cannot do without; leave it out of `drop`.")
     called.demand_free(name)
     table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
     # A score beside the classes is what a user had before, and no feature.

@@ -92,16 +92,24 @@ def why_idle(
         where = "" if is_constant(table.scores).all() else ON_COMMON_ROWS
         return f"{all_alike(table, where)}; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+    sides = [(ours, theirs)]
     if turned is not None:
-        ours, theirs = main.scores[main_rows], turned
+        # A score may be any function of the probability of one of two classes that keeps their order.
+        ours, theirs = (each[:, -1] if each.ndim > 1 and each.shape[1] == 2 else each for each in (ours, theirs))
+        sides = [(rankdata(ours), rankdata(theirs))] if ours.ndim == theirs.ndim == 1 else []
+        sides.append((main.scores[main_rows], turned))
     elif main.classes is not None and table.classes is not None:
-        theirs = theirs[:, table.classes.places_of(main.classes.names)]
+        sides = [(ours, theirs[:, table.classes.places_of(main.classes.names)])]
     # A few rows, or rows of which many are equal, may be alike by chance.
     can_tell = is_coupled or len(np.unique(ours, axis=0)) >= FEW_PAIRS
-    if can_tell and _are_alike(ours, theirs) and _are_alike(rankdata(ours, axis=0), rankdata(theirs, axis=0)):
+    if can_tell and any(_are_alike(*each) and _are_alike(*_ranked(*each)) for each in sides):
         where = "" if is_coupled else ON_COMMON_ROWS
         return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None
+
+
+def _ranked(*sides: FloatArray) -> list[FloatArray]:
+    return [rankdata(side, axis=0) for side in sides]
 
 
 def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:
