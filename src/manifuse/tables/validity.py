@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,14 +22,14 @@ LEAST_FILLED = 0.5
 
 
 def demand_name(name: object) -> None:
-    """Refuse a name of a table that messages and pages cannot show: no text, blank, or with half characters.
+    """Refuse a name of a table that messages and pages cannot show: no text, or blank.
 
     Raises
     ------
     InputError
         If it is such a name.
     """
-    if not isinstance(name, str) or not name.strip() or any(unicodedata.category(each) == "Cs" for each in name):
+    if not isinstance(name, str) or not name.strip():
         raise InputError(f"name={name!r} came, but text was expected; name the table.")
 
 
