@@ -68,6 +68,11 @@ def hashes_of(keys: NDArray[np.str_]) -> NDArray[np.uint64]:
     return hashes
 
 
+def is_blank(value: Any) -> bool:
+    """Whether a value is missing, or text without a character."""
+    return is_missing(value) or bool(value == "")
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     try:

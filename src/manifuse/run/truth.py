@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.keys import is_missing
+from manifuse.kernels.keys import is_blank
 from manifuse.tables.classes import Classes
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
@@ -47,9 +47,7 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     values = to_numpy(y, what="y")
     if values.shape != (rows,):
         raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
-    known = np.array(
-        [row for row, value in enumerate(values.tolist()) if not (is_missing(value) or value == "")], dtype=np.intp
-    )
+    known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
     return known, values[known]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
-from manifuse.kernels.keys import is_missing
+from manifuse.kernels.keys import is_blank
 from manifuse.tables.column_checks import demand_numbers
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import rows_as
@@ -48,7 +48,7 @@ def read_labels(
         labels = columns["label"]
         if not classes:
             demand_numbers(path, file.theirs["label"], labels)
-        kept = np.flatnonzero([not is_missing(each) and each != "" for each in labels.tolist()])
+        kept = np.flatnonzero([not is_blank(each) for each in labels.tolist()])
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
         if drop and not classes:

@@ -10,7 +10,7 @@ import numpy as np
 
 from manifuse.errors import InputError, demand
 from manifuse.grid import many
-from manifuse.kernels.keys import is_missing
+from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
@@ -146,7 +146,7 @@ class FrameColumns:
         group = self.group or ("group" if "group" in there else None)
         table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS)
         values = to_numpy(table[self.label].to_native(), what="The labels")
-        known = np.flatnonzero([not is_missing(value) and value != "" for value in values.tolist()])
+        known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
         if not len(known):
             raise InputError(f"{LABELS} has no value in {self.label!r}; give the truth of some rows, or no labels.")
         ids, truths, *groups = (
