@@ -25,7 +25,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 FOLDS, TRIALS = 5, 5
 
 #: Groups in a fold, if there are enough, so that rows of different groups are compared, too.
-GROUPED = 3
+GROUPS_IN_FOLD = 3
 
 #: The number of runs or regions from which folds are made.
 BLOCKS = 10
@@ -65,7 +65,7 @@ class Folds:
     def of(cls, blocks: IndexArray, held: Held, rng: np.random.Generator, *, trials: int = TRIALS) -> Folds:
         """Put ``blocks`` (l,) of labels into folds; those of one block stay together."""
         names, block = np.unique(blocks, return_inverse=True)
-        most = len(names) // GROUPED if held is Held.BY_GROUP else len(names)
+        most = len(names) // GROUPS_IN_FOLD if held is Held.BY_GROUP else len(names)
         count = max(min(FOLDS, most), 2)
         drawn = np.array([rng.permutation(np.arange(len(names)) % count) for _ in range(trials)])
         return cls(drawn[:, block], held)

@@ -20,7 +20,7 @@ from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
 from manifuse.tables.table_columns import TableColumns
-from manifuse.tables.validity import demand_name, valid_rows
+from manifuse.tables.validity import demand_table_name, valid_rows
 
 #: What to do about a matrix where scores were expected.
 MATRIX = "reshape it, or give `classes`, a name for each column, if they are probabilities of classes"
@@ -110,7 +110,7 @@ class Observations(Saveable):
         classes: Any = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
-        demand_name(name)
+        demand_table_name(name)
         scale = checked_scale(scale, has_classes=classes is not None)
         if invalid not in ("refuse", "drop"):
             raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected; choose one.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_FILLED = 0.5
 
 
-def demand_name(name: object) -> None:
+def demand_table_name(name: object) -> None:
     """Refuse a name of a table that messages and pages cannot show: no text, or blank.
 
     Raises
