@@ -17,6 +17,7 @@ from manifuse.evidence.class_score import calibrated_without, line_of, risks_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_statistics import Shift
+from manifuse.run import conclusion
 from manifuse.tables.output import write_table
 from tests.problems import draw, remade
 
@@ -97,6 +98,12 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
     for each in (result, mf.load(tmp_path / "model.npz")):
         later = each.refine_later(remade(main, predictions=main.came, ids=ids, scale="probability"))
         np.testing.assert_allclose(later.scores, offset + slope * raw.scores, rtol=1e-6)
+
+
+def test_the_log_loss_after_is_of_labels_that_are_held_out(case, monkeypatch):
+    main, labels = risks(case)
+    monkeypatch.setattr(conclusion, "calibrated_without", lambda odds, risks, folds: np.zeros_like(odds))
+    assert mf.refine(main, case.references, labels, rng=0).log_loss.after == pytest.approx(np.log(2.0))
 
 
 def test_where_labels_refuse_the_others_are_calibrated(case):

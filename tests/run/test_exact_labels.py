@@ -41,27 +41,32 @@ def test_where_labels_deny_a_diffusion_nothing_diffuses_and_errors_are_true():
     assert 0.75 < np.mean(held) < 0.97
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_offset_of_labels_and_the_unit_of_scores_decide_nothing(seed):
-    features, truth, scores, labelled = drawn(seed)
-    plain = refined(features, 1000.0 * scores, labelled, truth, task="regression")
-    moved = refined(features, 1000.0 * scores, labelled, truth + 1e4, task="regression")
-    np.testing.assert_allclose(moved.predictions - 1e4, plain.predictions, atol=0.05)
-    smaller = refined(features, 1e-3 * scores, labelled, truth, task="regression")
-    np.testing.assert_allclose(smaller.predictions, plain.predictions, atol=0.05)
-    assert plain.evidence.measured.in_other_units
-    assert smaller.evidence.measured.in_other_units
-    assert smaller.gain.value == pytest.approx(plain.gain.value, rel=1e-3)
-    assert smaller.accuracy.before == pytest.approx(plain.accuracy.before, rel=1e-6)
+    """Whether to diffuse is a near thing in these problems, and labels have the mean 0, which small scores meet."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((ROWS, 3))
+    truth = features @ [1.0, 2.0, -1.0] + 0.7 * np.sin(3 * features[:, 0]) + 0.3 * rng.standard_normal(ROWS)
+    scores, labelled = truth + 1.5 * rng.standard_normal(ROWS), rng.permutation(ROWS)[:LABELS]
+    truth = truth - truth[labelled].mean()
+    plain = refined(features, scores, labelled, truth, task="regression")
+    found = []
+    for scale, offset in ((1.0, 5.0), (100.0, 0.0), (100.0, 50.0), (0.1, 0.0), (0.01, 0.0)):
+        result = refined(features, scale * scores, labelled, truth + offset, task="regression")
+        np.testing.assert_allclose(result.predictions - offset, plain.predictions, atol=1e-6)
+        assert result.course.share == plain.course.share
+        assert result.evidence.measured.in_other_units
+        found.append((result.gain.value, result.accuracy.before))
+    np.testing.assert_allclose(found, [found[0]] * len(found), atol=1e-6)
 
 
 def test_labels_that_are_nearly_all_equal_teach_little():
     """A rare event: of 150 labels, one to four are 1."""
     changes, without = [], []
     for seed in range(60):
-        case = draw(seed, rows=350, pairs=100, references=1 + seed % 3)
+        case = draw(seed, rows=350, pairs=100, references=1 + seed % 3, noise=0.4)
         rng = np.random.default_rng(seed)
-        events = (rng.random(350) < 1.0 / (1.0 + np.exp(5.0 - 2.0 * case.truth))).astype(float)
+        events = (rng.random(350) < 1.0 / (1.0 + np.exp(4.5 - case.truth))).astype(float)
         labelled = rng.choice(350, 150, replace=False)
         if not 1 <= events[labelled].sum() <= 4:
             continue
@@ -80,6 +85,6 @@ def test_labels_that_are_nearly_all_equal_teach_little():
         if len(changes) == 8:
             break
     assert len(changes) == 8
-    # If all labels counted alike, the mean gain would be less than half of this.
+    # If all labels counted alike, the mean gain would be a third of this.
     assert np.mean(changes) > 0.8 * np.mean(without)
     assert np.mean(np.array(changes) < -0.01) < 0.1

@@ -16,7 +16,7 @@ from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import HeldOutScores, fit_line, found_of
+from manifuse.columns.scored import comparable, fit_line, found_of
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
@@ -170,17 +170,14 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
 def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
     """Whether held-out labels clearly deny the diffusion: the column that it began with is better."""
     score, names = labels.score, (before, "refined")
-    trials = [known.trials.get(name) for name in names]
     if given.labels_are_classes:
-        trials = [known.held_out[name][None, score.rows] for name in names]
-    begun, refined = trials
-    if begun is None or refined is None:
-        # Ordered pairs.
+        columns = [known.held_out[name][None, score.rows] for name in names]
+    elif "refined" in known.trials:
+        columns = [known.trials[name] for name in names]
+    else:
+        # What would be diffused without the labels of a fold is not computed for ordered pairs.
         return False
-    own = given.problem.main.scores[score.rows]
-    begun, refined = (
-        HeldOutScores.of(given.problem.units, own, each, score, labels.folds).values for each in (begun, refined)
-    )
+    begun, refined = (comparable(given.problem.units, each, score) for each in columns)
     return score.gain(begun, refined, labels.folds).is_clear_loss
 
 

@@ -16,8 +16,9 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
-#: Scores in the units of labels vary less than these only if they are cautious, and hardly ever by such a factor.
-SLOPE = 3.0
+#: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than labels
+#: do, but hardly ever by such a factor.
+STEEP = 3.0
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class HeldOutScores:
             own = own_scale * own
         elif isinstance(score, SquaredError):
             in_units, (offset, slope) = fit_line(own[None], score.truth)
-            is_far = score.measured(own) > score.truth.std() or slope > SLOPE
+            is_far = score.measured(own) > score.truth.std() or slope > STEEP
             if is_far and slope > 0 and score.gain(own, in_units[0]).is_clear:
                 own_scale, own_offset, own = slope, offset, in_units[0]
                 units = units.scaled(slope, offset)
@@ -144,6 +145,17 @@ class HeldOutScores:
 def found_of(units: Level, values: FloatArray) -> FloatArray:
     """Bring a column (..., c) into units; scores lose its last axis."""
     return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
+
+
+def comparable(units: Level, values: FloatArray, score: Score) -> FloatArray:
+    """Bring a column (r, l, c) of labelled rows into units in which a score compares it with another column.
+
+    Probabilities of classes are calibrated. Values of a regression are those of a line over them.
+    """
+    found = found_of(units, values)
+    if isinstance(score, LogLoss):
+        return np.asarray(temperature_of(found, score) * found)
+    return fit_line(found, score.truth)[0] if isinstance(score, SquaredError) else found
 
 
 def fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
