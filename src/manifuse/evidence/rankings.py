@@ -58,13 +58,13 @@ class GradedRanking(Score):
         variance is the sum of the squares of these sums.
         """
         (was, now), partners = self._concordant(in_trials(before, after), folds)
-        # Where all labels of a fold are equal, nothing is compared.
-        others = self.others if partners.any() else 0
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
         error = float(2.0 * np.sqrt(np.sum(deviations**2)) / total)
-        return Gain(value, error, len(self.rows), self.measure, others)
+        # Where all labels of every fold are equal, nothing was compared.
+        rows = len(self.rows) if partners.any() else 0
+        return Gain(value, error, rows, self.measure, self.others)
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """Ranking accuracy of predictions (l,); see `Score.measured`."""

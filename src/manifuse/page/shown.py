@@ -90,7 +90,7 @@ def _of_classes(shift: ClassShift) -> dict[str, Any]:
 
 def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | None) -> Iterator[Tile]:
     """The numbers at the top of the page, each with what it is."""
-    if result.gain is not None and result.accuracy is not None:
+    if result.gain is not None and result.gain.rows and result.accuracy is not None:
         rows = many(result.gain.rows, "labelled row")
         yield _measured(result.accuracy, f"on {rows}, each judged without its own label")
         taken = result.evidence.verdict.takes_what_was_found

@@ -107,6 +107,9 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     if measured.backwards:
         said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
+    if not gain.rows:
+        yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
+        return
     change = f"On the {many(gain.rows, 'row')} whose truth is known, {change_of(evidence)}."
     how = f"Each of these rows was judged without its own label; labels were held out {measured.held}."
     if gain.is_certain:
@@ -186,6 +189,8 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
 
 def too_few(gain: Gain) -> str:
     """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
+    if not gain.rows:
+        return "Labels that are all equal where they are held out together"
     rows = many(gain.rows, "labelled row")
     if gain.rows < FEWEST_ROWS or gain.others is None:
         return rows

@@ -20,8 +20,8 @@ REASONS: Mapping[Reason, str] = {
     Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
     "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
-    Reason.FEW_LABELS: "Fewer than ten rows are labelled, or fewer than five differ from the others in their label. "
-    "These are too few to measure a gain, so the main predictor comes back unchanged; give more labels, or set "
+    Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
+    "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor comes back unchanged; give more labels, or set "
     "`safeguarded` to false to take the refinement all the same.",
     Reason.TAUGHT: "The refinement learned from the labels, and it goes as far as a gain is probable by labels that "
     "were held out.",

@@ -88,6 +88,8 @@ def verdict_of(evidence: Evidence) -> str:
         stay = "are only brought into units of the labels" if evidence.measured.in_other_units else "stay as they were"
         rest = f"the others {'are only calibrated' if calibrated else stay}"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
+    if not gain.rows:
+        return f"{name} stay as they were. {too_few(gain)} are too few to measure a gain."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
     return f"{name} were refined, {_how_certain(gain)}: on {rows}, {change_of(evidence)}."
