@@ -16,8 +16,8 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
-#: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than labels
-#: do, but hardly ever by such a factor.
+#: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
+#: labels do, but hardly ever by such a factor.
 STEEP = 3.0
 
 
