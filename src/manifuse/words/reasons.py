@@ -21,8 +21,8 @@ REASONS: Mapping[Reason, str] = {
     "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
-    "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor comes "
-    "back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
+    "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor "
+    "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.TAUGHT: "The refinement learned from the labels, and it goes as far as a gain is probable by labels that "
     "were held out.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
