@@ -154,6 +154,7 @@ def test_an_unknown_surface_names_the_nearest(rows):
         ({"surfaces": ["awa/phok"]}, "did you mean 'awa/phog'"),
         ({"rows": "files/awa.csv", "files": "files"}, "files/awa.csv would be written twice"),
         ({"out": "page.pdf"}, "page.pdf ends in '.pdf', but reports end in .html"),
+        ({"data": "nowhere"}, "The data folder nowhere is not there; name another with --data"),
         ({"folder": "empty"}, "has 0 rows, but none with a result"),
         ({"folder": "failed"}, "has 8 rows, but none with a result"),
         ({"folder": "damaged"}, "Row 1 of .* is damaged"),
@@ -170,10 +171,10 @@ def test_what_cannot_be_reported_is_refused(arguments, says, tmp_path, monkeypat
     (damaged / "rows.jsonl").write_text('{"dataset": "hw"}\n')
     for name in ("files", "results.html"):
         (tmp_path / name).mkdir()
-    given = {"folder": "results", "out": "page.html", **arguments}
+    given = {"folder": "results", "out": "page.html", "data": tmp_path, **arguments}
     paths = {key: Path(value) if isinstance(value, str) else value for key, value in given.items()}
     with pytest.raises(InputError, match=says):
-        write_report(**paths, data=tmp_path)
+        write_report(**paths)
 
 
 def test_a_folder_of_one_trial_and_one_method_still_makes_a_page(tmp_path):

@@ -89,7 +89,7 @@ def absent(url, output, pooch):
 )
 def test_a_failure_is_one_sentence_and_leaves_nothing(tmp_path, downloader, sentence):
     with pytest.raises(mf.InputError, match=sentence) as refusal:
-        fetch(HW, tmp_path, downloader=downloader)
+        fetch(HW, tmp_path / "new" / "data", downloader=downloader)
     assert "\n" not in str(refusal.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -24,9 +24,8 @@ def report_command(
 ) -> None:
     """Make one page of figures and tables from stored rows."""
     from manifuse_study.commands.report_command import write_report
-    from manifuse_study.datasets.dataset import data_folder
 
-    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data_folder(data))
+    write_report(folder, out, rows=rows, surfaces=surface or [], files=files, data=data)
 
 
 @reproduce.command()

@@ -13,6 +13,7 @@ from manifuse.files import bytes_writer, check_folder_of, identity, write_togeth
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report
 from manifuse.tables.paths import check_paths
+from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.synthetic import TASKS
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.plan import deviations_of
@@ -34,7 +35,7 @@ def write_report(
     rows: Path | None = None,
     surfaces: Sequence[str] = (),
     files: Path | None = None,
-    data: Path,
+    data: Path | None = None,
 ) -> None:
     """Write the page, and the other files on request; each file completely or not at all.
 
@@ -50,15 +51,18 @@ def write_report(
         ``"dataset/task"``: the accuracy surfaces to show besides the paper's.
     files : Path, optional
         A folder for figures as SVG and PDF and tables as CSV and LaTeX; made if its parent is there.
-    data : Path
-        The data folder: the data sets there say how they differ from the paper's.
+    data : Path, optional
+        The data folder, as of `data_folder`: the data sets there say how they differ from the paper's.
 
     Raises
     ------
     InputError
-        If the rows cannot be read or have no result, or something cannot be written.
+        If a data folder was named that is not there, the rows cannot be read or have no result, or something cannot be
+        written.
     """
     check_report(out)
+    if data is not None and not data.is_dir():
+        raise InputError(f"The data folder {data} is not there; name another with --data, or leave it out.")
     check_paths(read=(folder / "rows.jsonl", folder / "run.json"), written=(out, rows))
     if files is not None:
         check_folder_of(files)
@@ -71,7 +75,7 @@ def write_report(
     with Progress(console=people, transient=True) as progress:
         work = progress.add_task("toy figure", total=TASKS)
         figures = draw_figures(summaries, chosen, tick=lambda: progress.advance(work))
-    deviations = deviations_of(summaries, data)
+    deviations = deviations_of(summaries, data_folder(data))
     page = results_page("results.html", summaries, findings, deviations, chosen, figures)
     writes = {out: page_writer(page)}
     if rows is not None:

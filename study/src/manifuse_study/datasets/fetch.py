@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from manifuse.errors import InputError, require
@@ -32,7 +33,7 @@ def fetch(source: Source, folder: Path, *, downloader: Downloader | None = None)
     ------
     InputError
         If the data set has no stable public address, is already there, cannot be reached, or is not what was
-        expected. No file is left in the data folder then.
+        expected. No file is left in the data folder then, and no folder that was made for it.
     """
     if not source.forms:
         raise InputError(f"{source.name} needs no fetching; it comes from {source.owner}.")
@@ -44,6 +45,7 @@ def fetch(source: Source, folder: Path, *, downloader: Downloader | None = None)
     if source.is_there(folder):
         raise InputError(f"{folder} already has files of {source.name}; move them away to fetch it again.")
     files = source.forms[-1]
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as name:
@@ -55,6 +57,10 @@ def fetch(source: Source, folder: Path, *, downloader: Downloader | None = None)
                 os.replace(staged / path, folder / path)
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error.strerror}); name another with --data.") from None
+    finally:
+        for each in missing:
+            with suppress(OSError):  # A folder that is not empty stays.
+                each.rmdir()
     return dataset
 
 
