@@ -75,6 +75,12 @@ def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
     assert len(np.unique(blocks)) == 10
 
 
+def test_labels_whose_neighbours_are_twins_are_not_crowded_by_rounding():
+    between = np.where(np.eye(12, dtype=bool) | (np.arange(12) // 2 == np.arange(12)[:, None] // 2), 0.0, 4.0)
+    assert not are_crowded(np.arange(12), between, np.full(30, 4e-15))
+    assert are_crowded(np.arange(12), between, np.full(30, 0.5))
+
+
 def test_groups_come_first_and_runs_next():
     rows, keys = np.array([5, 1, 9, 3]), np.array(["e", "a", "i", "c"])
     blocks, held = held_together(rows, keys, ["x", "y", "x", "y"], None, None)

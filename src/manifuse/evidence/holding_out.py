@@ -35,7 +35,8 @@ BLOCKS = 10
 FOLLOWING, NEXT, NEAR = 0.1, 5, 50
 
 #: Labels are crowded if rows without a label are farther from the next label, in squared distances, by this factor.
-CROWDED = 2.0
+#: Twins have distances of rounding, up to this share of the largest distance between labels.
+CROWDED, ROUNDING = 2.0, 1e-9
 
 
 class Held(StrEnum):
@@ -154,4 +155,4 @@ def are_crowded(rows: IndexArray, between: FloatArray, others: FloatArray) -> bo
     if min(len(np.unique(rows)), len(others)) < BLOCKS:
         return False
     apart = np.where(rows[:, None] == rows, np.inf, between)
-    return bool(np.median(others) > CROWDED * np.median(apart.min(axis=1)))
+    return bool(np.median(others) > max(CROWDED * np.median(apart.min(axis=1)), ROUNDING * between.max()))
