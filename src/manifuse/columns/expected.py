@@ -38,7 +38,8 @@ class Expected(Column):
     def of(cls, known: FittedViews, pulls: FloatArray) -> tuple[Self, FittedViews]:
         """Add the column "expected"."""
         column = cls.measured(known.held_out, pulls)
-        return column, known.add("expected", column.at(known.fitted), column.at(known.held_out))
+        held_out = column.at(known.held_out)
+        return column, known.add("expected", column.at(known.fitted), held_out).add("imputed expected", held_out)
 
     @classmethod
     def measured(cls, rows: View, pulls: FloatArray) -> Self:
@@ -49,8 +50,15 @@ class Expected(Column):
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""
-        said = np.einsum("qmc,m->qc", rows["references"] - self.means, self.pulls)
-        return self.level.apply(rows["own"] + said)
+        return self._from(rows["own"], rows["references"])
+
+    def add_to(self, rows: View, name: str) -> View:
+        """Add the values, and "imputed expected": those from imputed scores; see `Column.add_to`."""
+        imputed = self._from(rows["own"], rows["imputed"])
+        return rows.with_column(name, self.at(rows)).with_column("imputed expected", imputed)
+
+    def _from(self, own: FloatArray, references: FloatArray) -> FloatArray:
+        return self.level.apply(own + np.einsum("qmc,m->qc", references - self.means, self.pulls))
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""

@@ -14,11 +14,16 @@ from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.randomness import Stream, generator
 
 #: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
 #: too large a matrix, or too much time.
 MOST_TAUGHT, MOST_ORDERED = 2000, 750
+
+#: Labels are not like the rest if the mean of a column is so many standard errors away, and more with many columns;
+#: means differ by rounding by this many deviations.
+UNLIKE, SAME = 3.0, 1e-9
 
 #: Rows without a label whose distance to the next label is measured.
 MATCHED = 1000
@@ -37,12 +42,15 @@ class Labels:
     folds : Folds
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
+    like_rest : bool
+        Whether the means of the labelled rows' features and own scores are those of all rows, but for chance.
     """
 
     score: Score
     blocks: IndexArray
     folds: Folds
     unseen: list[list[IndexArray]]
+    like_rest: bool = True
 
     @classmethod
     def of(
@@ -76,7 +84,7 @@ class Labels:
             None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
         )
         blocks, held = held_together(score.rows, places[score.rows], named, nearest, distances)
-        return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS))
+        return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS), _is_like_rest(rows, score.rows))
 
     @property
     def held(self) -> Held:
@@ -92,12 +100,22 @@ class Labels:
         score = self.score.of_observations(kept)
         places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
         rng, blocks = np.random.default_rng(0), self.blocks[places]
-        return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)))
+        return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)), self.like_rest)
 
 
 def most_taught(score: Score) -> int:
     """How many observations teach at most; of more, so many are drawn at random."""
     return MOST_ORDERED if isinstance(score, PairedRanking) else MOST_TAUGHT
+
+
+def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
+    """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains."""
+    values = np.column_stack([rows.features, rows["own"]])
+    means, deviations = means_and_deviations(values)
+    share = len(labelled) / len(rows)
+    errors = deviations * np.sqrt(max(1.0 - share, 0.0) / len(labelled))
+    away = np.abs(values[labelled].mean(axis=0) - means)
+    return bool((away <= (UNLIKE + np.sqrt(2.0 * np.log(values.shape[1]))) * errors + SAME * deviations).all())
 
 
 def _distances(

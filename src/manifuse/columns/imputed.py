@@ -33,10 +33,13 @@ class PairLesson(Saveable):
     lesson : Lesson
     columns : tuple of int
         Which references it imputes, among those that take part.
+    know_most : bool
+        Whether these references know most of the fitted rows, so that what they know is usual.
     """
 
     lesson: Lesson
     columns: tuple[int, ...]
+    know_most: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,28 +64,29 @@ class Imputed(Column):
 
     def at(self, rows: View) -> FloatArray:
         """Scores (q, m, c), standardised by the pairs; see `Column.at`."""
-        return self.with_doubt(rows)[0]
+        return self.add_to(rows, "references")["references"]
 
     def add_to(self, rows: View, name: str) -> View:
-        """Add the scores, "doubt", and "pairs"; see `Column.add_to`."""
-        values, doubt = self.with_doubt(rows)
-        return rows.with_column(name, values).with_column("doubt", doubt).with_column("pairs", self._pairs(rows))
+        """Add the scores, and what else is known with them; see `Column.add_to`.
 
-    def with_doubt(self, rows: View) -> tuple[FloatArray, FloatArray]:
-        """Scores (q, m, c), and how little is known of each (q, m), in [0, 1]: 0 where the reference knows the row."""
-        values, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
-        nothing = np.empty((len(rows), 0))
+        That is "imputed" (q, m, c): the scores, as if no reference knew a row itself that it need not know; "doubt"
+        (q, m): how little is known of each, in [0, 1], which is 0 where the reference knows the row; and "pairs".
+        """
+        imputed, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
+        nothing, usual = np.empty((len(rows), 0)), np.ones(len(self.numbers), dtype=bool)
         for pairs in self.lessons:
             columns = list(pairs.columns)
-            if len(rows) and rows.known[:, columns].all():
+            usual[columns] = pairs.know_most
+            if pairs.know_most and len(rows) and rows.known[:, columns].all():
                 continue
             predicted, variances = pairs.lesson.predict(rows, nothing)
-            values[:, columns] = predicted.reshape(len(rows), len(columns), -1)
+            imputed[:, columns] = predicted.reshape(len(rows), len(columns), -1)
             doubt[:, columns] = pairs.lesson.doubt(variances)[:, None]
-        known = rows.known > 0
+        known, values = rows.known > 0, imputed
         if "looked up" in rows.columns:
-            values = np.where(known[:, :, None], rows["looked up"], values)
-        return values, np.where(known, 0.0, doubt)
+            values = np.where(known[:, :, None], rows["looked up"], imputed)
+        rows = rows.with_column(name, values).with_column("imputed", np.where(usual[:, None], values, imputed))
+        return rows.with_column("doubt", np.where(known, 0.0, doubt)).with_column("pairs", self._pairs(rows))
 
     def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
         """Add what the references know of rows with these ids."""
@@ -115,7 +119,7 @@ class Imputed(Column):
         covariance = Covariance.of(rows, measured, name, references=False)
         few = drawn(len(rows), MOST_COMMON)
         learned = _learn_pairs(covariance, rows.take(few), rows["references"][few[:, None], columns])
-        return replace(self, lessons=(*self.lessons, PairLesson(learned.lesson, tuple(columns))))
+        return replace(self, lessons=(*self.lessons, PairLesson(learned.lesson, tuple(columns), know_most=True)))
 
     def _width(self, rows: View) -> int:
         return int(rows["own"].shape[1])
@@ -132,7 +136,7 @@ class Imputed(Column):
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str
 ) -> tuple[Imputed, FittedViews, FloatArray]:
-    """Add the columns "references" and "pairs".
+    """Add the columns "references", "imputed" and "pairs".
 
     Parameters
     ----------
@@ -151,7 +155,7 @@ def impute(
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
         reference knows most rows; and no row counts as a pair.
     doubt : (n, m) array
-        As of `Imputed.with_doubt`.
+        As of `Imputed.add_to`.
     """
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)
@@ -174,12 +178,13 @@ def impute(
         unseen[pairs] = learned.without(alone, alone)[0]
         unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
         values[unpaired[:, None], columns] = predicted.reshape(shape)[unpaired]
-        held_out[:, columns] = unseen.reshape(shape) if 2 * len(paired_rows) <= len(rows) else values[:, columns]
+        know_most = 2 * len(paired_rows) > len(rows)
+        held_out[:, columns] = values[:, columns] if know_most else unseen.reshape(shape)
         doubt[unpaired[:, None], columns] = learned.lesson.doubt(variances)[unpaired, None]
-        lessons.append(PairLesson(learned.lesson, tuple(columns)))
+        lessons.append(PairLesson(learned.lesson, tuple(columns), know_most))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels))
-    known = known.add("references", values, held_out)
+    known = known.add("references", values, held_out).add("imputed", held_out)
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
 
 

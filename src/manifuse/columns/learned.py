@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, FittedViews, Mixed
 from manifuse.columns.covariance import Covariance
+from manifuse.columns.heard import Heard
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
 from manifuse.columns.probable import ProbabilityMap
@@ -27,7 +28,7 @@ EQUAL_LABELS, SHARE_DEVIATION = 50, 0.3
 
 #: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
 #: nothing is left.
-REACHING = 0.99
+REACHING = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Learned(Column):
         The column that rows go back to where no label is near.
     at_pairs : float
         The share that is left of it at rows that a reference knows itself, in [0, 1]; the rest goes back, too.
+    heard : Heard or None
+        Of scores: what references say of rows that they know themselves. The lesson reads imputed scores then.
     """
 
     lesson: Lesson
@@ -55,6 +58,7 @@ class Learned(Column):
     source: str
     beyond: str
     at_pairs: float = 1.0
+    heard: Heard | None = None
 
     def at(self, rows: View) -> FloatArray:
         """Predict rows; see `Column.at`."""
@@ -67,11 +71,18 @@ class Learned(Column):
 
     def with_variance(self, rows: View) -> tuple[FloatArray, FloatArray]:
         """Values (q, c), and the variance of the lesson (q,)."""
-        values, variances = self.lesson.predict(rows, rows[self.source])
+        if self.heard is None:
+            values, variances = self.lesson.predict(rows, rows[self.source])
+        else:
+            imputed = rows.with_column("references", rows["imputed"])
+            values, variances = self.lesson.predict(imputed, rows[f"imputed {self.source}"])
+            values, variances = self.heard.correct(rows, values, variances)
         return self.fade(rows, self.level.apply(values)), variances
 
     def fade(self, rows: View, values: FloatArray) -> FloatArray:
         """Go back to what is expected where no label is near, and in part at rows that a reference knows."""
+        if isinstance(self.level, ProbabilityMap):
+            values = self.level.keep_untaught(values, rows[self.beyond])
         if self.at_pairs < 1:
             back = (1.0 - self.at_pairs) * rows["pairs"][:, None]
             values = (1.0 - back) * values + back * rows[self.beyond]
@@ -94,7 +105,12 @@ class Learned(Column):
 
 
 def teach(
-    known: FittedViews, labels: Labels, measured: IndexArray, name: str, source: str, beyond: str
+    known: FittedViews,
+    labels: Labels,
+    measured: IndexArray,
+    name: str,
+    source: str,
+    beyond: str,
 ) -> tuple[Learned, Mixed, FittedViews, FloatArray, RefittableLesson]:
     """Add the columns "learned" and "taught".
 
@@ -123,19 +139,21 @@ def teach(
     rows = known.held_out.take(score.rows)
     targets = score.observations()
     found = learn(covariance, rows, targets, rows[source], score.contrasts())
-    raw, _ = found.lesson.predict(known.held_out, known.held_out[source])
+    raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson)
     level, level_of = _levels(score, raw)
-    trials, variances = _without_folds(found, labels, level)
+    trials, variances = _without_folds(found, labels, level, rows[beyond])
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
     known = replace(known, trials=alike)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
-    left = 1.0
-    if isinstance(score, LogLoss) and share > 0:
+    left, heard = 1.0, None
+    if not isinstance(score, LogLoss):
+        heard = Heard.of(known.fitted, raw, doubts)
+    elif share > 0:
         there = known.fitted.take(score.rows)
-        seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level)
+        seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level, there[beyond])
         left = _left_at_pairs(there, beyond, seen, targets, share)
-    column = Learned(found.lesson, level, reach, source, beyond, left)
+    column = Learned(found.lesson, level, reach, source, beyond, left, heard)
     held_out = column.fade(known.held_out, level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
@@ -144,19 +162,25 @@ def teach(
 
 
 def _without_folds(
-    learned: RefittableLesson, labels: Labels, level: Level | ProbabilityMap
+    learned: RefittableLesson, labels: Labels, level: Level | ProbabilityMap, before: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l)."""
+    """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l).
+
+    ``before`` is what was known of these rows (l, c).
+    """
     folds = (labels.folds.rows(trial) for trial in range(len(labels.unseen)))
     each = [learned.without(*given) for given in zip(folds, labels.unseen, strict=True)]
-    return np.array([level.apply(values) for values, _ in each]), np.array([doubt for _, doubt in each])
+    values = np.array([level.apply(values) for values, _ in each])
+    if isinstance(level, ProbabilityMap):
+        values = level.keep_untaught(values, before)
+    return values, np.array([doubt for _, doubt in each])
 
 
 def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Callable[[FloatArray], Level | LogRatios]]:
     """The level of what a lesson says of the fitted rows (n, c), and what measures its mixture with what was known."""
     if isinstance(score, LogLoss):
-        classes = score.classes
-        return ProbabilityMap(classes, Level.of(score.coordinates())), partial(LogRatios.of, classes)
+        classes, taught = score.classes, np.isin(np.arange(len(score.classes)), score.truth)
+        return ProbabilityMap(classes, Level.of(score.coordinates()), taught), partial(LogRatios.of, classes)
     return Level.of(raw), Level.of
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
@@ -72,11 +72,32 @@ class ProbabilityMap(Saveable):
     classes : Classes
     level : Level
         Of the classes of the labels, in coordinates.
+    taught : (k,) array of bool
+        Whether some label is of the class.
     """
 
     classes: Classes
     level: Level
+    taught: BoolArray
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Bring values (..., c) of a lesson, whose targets had mean 0 and deviation 1, to probabilities."""
         return self.classes.coordinates(self.classes.probabilities(self.level.undo(values)))
+
+    def keep_untaught(self, values: FloatArray, before: FloatArray) -> FloatArray:
+        """Give classes without a label the probability that they had before; both are in coordinates (..., c).
+
+        No label of a class says nothing of it: the labels may be of other rows than the rest. The other classes share
+        what is left as the lesson says.
+        """
+        if self.taught.all():
+            return values
+        said, had = self.classes.probabilities(values), self.classes.probabilities(before)
+        left = 1.0 - had[..., ~self.taught].sum(axis=-1, keepdims=True)
+        share = left / said[..., self.taught].sum(axis=-1, keepdims=True)
+        return self.classes.coordinates(np.where(self.taught, share * said, had))
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together."""
+        if self.taught.shape != (len(self.classes),) or not self.taught.any():
+            raise ValueError("the classes that labels teach do not fit together")

@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from manifuse.columns.held_labels import Labels
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray
@@ -112,15 +112,16 @@ class HeldOutScores:
     gain: Gain
 
     @classmethod
-    def of(cls, units: Level, own: FloatArray, trials: FloatArray, score: Score, folds: Folds) -> Self:
+    def of(cls, units: Level, own: FloatArray, trials: FloatArray, labels: Labels) -> Self:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
-        The last column keeps the units of the main predictor, without a line, unless a line is certainly better.
+        The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
+        the labels are like the rest.
         Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too. Own scores
         of a regression are in other units if they are clearly farther from the labels than a line over them, and
         either farther than the mean of the labels is, or if this line is steep. It brings them into the right units.
         """
-        own_scale, own_offset = 1.0, 0.0
+        score, folds, own_scale, own_offset = labels.score, labels.folds, 1.0, 0.0
         if isinstance(score, LogLoss):
             units = units.scaled(temperature_of(found_of(units, trials), score))
             own_scale = temperature_of(own, score)
@@ -137,7 +138,8 @@ class HeldOutScores:
         if isinstance(score, SquaredError):
             fitted, line = fit_line(trials.reshape(trials.shape[:-1]), score.truth)
             better = score.gain(values.mean(axis=0), fitted)
-            if better.is_certain or (own_scale != 1.0 and better.is_seen):
+            # A line over labels that are not like the rest would move all rows.
+            if (better.is_certain and labels.like_rest) or (own_scale != 1.0 and better.is_seen):
                 best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))
         return best
 

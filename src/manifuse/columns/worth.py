@@ -1,25 +1,28 @@
 """Worth: what is lost at held-out labels without a reference, or without all of them.
 
-What is expected and what labels teach are computed again from the references that are left, with the variances that
-were found with all of them. Both sides of the comparison leave out the diffusion.
+Without all references, labels teach anew what they would teach without them. Without one of several, what is expected
+and what labels teach are computed again from those that are left, with the variances that were found with all of them.
+Both sides of a comparison leave out the diffusion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
-from manifuse.columns.column import Mixed
+from manifuse.columns.column import FittedViews, Mixed
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.learned import Learned
+from manifuse.columns.learned import Learned, teach
 from manifuse.columns.lesson import DECIDING, FLAT
+from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import HeldOutScores
-from manifuse.columns.view import View
+from manifuse.columns.view import LogRatios, View
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
 from manifuse.kernels.gaussian_process import predict_without
@@ -43,11 +46,34 @@ def worths_by_labels(
     def loss(kept: Sequence[int]) -> Gain:
         return labels.score.gain(honest.scored.found(anew.taught(kept)), whole, labels.folds)
 
-    alone = loss(())
+    taught = found.known.trials["taught"] if labels is found.labels else anew.taught(everything)
+    alone = labels.score.gain(_without_references(given, found, labels), honest.scored.found(taught), labels.folds)
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
     each = {number: loss(everything[:column] + everything[column + 1 :]) for column, number in enumerate(numbers)}
     return each, alone
+
+
+def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> FloatArray:
+    """What would be found at labelled rows (r, l, ...) if there were no references, each without its fold."""
+    problem, score, beyond = given.problem, labels.score, "expected"
+    units = problem.units
+    known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
+    if isinstance(score, LogLoss):
+        beyond = "calibrated"
+        _, known = Calibrated.of(known, "expected", score, units)
+    _, taught, known, *_ = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
+    if isinstance(taught.level, LogRatios):
+        units = taught.level.level
+    own = problem.main.scores[score.rows]
+    return HeldOutScores.of(units, own, known.trials["taught"], labels).values
+
+
+def _own_alone(rows: View) -> View:
+    """The same rows without references: own scores are what is expected."""
+    none = np.empty((len(rows), 0, rows["own"].shape[1]))
+    columns = {"references": none, "imputed": none, "expected": rows["own"], "imputed expected": rows["own"]}
+    return replace(rows, columns={**rows.columns, **columns})
 
 
 @dataclass(frozen=True, eq=False)

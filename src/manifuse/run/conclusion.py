@@ -126,7 +126,7 @@ def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     score, units, taught = found.labels.score, given.problem.units, found.columns.taught
     if taught is not None and isinstance(taught.level, LogRatios):
         units = taught.level.level
-    return HeldOutScores.of(units, given.problem.main.scores[score.rows], trials, score, found.labels.folds)
+    return HeldOutScores.of(units, given.problem.main.scores[score.rows], trials, found.labels)
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, scored: Scoring) -> Gain | None:
@@ -236,7 +236,7 @@ def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: Flo
     values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
     # No label was seen, so all trials are alike; they are compared within the same folds.
     trials = np.repeat(values[None], len(refined), axis=0)
-    averaged = HeldOutScores.of(given.problem.units, own, trials, score, folds).values
+    averaged = HeldOutScores.of(given.problem.units, own, trials, found.labels).values
     return score.gain(own, averaged, folds), score.gain(averaged, refined, folds)
 
 

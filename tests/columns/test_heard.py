@@ -1,0 +1,75 @@
+"""What references say themselves corrects what labels teach of a row, as a Kalman filter does."""
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+from manifuse.columns.heard import Heard, is_heard
+from manifuse.columns.view import View
+
+
+def view(references, imputed):
+    nothing = np.empty((len(references), 0))
+    columns = {"references": references[:, :, None], "imputed": imputed[:, :, None]}
+    return View(nothing, columns, (references != imputed).astype(float))
+
+
+def test_the_correction_is_the_mean_and_variance_given_what_is_heard(rng):
+    values, variances = rng.standard_normal((6, 1)), rng.uniform(0.1, 1.0, 6)
+    references = rng.standard_normal((6, 2))
+    heard = Heard(np.array([2.0, 1.0]), 0.3, 1.5, 0.4)
+    corrected, left = heard.correct(view(references, 0.5 * references), values, variances)
+    for row in range(6):
+        covariance = np.array([[variances[row], 1.5 * variances[row]], [0.0, 1.5**2 * variances[row] + 0.4]])
+        off = references[row] @ heard.weights - 0.3 - 1.5 * values[row, 0]
+        by_hand = values[row, 0] + covariance[0, 1] / covariance[1, 1] * off
+        assert corrected[row, 0] == pytest.approx(by_hand)
+        assert left[row] == pytest.approx(variances[row] - covariance[0, 1] ** 2 / covariance[1, 1])
+
+
+def test_rows_of_which_nothing_is_heard_stay(rng):
+    references, values, variances = rng.standard_normal((5, 2)), rng.standard_normal((5, 1)), np.ones(5)
+    corrected, left = Heard(np.ones(2), 0.0, 1.0, 0.1).correct(view(references, references), values, variances)
+    np.testing.assert_array_equal(corrected, values)
+    np.testing.assert_array_equal(left, variances)
+
+
+def test_slope_and_noise_of_what_is_heard_are_found(rng):
+    truth = rng.standard_normal(4000)
+    variances = np.full(4000, 0.3)
+    values = truth * np.sqrt(0.7)  # A posterior mean: what it lacks is not correlated with it.
+    missed = np.sqrt(0.3) * rng.standard_normal(4000)
+    said = 0.8 * (values + missed) + 0.5 * rng.standard_normal(4000)
+    rows = view(said[:, None], np.zeros((4000, 1)))
+    assert is_heard(rows).all()
+    found = Heard.of(rows, values[:, None], variances)
+    assert found.slope / found.weights[0] == pytest.approx(0.8, abs=0.05)
+    assert found.noise / found.weights[0] ** 2 == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize("few", [3, 9])
+def test_few_rows_say_nothing(rng, few):
+    references = rng.standard_normal((few, 1))
+    rows, values = view(references, np.zeros((few, 1))), rng.standard_normal((few, 1))
+    corrected, _ = Heard.of(rows, values, np.ones(few)).correct(rows, values, np.ones(few))
+    np.testing.assert_array_equal(corrected, values)
+
+
+def test_rows_that_a_good_reference_knows_are_nearly_as_good_as_without_it():
+    errors, held = [], []
+    for seed in range(6):
+        noise = np.random.default_rng(seed)
+        features = noise.standard_normal((400, 4))
+        truth = features @ noise.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
+        truth /= truth.std()
+        ours = mf.Observations(truth + 0.8 * noise.standard_normal(400), features, ids=range(400), name="ours")
+        theirs = mf.Observations((truth + 0.4 * noise.standard_normal(400))[:80], ids=range(80), name="theirs")
+        known = np.arange(80, 140)
+        labels = mf.RankLabels(known, truth[known])
+        with_theirs = mf.refine(ours, [theirs], labels, task="regression", rng=0)
+        without = mf.refine(ours, [], labels, task="regression", rng=0)
+        errors.append([np.sqrt(np.mean((each.predictions - truth)[:80] ** 2)) for each in (with_theirs, without)])
+        held.append(np.mean(np.abs(with_theirs.predictions - truth)[:80] < 1.645 * with_theirs.uncertainty[:80]))
+    ours, alone = np.mean(errors, axis=0)
+    assert ours < 1.4 * alone
+    assert np.mean(held) > 0.78
