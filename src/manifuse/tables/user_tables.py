@@ -67,24 +67,28 @@ class FrameColumns:
     ) -> tuple[Observations, tuple[Observations, ...], Labels | None]:
         """Read a main table, its references and its labels.
 
-        Columns that are called like labels are no features if there are labels, or if the user says what they are
-        called.
+        Columns that are called like the columns of labels are no features, nor are those that the user names so.
 
         Raises
         ------
         InputError
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
-        if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
-            columns_in(labels, (), name=LABELS, or_else="labels")
-        is_named = self.label != FrameColumns.label
-        truth = () if labels is None and not is_named else (self.label, self.group or "group")
+        truth = self.truth_in(labels)
         table = self.observe(main, name="main", without=truth)
         others = self.observe_all(references, without=truth)
         if self.classes is not None and is_frame(main) and all(each.classes is None for each in (table, *others)):
             # No table has the classes that were named, which this refuses.
             self._observe(main, "main", self.scale)
         return table, others, self.labels_of(labels, table)
+
+    def truth_in(self, labels: Any) -> list[str]:
+        """Columns of labels and groups: those that a table of labels has, or that the user names."""
+        there = [] if labels is None else [self.label]
+        if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
+            there = columns_in(labels, (), name=LABELS, or_else="labels").columns
+        named = (self.group, None if self.label == FrameColumns.label else self.label)
+        return [name for name in {self.label, self.group or "group"} if name in there or name in named]
 
     def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
         """Read a main table, or later rows, with classes or scores; ``more`` is what `observe_frame` takes."""
