@@ -510,7 +510,7 @@ ACCEPTED = {
     "row numbers without a name": (
         {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
         [],
-        "main.csv has columns that number its rows, as the index of a data frame does (one without a name); they are",
+        "as the index of a data frame does, or hold nothing (one without a name); they are left out; choose features",
     ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], ""),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], ""),
