@@ -33,7 +33,10 @@ ClassColumns = str | Sequence[str] | Mapping[str, str] | None
 
 def is_frame(given: Any) -> bool:
     """Whether it is a data frame of pandas, polars or any library that narwhals knows."""
-    return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    except DuplicateError:  # `columns_in` refuses it.
+        return True
 
 
 def demand_names(drop: Any, classes: Any) -> None:
