@@ -55,9 +55,17 @@ def demand_names(drop: Any, classes: Any) -> None:
 
 
 def columns_in(
-    frame: Any, names: Sequence[str], *, name: str, or_else: str = "Observations", drop: Sequence[str] = ()
+    frame: Any,
+    names: Sequence[str],
+    *,
+    name: str,
+    or_else: str = "Observations",
+    drop: Sequence[str] = (),
+    or_classes: str = "",
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
+
+    What to do if it has no such scores, but others, is in ``or_classes``.
 
     Names of columns that are no text, such as whole numbers, become text.
 
@@ -91,8 +99,8 @@ def columns_in(
         return table
     index = nw.maybe_get_index(table)
     remedy = "rename the column that holds it, or give its name"
-    if len(names) == 2 and missing == names[1] and or_else == "Observations":
-        remedy += "; classes come as `Observations.from_frame` with `classes`"
+    if missing in names[1:]:
+        remedy += or_classes
     if missing not in names:
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
@@ -151,7 +159,12 @@ def observe_frame(
     if needed is not None:
         raise InputError(f"`drop` has {needed!r}, which {name} cannot do without; leave it out of `drop`.")
     called.demand_free(name)
-    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
+    or_classes = "; classes come as `Observations.from_frame` with `classes`"
+    if classes is not None:
+        # Later rows must have the classes of the fit.
+        other = f"; other classes come as `Observations.from_frame` with their `classes` and name={name!r}"
+        or_classes = other if fitted is None else ""
+    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else (), or_classes=or_classes)
     # A score beside the classes is what a user had before, and no feature.
     others = [each for each in table.columns if each not in (id, score, *scores, *drop, *without)]
     if fitted is None:
