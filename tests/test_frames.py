@@ -486,3 +486,16 @@ def test_a_pattern_names_the_classes_of_each_table_and_lacking_ones_are_said():
     few = frame(other, **{first: None, last: theirs[f"p_{first}"] + theirs[f"p_{last}"]})
     with pytest.warns(mf.ManifuseWarning, match=rf"reference 1 does not have all classes of main \({first}\)"):
         mf.refine(ours, few, classes="p_(.*)", rng=0)
+
+
+def test_single_arguments_are_refused_by_what_they_are(case):
+    with pytest.raises(mf.InputError, match=r"rng=True came, but a whole number or a numpy\.random\.Generator"):
+        mf.refine(case.main, case.references, rng=True)
+    result = mf.refine(case.main, case.references, rng=0)
+    with pytest.raises(mf.InputError, match=r"The list of ids has no value in row 0; give every row one."):
+        mf.explain(result, None, case.references)
+    far = case.main.table.copy()
+    far[:, 0] = 1e300
+    ids = [f"later {row}" for row in range(len(far))]
+    with pytest.warns(mf.ManifuseWarning, match=r"by up to [0-9.]+e\+\d+ standard deviations; check the units"):
+        result.apply(mf.Observations(case.main.scores, far, ids=ids, name="later"))

@@ -11,6 +11,7 @@ import scipy.stats
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
 from manifuse.errors import warn
+from manifuse.grid import figures
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.tables.drawing_order import places_of
@@ -238,8 +239,8 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     elif len(later) and (strange := float(_strange_by(later, largest).max())):
         warn(
             "strange_scores",
-            f"The scores of {new.name} differ from the fitted ones by {strange:,.1f} standard deviations; check the "
-            "units, and whether these rows are like the fitted ones.",
+            f"The scores of {new.name} differ from the fitted ones by {figures(strange, 3)} standard deviations; "
+            "check the units, and whether these rows are like the fitted ones.",
             stacklevel=5,
         )
     elif len(later) >= FEWEST_ROWS and (share := _share_of_spread(later, fitted)) < NARROW:
@@ -272,6 +273,6 @@ def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) 
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
-        f"{', '.join(names[:NAMED])}{more} of the features, by up to {deviations.max():,.1f} standard deviations; "
-        "check the units. Rows unlike all fitted ones keep their own order."
+        f"{', '.join(names[:NAMED])}{more} of the features, by up to {figures(deviations.max(), 3)} standard "
+        "deviations; check the units. Rows unlike all fitted ones keep their own order."
     )

@@ -200,7 +200,7 @@ def rows_to_fit(
 
 def seed_of(rng: np.random.Generator | int | None) -> int:
     """Return the seed itself, or draw one from the generator or from the system."""
-    if isinstance(rng, Integral):
+    if isinstance(rng, Integral) and not isinstance(rng, bool):
         if rng < 0:
             raise InputError(f"rng={rng} came, but a seed must be 0 or more.")
         return int(rng)
