@@ -63,7 +63,7 @@ def test_columns_may_have_other_names_and_scores_may_be_probabilities(case):
     np.testing.assert_allclose(combiner.fit(frame, y).predict(frame), expected.predictions, rtol=1e-9)
     assert clone(combiner).get_params()["id_column"] == "patient"
     with pytest.raises(mf.InputError, match="X has no column 'patient'"):
-        combiner.fit(frame_of(case.main), y)
+        combiner.fit(frame_of(case.main).assign(town="Bonn"), y)
 
 
 def test_of_a_truth_of_0_and_1_the_score_is_the_area_under_the_curve(case):

@@ -247,6 +247,24 @@ def test_a_combiner_takes_frames_as_references_and_remembers_their_names(case, h
     assert list(mf.load(tmp_path / "model.npz").apply(later).columns) == ["patient", *COLUMNS[1:]]
 
 
+def test_a_column_to_drop_need_only_be_in_one_of_the_tables(case, hospital, tmp_path):
+    ours, theirs = hospital[0].drop(columns=["ward", "outcome"]), [each.assign(town="Bonn") for each in hospital[1]]
+    names = {"id": "patient", "score": "risk"}
+    plain = mf.refine(ours, hospital[1], rng=0, **names)
+    for main in (ours, mf.Observations.from_frame(ours, name="main", **names)):
+        result = mf.refine(main, iter(theirs), rng=0, drop=["town"], **names)
+        np.testing.assert_array_equal(result.scores, plain.scores)
+        assert result.main.called.drop == ()
+    parameters = {"id_column": "patient", "score_column": "risk", "random_state": 0, "drop": ["town"]}
+    combiner = mf.PredictorCombiner(theirs, **parameters).fit(ours)
+    np.testing.assert_array_equal(combiner.predict(ours), plain.scores)
+    twice = pd.concat([theirs[0], theirs[0][["risk"]]], axis=1)
+    with pytest.raises(mf.InputError, match="reference 1 has two columns of one name"):
+        mf.refine(ours, twice, rng=0, drop=["town"], **names)
+    with pytest.raises(mf.InputError, match="`drop` town came, but no table has such a column"):
+        mf.PredictorCombiner(hospital[1], **parameters).fit(ours)
+
+
 def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
     ours, theirs = (
         each.assign(patient=each["patient"].str[1:].astype(int) + 1000 * each["patient"].str.startswith("r"))
@@ -268,7 +286,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},
             "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
         ),
-        ({"drop": ["town"]}, "main has no column 'town' .*; correct `drop`"),
+        ({"drop": ["town"]}, "`drop` town came, but no table has such a column to leave out; correct it"),
         ({"drop": None}, "drop=None came, but a list of columns was expected"),
         ({"score": None}, "NoneType came where str was expected"),
         ({"classes": 3}, "classes=3 came, but names of columns were expected"),
@@ -468,3 +486,16 @@ def test_a_pattern_names_the_classes_of_each_table_and_lacking_ones_are_said():
     few = frame(other, **{first: None, last: theirs[f"p_{first}"] + theirs[f"p_{last}"]})
     with pytest.warns(mf.ManifuseWarning, match=rf"reference 1 does not have all classes of main \({first}\)"):
         mf.refine(ours, few, classes="p_(.*)", rng=0)
+
+
+def test_single_arguments_are_refused_by_what_they_are(case):
+    with pytest.raises(mf.InputError, match=r"rng=True came, but a whole number or a numpy\.random\.Generator"):
+        mf.refine(case.main, case.references, rng=True)
+    result = mf.refine(case.main, case.references, rng=0)
+    with pytest.raises(mf.InputError, match=r"The list of ids has no value in row 0; give every row one."):
+        mf.explain(result, None, case.references)
+    far = case.main.table.copy()
+    far[:, 0] = 1e300
+    ids = [f"later {row}" for row in range(len(far))]
+    with pytest.warns(mf.ManifuseWarning, match=r"by up to [0-9.]+e\+\d+ standard deviations; check the units"):
+        result.apply(mf.Observations(case.main.scores, far, ids=ids, name="later"))

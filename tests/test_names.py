@@ -65,7 +65,7 @@ def test_features_whose_names_are_numbers_are_found_by_their_names(scored):
     with pytest.raises(mf.InputError, match="lacks the feature '3', with which main was fitted"):
         result.apply(later.rename(columns={3: 9}))
     counted = ours.rename(columns={0: "x"}).assign(**{"9": np.arange(len(ours))})
-    with pytest.warns(ManifuseWarning, match=r"columns that number its rows, .*\(9\)"):
+    with pytest.warns(ManifuseWarning, match=r"columns that number or name its rows, .*\(9\)"):
         assert mf.Observations.from_frame(counted).feature_names == ("x", "1", "2", "3")
     with pytest.raises(mf.InputError, match="two columns whose name is '3' as text"):
         mf.refine(ours.assign(**{"3": 0.0}), [theirs], rng=0)

@@ -477,7 +477,7 @@ CASES = {
     "pairs of another table": (
         {"p.csv": text("main,reference,table\nm1,r50,theirs\n"), "b.csv": frame(REFERENCE)},
         ["--reference", "b.csv", "--pairs", "p.csv"],
-        "p.csv has 0 pairs of reference, but at",
+        "The column 'table' of p.csv names theirs, but",
     ),
     "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
@@ -510,7 +510,7 @@ ACCEPTED = {
     "row numbers without a name": (
         {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
         [],
-        "main.csv has columns that number its rows, as the index of a data frame does (one without a name); they are",
+        "as the index of a data frame does, or hold nothing (one without a name); they are left out; choose features",
     ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], ""),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], ""),

@@ -34,6 +34,13 @@ def demo(monkeypatch, capsys, *arguments):
     return left.value.code, capsys.readouterr()
 
 
+def test_a_demo_that_is_no_page_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
+    status, output = demo(monkeypatch, capsys, "--out", tmp_path / "d.pdf")
+    assert status == 2
+    assert "ends in '.pdf', but reports end in .html; name it so." in " ".join(output.err.split())
+    assert not (tmp_path / "d.pdf").exists()
+
+
 def test_the_demo_prints_its_tables_and_writes_a_page_of_its_own(tmp_path, monkeypatch, capsys):
     status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
     assert status == 0

@@ -162,11 +162,11 @@ PLAIN = {"id": [f"r{row}" for row in ROWS], "score": np.sin(ROWS), "x": np.cos(R
 @pytest.mark.parametrize(
     "name, values",
     [
-        ("Unnamed: 0", np.cos(ROWS)),
-        ("__index_level_0__", np.cos(ROWS)),
-        ("index", np.cos(ROWS)),
-        ("level_0", np.cos(ROWS)),
-        ("", np.cos(ROWS)),
+        ("Unnamed: 0", 7.0 - 2 * ROWS),
+        ("__index_level_0__", 7.0 - 2 * ROWS),
+        ("index", 7.0 - 2 * ROWS),
+        ("level_0", 7.0 - 2 * ROWS),
+        ("", 7.0 - 2 * ROWS),
         ("n", ROWS),
         ("n", ROWS + 1),
         ("n", ROWS.astype(np.float32)),
@@ -177,7 +177,7 @@ def test_a_column_that_numbers_the_rows_is_no_feature(tmp_path, name, values, en
     frame = pl.DataFrame({name: values, **PLAIN})
     path = tmp_path / f"main{ending}"
     {".csv": frame.write_csv, ".parquet": frame.write_parquet, ".jsonl": frame.write_ndjson}[ending](path)
-    says = rf"columns that number its rows, as the index of a data frame does \({name or 'one without a name'}\); they"
+    says = rf"as the index of a data frame does, or hold nothing \({name or 'one without a name'}\); they"
     with pytest.warns(mf.ManifuseWarning, match=says):
         assert read_table(str(path)).feature_names == ("x", "late")
     # A later table without it has all that was fitted. What was fitted stays.
@@ -190,6 +190,29 @@ def test_a_column_that_numbers_the_rows_is_no_feature(tmp_path, name, values, en
     named = frame.drop("id").with_columns(pl.Series(name, ROWS))
     assert mf.Observations.from_frame(named, id=name).feature_names == ("x", "late")
     assert read_table(str(path), features=f"{name}$").feature_names == (name,)
+
+
+@pytest.mark.parametrize("values", [[f"row {row}" for row in ROWS], [None] * len(ROWS)])
+def test_names_of_rows_and_commas_at_the_ends_of_lines_are_no_feature(tmp_path, values):
+    frame = pl.DataFrame({"": values, **PLAIN})
+    frame.write_csv(tmp_path / "main.csv")
+    with pytest.warns(mf.ManifuseWarning, match="one without a name.; they are left out; choose features with"):
+        assert read_table(str(tmp_path / "main.csv")).feature_names == ("x", "late")
+    with pytest.warns(mf.ManifuseWarning, match="they are left out; give features to Observations by themselves"):
+        assert mf.Observations.from_frame(frame).feature_names == ("x", "late")
+
+
+@pytest.mark.filterwarnings("ignore:.*are named like labels, folds or ids:manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__", "index", "level_0", ""])
+@pytest.mark.parametrize("values", [np.cos(ROWS), ROWS // 2, np.where(ROWS < 11, ROWS, np.nan)])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+def test_a_feature_is_not_left_out_for_its_name(tmp_path, name, values, ending):
+    frame = pl.DataFrame({name: values, **PLAIN})
+    path = tmp_path / f"main{ending}"
+    {".csv": frame.write_csv, ".parquet": frame.write_parquet, ".jsonl": frame.write_ndjson}[ending](path)
+    assert read_table(str(path)).feature_names == (name, "x", "late")
+    if not np.isnan(values).any():
+        assert mf.Observations.from_frame(frame).feature_names == (name, "x", "late")
 
 
 def test_a_column_numbers_rows_only_if_it_numbers_all(tmp_path):

@@ -236,3 +236,24 @@ def test_groups_of_ordered_pairs_are_said_not_to_count(case, capsys, monkeypatch
     pl.DataFrame({"better": ranked[30:], "worse": ranked[:30], "group": ["a"] * 30}).write_csv("known.csv")
     done, said = run(capsys, monkeypatch, "refine", "main.csv", "--labels", "known.csv", "--out", "out.csv")
     assert (done, "so the groups beside them are not used" in " ".join(said.split())) == (0, True)
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+def test_sentences_say_what_came(case, capsys, monkeypatch):
+    base = ["refine", "main.csv", "--reference", "theirs.csv", "--out", "refined.csv"]
+    write(case.main, "main.csv", case.main.keys)
+    write(case.references[0], "theirs.csv", case.references[0].keys)
+    known = pl.DataFrame({"id": ["stranger", *case.labels().keys], "label": [0.0, *case.labels().grades]})
+    known.write_csv("known.csv")
+    done, said = run(capsys, monkeypatch, *base, "--labels", "known.csv")
+    assert done == 0
+    assert "1 label is of an id that main does not have" in " ".join(said.split())
+    assert "; it is left out, and the others (60) are used." in " ".join(said.split())
+    known.rename({"label": "truth"}).write_csv("truth.csv")
+    done, said = run(capsys, monkeypatch, *base, "--labels", "truth.csv", "--label", "id")
+    assert (done, "--id and --label both name the column 'id'" in " ".join(said.split())) == (2, True)
+    ids = case.main.keys[:20]
+    pl.DataFrame({"main": ids, "reference": ids, "table": ["q0.csv"] * 20}).write_csv("pairs.csv")
+    done, said = run(capsys, monkeypatch, *base, "--pairs", "pairs.csv")
+    says = "The column 'table' of pairs.csv names q0.csv, but the references are theirs; name these."
+    assert (done, says in " ".join(said.split())) == (2, True)

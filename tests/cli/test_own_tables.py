@@ -327,3 +327,25 @@ def test_ids_that_a_program_wrote_with_a_fraction_of_zero_are_whole_numbers(fold
     mixed.write_csv("theirs.csv")
     assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", "mixed.csv", "--json") == 0
     assert json.loads(capsys.readouterr().out)["references"][0]["pairs"] == 50
+
+
+@pytest.mark.filterwarnings("ignore:.*are named like labels:manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("columns", [("label",), ("label", "group"), ("better", "worse")])
+def test_columns_called_like_labels_are_features_unless_the_labels_have_them(folder, columns):
+    main, theirs = (pl.read_csv(f"{name}.csv").rename({"x0": "group", "x1": "label"}) for name in ("main", "theirs"))
+    known, places = pl.read_csv("known.csv"), np.arange(60)
+    ranked = known.sort("label")["id"]
+    halves = {"better": pl.concat([ranked[30:]] * 2), "worse": pl.concat([ranked[:30]] * 2)}
+    known = known.with_columns(group=pl.Series(places % 9), **halves).select("id", *columns)
+    for table, name in ((main, "main"), (theirs, "theirs"), (known, "known")):
+        table.write_csv(f"{name}.csv")
+    features = [name for name in main.columns[2:] if name not in columns]
+    by_files = mf.refine_files("main.csv", ["theirs.csv"], "known.csv", out="refined.csv", rng=0)
+    by_frames = mf.refine(main, [theirs], known, rng=0)
+    for result in (by_files, by_frames):
+        assert list(result.main.feature_names) == features
+    np.testing.assert_allclose(by_files.scores, by_frames.scores, rtol=1e-12)
+    assert mf.explain(by_frames, "m3", [theirs], labels=None if "better" in columns else known).rows.body
+    if columns == ("label",):
+        labels = mf.RankLabels(known["id"], known["label"])
+        assert list(mf.refine(main, [theirs], labels, rng=0).main.feature_names) == features

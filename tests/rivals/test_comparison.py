@@ -7,6 +7,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
+from sklearn.neighbors import NearestNeighbors
 from tests.problems import draw as draw_scores
 from tests.test_classes import NAMES, draw
 
@@ -178,3 +179,18 @@ def test_a_comparison_holds_out_whole_groups_whatever_their_names(kind, drawn, m
     assert all(sum(name in each.values() for each in seen) == 4 for name in "abcdefg")
     pd.testing.assert_frame_equal(compare(np.array(list("zyxwvut"))), first)
     assert [{*each} for each in seen[5:]] == learned_from
+
+
+def test_methods_that_need_features_are_left_out_without_them():
+    case = draw_scores(3, features=False, references=1)
+    labels = mf.RankLabels(case.main.keys[:60], case.truth[:60])
+    says = r"main has no features, so methods .* are left out \(spread, learn_from_labels, smooth_alone\)\."
+    with pytest.warns(mf.ManifuseWarning, match=says):
+        found = mf.rivals.compare(case.main, case.references, labels, library=pd)
+    assert set(found["method"]) == {"refine", "alone", "impute_and_average", "impute_and_stack"}
+    neighbours = NearestNeighbors(n_neighbors=10).fit(case.truth[:, None]).kneighbors()
+    main = mf.Observations(case.main.scores, ids=case.main.keys, neighbours=neighbours, name="main")
+    few = case.references[0].take(np.arange(80))
+    with pytest.warns(mf.ManifuseWarning, match="smooth_alone, impute_and_average, impute_and_stack"):
+        found = mf.rivals.compare(main, [few], labels, library=pd)
+    assert set(found["method"]) == {"refine", "alone"}

@@ -11,7 +11,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
-from manifuse.run.familiarity import Familiarity, changed_rows
+from manifuse.run.familiarity import Familiarity, changed_rows, find_changed
 from manifuse.run.ranks import Ranks
 
 
@@ -248,3 +248,48 @@ def test_what_rounding_leaves_of_a_zero_is_no_change():
     later, known = features.copy(), np.ones(4, dtype=bool)
     later[1, 2] = 1e-12
     assert not changed_rows(small(later, NAMES), small(features, NAMES), np.arange(4), known).any()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_text_of_a_number_in_single_precision_is_that_number(offset):
+    rng, ids, known = np.random.default_rng(0), [f"r{row}" for row in range(60)], np.ones(60, dtype=bool)
+    plain = np.column_stack([offset + rng.standard_normal(60), rng.standard_normal((60, 3))])
+    single = plain.astype(np.float32)
+    written = single.astype(str).astype(np.float64)
+    tables = [mf.Observations(each[:, 0], each[:, 1:], ids=ids, name="ours") for each in (plain, single, written)]
+    for fitted in tables:
+        for new in tables:
+            assert not changed_rows(new, fitted, np.arange(60), known).any()
+    other = written.copy()
+    other[7, 2] += 1e-5
+    other[9, 0] += 0.25
+    new = mf.Observations(other[:, 0], other[:, 1:], ids=ids, name="ours")
+    assert np.flatnonzero(changed_rows(new, tables[0], np.arange(60), known)).tolist() == [7, 9]
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize(
+    "unit, rows, is_strange", [(0.01, 100, True), (1e-9, 100, True), (0.3, 100, False), (0.01, 9, 0)]
+)
+def test_later_scores_in_much_smaller_units_are_warned_of(case, unit, rows, is_strange):
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    later = remade(
+        case.main, predictions=unit * case.main.scores, ids=[f"later {row}" for row in range(len(case.main))]
+    )
+    with warnings.catch_warnings(record=True) as given:
+        result.apply(later.take(np.arange(rows)))
+    found = [str(each.message) for each in given if each.message.code == "strange_scores"]
+    assert len(found) == is_strange
+    assert all("vary by" in each for each in found)
+
+
+@pytest.mark.filterwarnings("error::manifuse.errors.ManifuseWarning")
+def test_a_few_large_scores_are_no_other_units():
+    scores = np.random.default_rng(0).standard_normal((8, 25))
+    scores[3, 7] = 1e3
+    fitted, later = (
+        mf.Observations(each.ravel(), ids=[f"{kind} {row}" for row in range(each.size)])
+        for kind, each in (("fitted", scores), ("later", scores[:1]))
+    )
+    assert later.scores.std() < 0.1 * fitted.scores.std()
+    find_changed(later, fitted, np.zeros(25, dtype=int), np.zeros(25, dtype=bool))

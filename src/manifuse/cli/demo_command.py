@@ -7,7 +7,6 @@ from pathlib import Path
 
 from manifuse.cli.console import answer, progress
 from manifuse.datasets.digit_views import VIEWS
-from manifuse.files import check_writable
 from manifuse.grid import as_table
 from manifuse.report.demonstration import (
     accuracy_grid,
@@ -18,6 +17,7 @@ from manifuse.report.demonstration import (
     relevance_grid,
 )
 from manifuse.report.markup import write_page
+from manifuse.report.refinement_page import check_report
 from manifuse.words.wording import COLUMNS
 
 #: Characters of a line of the tables.
@@ -30,9 +30,9 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
     Raises
     ------
     InputError
-        If the page cannot be written.
+        If the page cannot be written, or is not named like one.
     """
-    check_writable(out)
+    check_report(out)
     with progress("Refining ...") as tell:
         done, total = count(1), splits * (len(VIEWS) + 1)
         found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: tell(next(done), total))

@@ -125,7 +125,7 @@ class Algorithm1(Saveable):
 
     def __post_init__(self) -> None:
         for name in ("neighbours", "score_scale", "bridge", "standardised", "step_size", "weight_scale"):
-            self._demand(name, getattr(self, name) != (), "at least one value")
+            self._demand(name, getattr(self, name) != (), "one value or several")
         self._check_counts()
         self._check_amounts()
         schemes, flags = choices(self.bridge), choices(self.standardised)

@@ -12,6 +12,7 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
+from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
@@ -76,7 +77,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         raise InputError(f"{came} came for {main.name}, which has classes; give the labels as `ClassLabels`.")
     rows, known = locate(labels.keys, main.keys)
     if not known.all():
-        _warn_of_missing(labels.keys[~known], main, "labels", known)
+        _warn_of_missing(labels.keys[~known], main, "label", known)
     places = main.classes.places_of(labels.names)
     strange = known & (places < 0)
     usable = known & (places >= 0)
@@ -117,7 +118,7 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
         return labels
     graded = labels.grades is not None
     usable = known if graded else known[labels.better] & known[labels.worse]
-    _warn_of_missing(labels.keys[~known], main, "labels" if graded else "ordered pairs", usable)
+    _warn_of_missing(labels.keys[~known], main, "label" if graded else "ordered pair", usable)
     if labels.grades is not None:
         return RankLabels(labels.keys[known], labels.grades[known])
     return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])
@@ -126,14 +127,15 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
 def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, usable: BoolArray) -> None:
     """Warn of labels of ids that the main table does not have, or refuse labels of which none is usable."""
     kept, left = int(usable.sum()), int((~usable).sum())
+    are, they = ("is of an id", "it is") if left == 1 else ("are of ids", "they are")
     dropped = ", or whose rows were left out of it" if len(main.rows) and main.rows[-1] >= len(main) else ""
     example = f"first: {str(missing[0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
     if not kept:
-        what = "No label is of an id" if what == "labels" else "No ordered pair is of two ids"
+        what = "No label is of an id" if what == "label" else "No ordered pair is of two ids"
         raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")
     warn(
         "unknown_labels",
-        f"{left} {what} are of ids that {main.name} does not have{dropped} ({example}); they are left out, {kept} are "
-        "used.",
+        f"{many(left, what)} {are} that {main.name} does not have{dropped} ({example}); {they} left out, and the "
+        f"others ({kept:,}) are used.",
         stacklevel=5,
     )

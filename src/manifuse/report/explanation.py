@@ -117,8 +117,8 @@ def explain(
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
         result, row = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
-    main, truth = result.main, (label,) if labels is not None else ()
-    references = columns.observe_all(references, [entry.name for entry in result.relevance], without=truth)
+    main, names = result.main, [entry.name for entry in result.relevance]
+    references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name)
     used, known = _used(result, references), {} if labels is None else _known(labels, main)

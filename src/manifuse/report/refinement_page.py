@@ -42,9 +42,9 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     path : path-like
         Ends in ``.html``. The file is written completely or not at all.
     references : Observations or data frame, or sequence of these, optional
-        The references as they came, data frames with the column names of the main table. With them the page shows
-        their numbers of features and, of classes, what they say of rows that changed; a refinement does not keep
-        either.
+        The references as they came, data frames with the column names of the main table; those with other classes
+        as Observations with the names of the result. With them the page shows their numbers of features and, of
+        classes, what they say of rows that changed; a refinement does not keep either.
     seconds : float, optional
         How long the run took, if the page should say so.
 

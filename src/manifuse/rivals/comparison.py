@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
 
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import held_together
 from manifuse.evidence.labelled import groups_of
@@ -21,6 +21,7 @@ from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import locate
 from manifuse.machine import libraries_in_one_thread
 from manifuse.rivals.imputation import FOLDS
 from manifuse.rivals.methods import (
@@ -52,6 +53,10 @@ LEAST_LABELS = 50
 
 #: `refine` holds out groups among those that it learns from.
 LEAST_GROUPS = 3
+
+#: Methods that need features of the main table, and those that need them if references lack main rows.
+NEED_FEATURES = ("spread", "learn_from_labels", "smooth_alone")
+IMPUTING = ("impute_and_average", "impute_and_stack")
 
 #: Methods that do not learn the units of the labels.
 IN_OWN_UNITS = ("alone", "smooth_alone", "impute_and_average")
@@ -86,7 +91,7 @@ def compare(
     Parameters
     ----------
     main : Observations or data frame
-        With features.
+        Without features, rivals that need them are left out.
     references : Observations or data frame, or sequence of these
         Without any, rivals that need references are left out.
     labels : RankLabels, ClassLabels or data frame
@@ -241,7 +246,13 @@ def _methods(
     }
     if main.classes is None:
         methods["smooth_alone"] = smooth_alone
-    if references:
+    is_known = all(locate(main.keys, each.keys)[1].all() for each in references)
+    if main.table is None:
+        need = [*(name for name in NEED_FEATURES if name in methods), *(() if is_known else IMPUTING)]
+        methods = {name: each for name, each in methods.items() if name not in need}
+        said = f"{main.name} has no features, so methods that need them are left out ({', '.join(need)})."
+        warn("no_features", said, stacklevel=3)
+    if references and (is_known or main.table is not None):
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {
             "impute_and_average": lambda *_: averaged_scores(imputed()),

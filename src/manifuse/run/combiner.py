@@ -48,7 +48,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         The names of the columns of ids and of scores, in all data frames. `Observations.from_frame` reads a reference
         with names of its own.
     drop : sequence of str
-        Columns of the main rows that are no features, in data frames; references may have them, too.
+        Columns of data frames that are no features. One of the main rows or of a reference must have each.
     scale : {"score", "probability"}, optional
         What the main scores of data frames are; see `Observations`.
     pair_rows : data frame or Observations, optional
@@ -128,6 +128,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             self.__dict__.pop(name, None)
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
+        self._columns.demand_dropped(X, self.references, name="X")
         main = self._observe(X)
         self._demand_kind(main)
         labels, references = self._labels(main, y), self._columns.observe_all(self.references)

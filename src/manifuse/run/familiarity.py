@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.stats
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
 from manifuse.errors import warn
+from manifuse.grid import figures
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.tables.drawing_order import places_of
@@ -34,6 +36,9 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: It is also strange if its mean has moved by so many standard deviations, with few rows by more. Outliers count as
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
+
+#: Later scores are strange, too, if they vary by less than this share of what the fitted ones do.
+NARROW = 0.1
 
 #: Scores and features are the same up to this many standard deviations.
 SAME = 1e-9
@@ -158,17 +163,29 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
 def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray) -> BoolArray:
     """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d).
 
-    Numbers do not differ if one side had them in single precision.
+    Numbers do not differ if one side had them in single precision, or as text of that.
     """
     before = fitted[rows]
     with np.errstate(over="ignore"):
         differs = (now != before) & (now != before.astype(np.float32)) & (now.astype(np.float32) != before)
+        differs[differs] = _differ_as_text(now[differs], before[differs]) & _differ_as_text(
+            before[differs], now[differs]
+        )
     if not differs.any():
         return np.zeros(len(now), dtype=bool)
     # All fitted rows are read for the deviations, so only if a number differs.
     margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
     beyond = np.abs(now - before).reshape(len(now), -1) > margin
     return np.asarray((beyond & differs.reshape(len(now), -1)).any(axis=1))
+
+
+def _differ_as_text(numbers: FloatArray, exact: FloatArray) -> BoolArray:
+    """Whether numbers (q,) are other ones than the shortest texts of ``exact`` ones (q,) in single precision."""
+    single = exact.astype(np.float32)
+    differs: BoolArray = numbers.astype(np.float32) != single
+    near = np.flatnonzero(~differs)
+    differs[near] = numbers[near] != single[near].astype(np.str_).astype(np.float64)
+    return differs
 
 
 def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
@@ -183,7 +200,7 @@ def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
 
 
 def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
-    """Find rows that changed since the fit, and warn of them and of later scores that are far from the fitted ones.
+    """Find rows that changed since the fit, and warn of them and of later scores in other units.
 
     Parameters
     ----------
@@ -222,11 +239,31 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     elif len(later) and (strange := float(_strange_by(later, largest).max())):
         warn(
             "strange_scores",
-            f"The scores of {new.name} differ from the fitted ones by {strange:,.1f} standard deviations; check the "
+            f"The scores of {new.name} differ from the fitted ones by {figures(strange, 3)} standard deviations; "
+            "check the units, and whether these rows are like the fitted ones.",
+            stacklevel=5,
+        )
+    elif len(later) >= FEWEST_ROWS and (share := _share_of_spread(later, fitted)) < NARROW:
+        warn(
+            "strange_scores",
+            f"The scores of {new.name} that were not fitted vary by {share:.2g} of what the fitted ones do; check the "
             "units, and whether these rows are like the fitted ones.",
             stacklevel=5,
         )
     return found
+
+
+def _share_of_spread(later: FloatArray, fitted: FloatArray) -> float:
+    """By what share of the fitted scores (n, k) later ones (q, k) vary, in the column where it is largest.
+
+    They vary by their standard deviation or, if that shares more, by the range of their middle half: a few scores that
+    are much larger are no other units. It is infinite if half of the fitted scores are equal.
+    """
+    shares = []
+    for spread in (np.std, scipy.stats.iqr):
+        before, now = spread(fitted, axis=0), spread(later, axis=0)
+        shares.append(np.divide(now, before, out=np.full(len(now), np.inf), where=before > 0).max())
+    return float(max(shares))
 
 
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:
@@ -236,6 +273,6 @@ def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) 
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
-        f"{', '.join(names[:NAMED])}{more} of the features, by up to {deviations.max():,.1f} standard deviations; "
-        "check the units. Rows unlike all fitted ones keep their own order."
+        f"{', '.join(names[:NAMED])}{more} of the features, by up to {figures(deviations.max(), 3)} standard "
+        "deviations; check the units. Rows unlike all fitted ones keep their own order."
     )

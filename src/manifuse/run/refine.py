@@ -73,7 +73,7 @@ def refine(
         and their groups; all others are features. ``classes`` as of `Observations.from_frame`, which also reads a
         table with names of its own. By default the groups are in ``group``, if there is such a column.
     drop : sequence of str
-        Columns of the main table that are no features, in data frames; references may have them, too.
+        Columns of data frames that are no features. The main table or a reference must have each.
     scale : {"score", "probability", "logits"}, optional
         What main scores of a data frame are, and those of classes in all of them; see `Observations`.
     method : JointDiffusion, optional
@@ -200,7 +200,7 @@ def rows_to_fit(
 
 def seed_of(rng: np.random.Generator | int | None) -> int:
     """Return the seed itself, or draw one from the generator or from the system."""
-    if isinstance(rng, Integral):
+    if isinstance(rng, Integral) and not isinstance(rng, bool):
         if rng < 0:
             raise InputError(f"rng={rng} came, but a seed must be 0 or more.")
         return int(rng)

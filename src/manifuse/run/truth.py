@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, warn
+from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_blank
@@ -88,10 +89,10 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
             )
         return values
     if came != places:
+        numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
-            f"y has {many(len(came), 'number')} in place of the names of {many(len(classes), 'class')}, as "
-            "scikit-learn gives them for predicted probabilities; give the truth of all rows, and every class in "
-            "every fold."
+            f"y has the numbers {numbers}, but the classes are {names}; give these names or, if scikit-learn put "
+            "places of them there for predicted probabilities, the truth of all rows, and every class in every fold."
         )
     if (by_text != by_number.astype(str)).any():
         orders = [", ".join(map(str, order[:3])) for order in (by_text, by_number)]

@@ -71,10 +71,13 @@ class ColumnNames:
         kept = ("id", "score", "label", *self.id, *self.score)
         return replace(self, drop=(*self.drop, *(name for name in self.label if name not in kept)))
 
-    @property
-    def beside_labels(self) -> ColumnNames:
-        """The same names for tables of scores that labels come with: what is called like labels is no feature."""
-        return replace(self, drop=(*self.drop, "label", "group"))
+    def beside_labels(self, theirs: Mapping[str, str]) -> ColumnNames:
+        """The same names for tables of scores that labels come with: what is called like labels is no feature.
+
+        ``theirs`` is what the file of labels calls each column.
+        """
+        truth = {theirs[name] for name in ("label", "group") if name in theirs}
+        return replace(self, drop=(*self.drop, *sorted(truth - {"id", "score", *self.id, *self.score})))
 
     def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
         """Return our name of every column of a file that is read.

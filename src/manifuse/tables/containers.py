@@ -220,7 +220,7 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
     InputError
         If the table does not have them all.
     """
-    asked = to_text(ids, what="The ids")
+    asked = to_text(ids, what="The list of ids")
     rows, known = locate(asked, keys)
     if not known.all():
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}; give ids of its rows.")

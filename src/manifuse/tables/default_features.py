@@ -1,4 +1,4 @@
-"""Features by default: all columns but those that number the rows, if they are not probabilities of classes."""
+"""Features by default: all columns but the index of a data frame, if they are not probabilities of classes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ HEAD, CELLS, FEWEST = 500, 1 << 22, 10
 Look = Callable[[Sequence[str], int | None], FloatArray]
 
 
+#: How to say which columns are features, of a file and of a data frame.
+CHOOSE_IN_FILE = "choose features with `features`"
+CHOOSE_IN_FRAME = "give features to Observations by themselves"
+
 #: What to do about columns that seem to be probabilities of classes, of a file and of a data frame.
 OF_FILE = (
-    "name all of them with `classes` '{columns}', leave them out with `drop`, or choose features with `features` if "
-    "these are meant"
+    f"name all of them with `classes` '{{columns}}', leave them out with `drop`, or {CHOOSE_IN_FILE} if these are "
+    "meant"
 )
-OF_FRAME = (
-    "name all of them as `classes`, leave them out with `drop`, or give features to Observations by themselves if "
-    "these are meant"
-)
+OF_FRAME = f"name all of them as `classes`, leave them out with `drop`, or {CHOOSE_IN_FRAME} if these are meant"
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,23 @@ class TableHead:
         Columns of numbers.
     look : callable
         See `Look`.
+    choose : str
+        How to say which columns are features, for messages.
     """
 
     name: object
     numeric: Collection[str]
     look: Look
+    choose: str
 
 
 def without_row_numbers(table: TableHead, names: Sequence[str], fitted: Collection[str] = ()) -> list[str]:
-    """Leave out columns that number the rows, with a warning.
+    """Leave out columns that number or name the rows, with a warning.
 
-    A column does so if it has a name that data frames give to their index, or holds 0, 1, 2 ... or 1, 2, 3 ... in all
-    rows. Those that were features in a fit stay.
+    A column does so if it holds 0, 1, 2 ... or 1, 2, 3 ... in all rows, or has a name that data frames give to their
+    index and holds nothing, text or whole numbers that differ from row to row. Those that were features in a fit stay.
     """
-    left = [name for name in names if INDEX.fullmatch(name) and name not in fitted]
+    left = [name for name in names if INDEX.fullmatch(name) and name not in fitted and _is_index(table, name)]
     asked = [name for name in names if name in table.numeric and name not in left and name not in fitted]
     if asked:
         head = table.look(asked, _rows_of_head(len(asked)))
@@ -69,8 +73,8 @@ def without_row_numbers(table: TableHead, names: Sequence[str], fitted: Collecti
         shown = ", ".join(name.strip() or "one without a name" for name in left[:MOST])
         warn(
             "index_columns",
-            f"{table.name} has columns that number its rows, as the index of a data frame does ({shown}); they are "
-            "left out.",
+            f"{table.name} has columns that number or name its rows, as the index of a data frame does, or "
+            f"hold nothing ({shown}); they are left out; {table.choose} if these are meant.",
             stacklevel=4,
         )
     return [name for name in names if name not in left]
@@ -119,6 +123,20 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
 
 def _rows_of_head(columns: int) -> int:
     return max(FEWEST, min(HEAD, CELLS // max(1, columns)))
+
+
+def _is_index(table: TableHead, name: str) -> bool:
+    """Whether a column holds nothing, text, or whole numbers that differ from row to row."""
+    for rows in (HEAD, None):
+        try:
+            column = table.look([name], rows)[:, 0]
+        except InputError:  # Text.
+            return True
+        if np.isnan(column).all():  # As commas at the ends of all lines make it.
+            continue
+        if not np.array_equal(column, np.floor(column)) or len(np.unique(column)) < len(column):
+            return False
+    return True
 
 
 def _counts(column: FloatArray) -> bool:

@@ -14,7 +14,13 @@ from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
-from manifuse.tables.default_features import OF_FRAME, TableHead, demand_no_classes, without_row_numbers
+from manifuse.tables.default_features import (
+    CHOOSE_IN_FRAME,
+    OF_FRAME,
+    TableHead,
+    demand_no_classes,
+    without_row_numbers,
+)
 from manifuse.tables.feature_names import places_of, warn_of_names
 from manifuse.tables.table_columns import TableColumns
 
@@ -27,7 +33,10 @@ ClassColumns = str | Sequence[str] | Mapping[str, str] | None
 
 def is_frame(given: Any) -> bool:
     """Whether it is a data frame of pandas, polars or any library that narwhals knows."""
-    return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(given, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    except DuplicateError:  # `columns_in` refuses it.
+        return True
 
 
 def demand_names(drop: Any, classes: Any) -> None:
@@ -46,9 +55,17 @@ def demand_names(drop: Any, classes: Any) -> None:
 
 
 def columns_in(
-    frame: Any, names: Sequence[str], *, name: str, or_else: str = "Observations", drop: Sequence[str] = ()
+    frame: Any,
+    names: Sequence[str],
+    *,
+    name: str,
+    or_else: str = "Observations",
+    drop: Sequence[str] = (),
+    or_classes: str = "",
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
+
+    What to do if it has no such scores, but others, is in ``or_classes``.
 
     Names of columns that are no text, such as whole numbers, become text.
 
@@ -82,8 +99,8 @@ def columns_in(
         return table
     index = nw.maybe_get_index(table)
     remedy = "rename the column that holds it, or give its name"
-    if len(names) == 2 and missing == names[1] and or_else == "Observations":
-        remedy += "; classes come as `Observations.from_frame` with `classes`"
+    if missing in names[1:]:
+        remedy += or_classes
     if missing not in names:
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
@@ -142,7 +159,12 @@ def observe_frame(
     if needed is not None:
         raise InputError(f"`drop` has {needed!r}, which {name} cannot do without; leave it out of `drop`.")
     called.demand_free(name)
-    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else ())
+    or_classes = "; classes come as `Observations.from_frame` with `classes`"
+    if classes is not None:
+        # Later rows must have the classes of the fit.
+        other = f"; other classes come as `Observations.from_frame` with their `classes` and name={name!r}"
+        or_classes = other if fitted is None else ""
+    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else (), or_classes=or_classes)
     # A score beside the classes is what a user had before, and no feature.
     others = [each for each in table.columns if each not in (id, score, *scores, *drop, *without)]
     if fitted is None:
@@ -169,7 +191,7 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
         chosen = table.select(list(names)).head(len(table) if rows is None else rows)
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
-    shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look)
+    shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
     others = without_row_numbers(shown, others)
     if score is not None:
         demand_no_classes(shown, others, score, score, OF_FRAME)

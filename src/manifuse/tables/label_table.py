@@ -65,6 +65,8 @@ def read_labels(
             warn_of_unused_groups(path)
         with rows_as(counting_in(path)):
             return RankLabels.from_pairs(columns["better"], columns["worse"])
+    if not {"id", *called.id} - {*called.label}:
+        raise InputError("`id` and `label` both name the column 'id'; name two columns.")
     known = shorten(told_apart(file.theirs.values())) or "none"
     expected = " and ".join(" or ".join(each) for each in (("id", *called.id), ("label", *called.label)))
     raise InputError(

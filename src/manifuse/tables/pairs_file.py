@@ -48,14 +48,18 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
         texts = {name: to_text(pairs[name], what=f"The column {name!r} of {source}").tolist() for name in needed}
     tables = texts.get("table", [references[0].name] * len(texts["main"]))
     known = [reference.name for reference in references]
+    others = [name for name in tables if name not in known]
+    named = shorten(told_apart(dict.fromkeys(others)))
+    if others and len(others) == len(tables):
+        raise InputError(
+            f"The column 'table' of {source} names {named}, but the references are {told_apart(known)}; name these."
+        )
     rows = list(zip(tables, texts["reference"], texts["main"], strict=True))
     renamed = [
         _renamed(reference, main, [(theirs, ours) for table, theirs, ours in rows if table == reference.name], source)
         for reference in references
     ]
-    others = [name for name in tables if name not in known]
     if others:
-        named = shorten(told_apart(dict.fromkeys(others)))
         warn(
             "pairs_of_others",
             f"{source} has {many(len(others), 'pair')} of tables that did not come ({named}); they are left out, "

@@ -13,6 +13,7 @@ from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
 from manifuse.tables.column_names import ColumnNames, demand_dropped
+from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -70,7 +71,9 @@ class Files:
             raise InputError(
                 "`pairs` came without references; give the references whose rows it pairs, or leave it out."
             )
-        columns = self.columns if self.labels is None else self.columns.beside_labels
+        columns = self.columns
+        if self.labels is not None:
+            columns = columns.beside_labels(open_columns(self.labels, columns.of_labels(())).theirs)
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
         if isinstance(columns.classes, str) and not any(each.classes for each in (table, *others)):

@@ -20,7 +20,7 @@ from manifuse.tables.column_checks import choose_columns, demand_columns, demand
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
-from manifuse.tables.default_features import OF_FILE, TableHead, demand_no_classes, without_row_numbers
+from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.feature_source import Source
 from manifuse.tables.formats import counting_in, open_columns
@@ -137,7 +137,9 @@ def _feature_names_of(
     if pattern is not None:
         names = choose_columns(path, names, pattern)
     else:
-        table = TableHead(path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look)
+        table = TableHead(
+            path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look, CHOOSE_IN_FILE
+        )
         names = without_row_numbers(table, names, fitted or ())
         if fitted is None and not classes:
             demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)

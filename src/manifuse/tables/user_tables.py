@@ -12,6 +12,7 @@ from manifuse.errors import InputError, demand
 from manifuse.grid import many
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
+from manifuse.tables.column_names import demand_dropped
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
@@ -36,7 +37,7 @@ class FrameColumns:
     group : str or None
         None for ``group``, if the labels have such a column.
     drop : sequence of str
-        Columns that are no features: of the main table, and of references that have them.
+        Columns that are no features, of the tables that have them.
     scale : {"score", "probability", "logits"}, optional
         What main scores are, and those of classes in all tables.
     """
@@ -67,18 +68,15 @@ class FrameColumns:
     ) -> tuple[Observations, tuple[Observations, ...], Labels | None]:
         """Read a main table, its references and its labels.
 
-        Columns that are called like labels are no features if there are labels, or if the user says what they are
-        called.
+        Columns that are called like the columns of labels are no features, nor are those that the user names so.
 
         Raises
         ------
         InputError
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
-        if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
-            columns_in(labels, (), name=LABELS, or_else="labels")
-        is_named = self.label != FrameColumns.label
-        truth = () if labels is None and not is_named else (self.label, self.group or "group")
+        truth, references = self.truth_in(labels), _several(references)
+        self.demand_dropped(main, references)
         table = self.observe(main, name="main", without=truth)
         others = self.observe_all(references, without=truth)
         if self.classes is not None and is_frame(main) and all(each.classes is None for each in (table, *others)):
@@ -86,9 +84,35 @@ class FrameColumns:
             self._observe(main, "main", self.scale)
         return table, others, self.labels_of(labels, table)
 
+    def truth_in(self, labels: Any) -> list[str]:
+        """Columns of labels and groups: those that a table of labels has, or that the user names."""
+        there = [] if labels is None else [self.label]
+        if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
+            there = columns_in(labels, (), name=LABELS, or_else="labels").columns
+        named = (self.group, None if self.label == FrameColumns.label else self.label)
+        return [name for name in {self.label, self.group or "group"} if name in there or name in named]
+
+    def demand_dropped(self, main: Any, references: Any, *, name: str = "main") -> None:
+        """Refuse columns to leave out that neither main rows nor a reference have, if one is a data frame.
+
+        Raises
+        ------
+        InputError
+            If there is such a column, or one of the tables is no table.
+        """
+        tables = [(name, main), *_numbered(_several(references))]
+        if self.drop and any(is_frame(given) for _, given in tables):
+            there = [
+                given.called.drop if isinstance(given, Observations) else columns_in(given, (), name=each).columns
+                for each, given in tables
+            ]
+            demand_dropped(map(str, self.drop), there)
+
     def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
         """Read a main table, or later rows, with classes or scores; ``more`` is what `observe_frame` takes."""
-        return self._for_table(given, name)._observe(given, name, self.scale, drop=self.drop, **more)
+        there = columns_in(given, (), name=name).columns if is_frame(given) else []
+        drop = [name for name in map(str, self.drop) if name in there]
+        return self._for_table(given, name)._observe(given, name, self.scale, drop=drop, **more)
 
     def observe_all(
         self, given: Any, names: Sequence[str] | None = None, *, without: Sequence[str] = ()
@@ -102,14 +126,14 @@ class FrameColumns:
         InputError
             If one cannot be read, or there are more or fewer data frames than names.
         """
-        tables = (given,) if is_frame(given) or not isinstance(given, Iterable) else tuple(given)
+        tables = _several(given)
         if names is not None and len(names) != len(tables) and any(map(is_frame, tables)):
             raise InputError(
                 f"{many(len(tables), 'reference')} came where {len(names)} were expected, and a data frame has no "
                 "name that says which it is; give all of them in their order."
             )
         if names is None or len(names) != len(tables):
-            names = [f"reference {number}" for number in range(1, len(tables) + 1)]
+            names = [name for name, _ in _numbered(tables)]
         read = []
         for table, each in zip(tables, names, strict=True):
             called = self._for_table(table, each)
@@ -167,3 +191,13 @@ class FrameColumns:
         return observe_frame(
             Observations, given, id=self.id, score=self.score, classes=self.classes, name=name, scale=scale, **more
         )
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """References, of which one may come by itself."""
+    return (given,) if is_frame(given) or not isinstance(given, Iterable) else tuple(given)
+
+
+def _numbered(tables: Sequence[Any]) -> list[tuple[str, Any]]:
+    """References with the names of those that have none."""
+    return [(f"reference {number}", table) for number, table in enumerate(tables, 1)]
