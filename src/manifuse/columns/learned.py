@@ -27,8 +27,8 @@ from manifuse.tables.level import Level
 EQUAL_LABELS, SHARE_DEVIATION = 50, 0.3
 
 #: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
-#: nothing is left.
-REACHING = 0.9
+#: nothing is left. It fades sooner if the labelled rows are not like the rest.
+REACHING, REACHING_UNLIKE = 0.99, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def teach(
     targets = score.observations()
     found = learn(covariance, rows, targets, rows[source], score.contrasts())
     raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
-    reach = _reach(found.lesson)
+    reach = _reach(found.lesson, REACHING if labels.like_rest else REACHING_UNLIKE)
     level, level_of = _levels(score, raw)
     trials, variances = _without_folds(found, labels, level, rows[beyond])
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
@@ -249,8 +249,8 @@ def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: in
     return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
 
 
-def _reach(lesson: Lesson) -> float:
-    """Squared distance to the next label that most labelled rows stay within; infinite without features."""
+def _reach(lesson: Lesson, share: float) -> float:
+    """Squared distance to the next label that a share of labelled rows stays within; infinite without features."""
     parts = lesson.covariance.parts
     if len(parts) < 2 or parts[1].scaling is None:
         return np.inf
@@ -260,4 +260,4 @@ def _reach(lesson: Lesson) -> float:
         return np.inf
     squares = euclidean_distances(points, squared=True)
     np.fill_diagonal(squares, np.inf)
-    return float(np.quantile(squares.min(axis=1), REACHING)) or np.inf
+    return float(np.quantile(squares.min(axis=1), share)) or np.inf

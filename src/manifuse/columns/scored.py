@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.held_labels import Labels
-from manifuse.evidence.class_score import LogLoss, temperature_of
+from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
@@ -116,17 +116,19 @@ class HeldOutScores:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
-        the labels are like the rest.
-        Probabilities of classes are calibrated, and are compared with own ones that are calibrated, too. Own scores
-        of a regression are in other units if they are clearly farther from the labels than a line over them, and
-        either farther than the mean of the labels is, or if this line is steep. It brings them into the right units.
+        the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones that are
+        calibrated, too, both without the labels of their fold. Own scores of a regression are in other units if they
+        are clearly farther from the labels than a line over them, and either farther than the mean of the labels is,
+        or if this line is steep. It brings them into the right units.
         """
         score, folds, own_scale, own_offset = labels.score, labels.folds, 1.0, 0.0
         if isinstance(score, LogLoss):
-            units = units.scaled(temperature_of(found_of(units, trials), score))
-            own_scale = temperature_of(own, score)
-            own = own_scale * own
-        elif isinstance(score, SquaredError):
+            found, own_scale = found_of(units, trials), temperature_of(own, score)
+            units = units.scaled(temperature_of(found, score))
+            values, own = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
+            plain = Scoring(units, None, 1.0, None, own_scale)
+            return cls(plain, values, own, score.gain(own, values, folds))
+        if isinstance(score, SquaredError):
             in_units, (offset, slope) = fit_line(own[None], score.truth)
             is_far = score.measured(own) > score.truth.std() or slope > STEEP
             if is_far and slope > 0 and score.gain(own, in_units[0]).is_clear:

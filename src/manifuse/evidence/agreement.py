@@ -143,7 +143,7 @@ def ask(
     pulls, agrees = np.zeros(count), False
     if len(kept) > 1:
         shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
-        agrees = bool(shared_factor.loadings[0] > error)
+        agrees = _agrees(among[np.ix_(kept, kept)], shared)
         loadings = shared_factor.shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
@@ -168,6 +168,20 @@ def ask(
         worths=np.array([_mean(row[np.isfinite(row)]) for row in worths]),
         worth_errors=np.array([_error(row[np.isfinite(row)]) for row in worths]),
     )
+
+
+def _agrees(correlated: FloatArray, shared: float) -> bool:
+    """Whether references correlate with the main predictor and with each other, in the mean, by more than chance.
+
+    A loading is no measure of that, because one factor is fitted to what noise has in common, too.
+    """
+    count = len(correlated) - 1
+    among = np.nan_to_num(correlated[1:, 1:][np.triu_indices(count, 1)])
+    mean = float(among.mean()) if count > 1 else 0.0
+    # References that have something in common are off by the same in the mean.
+    error = np.sqrt((1.0 + (count - 1) * max(mean, 0.0)) / count / shared)
+    agree_with_main = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
+    return bool(agree_with_main and (count < 2 or mean > CERTAIN / np.sqrt(shared * len(among))))
 
 
 def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:

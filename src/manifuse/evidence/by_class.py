@@ -66,6 +66,11 @@ class ByClass(Saveable):
         return np.asarray(self.counts[0].sum(axis=1).round())
 
     @property
+    def untaught(self) -> list[str]:
+        """Names of the classes that no label is of."""
+        return [name for name, labels in zip(self.classes.names, self.labels, strict=True) if labels == 0]
+
+    @property
     def right(self) -> FloatArray:
         """Share of the rows of each class that are right, before and after (2, k); NaN for a class without labels."""
         with np.errstate(invalid="ignore"):

@@ -87,6 +87,17 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
 
 
+def tempered_without(log_ratios: FloatArray, score: LogLoss, folds: Sequence[IndexArray]) -> FloatArray:
+    """Calibrate log-ratios (..., l, k - 1) fold by fold, each by the temperature of the labels outside of it."""
+    calibrated = log_ratios.copy()
+    for fold in folds:
+        seen = np.setdiff1d(np.arange(len(score.rows)), fold)
+        others = score.only(seen)
+        if isinstance(others, LogLoss):  # Labels of one class say nothing.
+            calibrated[..., fold, :] *= temperature_of(log_ratios[..., seen, :], others)
+    return calibrated
+
+
 def risks_of(score: Score, scale: Scale) -> LogLoss | None:
     """The log loss of risks: of probabilities whose labels are all 0 or 1; None of other scores or labels."""
     if scale != "probability" or not isinstance(score, GradedRanking) or not np.isin(score.truth, (0.0, 1.0)).all():

@@ -45,6 +45,8 @@ class Measurement(Saveable):
     averaged : pair of Gain, or None
         What the mean of own scores and all imputed references gains, and what the refined scores gain over it; None
         without references.
+    like_rest : bool
+        Whether the labelled rows are like the rest; see `Labels`.
     """
 
     accuracy: Accuracy
@@ -57,6 +59,7 @@ class Measurement(Saveable):
     risk: Accuracy | None = None
     in_other_units: bool = False
     averaged: tuple[Gain, Gain] | None = None
+    like_rest: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,6 +217,7 @@ def _measured(
         at_pairs=at_pairs,
         in_other_units=is_regression and honest.scored.own_scale != 1.0,
         averaged=_averaged(given, found, there, refined),
+        like_rest=labels.like_rest,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
