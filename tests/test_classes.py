@@ -727,3 +727,27 @@ def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():
     differs = (found.fitted["diffused"] != found.held_out["diffused"]).any(axis=1)
     assert differs[np.intersect1d(score.rows, problem.references[0].main_rows)].all()
     assert not np.delete(differs, score.rows).any()
+
+
+def test_a_class_without_labels_keeps_its_probability():
+    losses, found = [], []
+    for seed in range(4):
+        noise = np.random.default_rng(seed)
+        features = noise.standard_normal((500, 4))
+        scores = 1.2 * features @ noise.standard_normal((4, 4))
+        truth = (scores + noise.gumbel(size=scores.shape)).argmax(axis=1)
+        said = softmax(0.5 * scores + 0.8 * noise.standard_normal(scores.shape), axis=1)
+        classes = np.array(["a", "b", "c", "d"])
+        labelled = np.flatnonzero(truth > 0)[:100]
+        ours = mf.Observations(said, features, ids=range(500), classes=classes, name="ours")
+        result = mf.refine(ours, [], mf.ClassLabels(labelled, classes[truth[labelled]]), rng=0)
+        rest = np.setdiff1d(np.arange(500), labelled)
+        of_a = rest[truth[rest] == 0]
+        each = [said, result.predictions]
+        losses.append([-np.log(p[rest, truth[rest]]).mean() for p in each])
+        found.append([(p[of_a].argmax(axis=1) == 0).mean() for p in each])
+        assert "No label is of the class “a”" in result.summary()
+    before, after = np.mean(losses, axis=0)
+    assert after < before
+    before, after = np.mean(found, axis=0)
+    assert after > 0.9 * before

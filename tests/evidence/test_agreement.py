@@ -163,6 +163,12 @@ def test_references_are_followed_but_said_not_to_agree_where_the_main_predictor_
     assert not asked.is_followed
 
 
+@pytest.mark.parametrize("count", [3, 8])
+def test_noise_is_not_said_to_agree(rng, count):
+    answers = [answer(rng.standard_normal((50, count + 1, 1))).answer for _ in range(40)]
+    assert answers.count(Reason.AGREE) <= 3
+
+
 def test_a_weaker_main_predictor_follows_further(rng):
     truth = rng.standard_normal(400)
     others = scores(rng, (0.7, 0.7, 0.7), truth=truth)

@@ -13,7 +13,6 @@ from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
-from manifuse.files import shorten
 from manifuse.grid import figures, many
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 
@@ -120,9 +119,10 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     if not measured.like_rest:
         said = "The labelled rows are not like the other rows, so this is measured for rows like them alone."
         yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")
-    if measured.by_class is not None and len(missing := measured.by_class.untaught):
-        which = f"{many(len(missing), 'class')} ({shorten(', '.join(missing))})"
-        yield Finding("untaught", False, f"No label is of {which}, so labels teach nothing of it.", "labels")
+    if measured.by_class is not None and (missing := measured.by_class.untaught):
+        which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
+        said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."
+        yield Finding("untaught", False, said, "labels")
     if evidence.verdict.is_close(gain):
         said = "The decision is close: the gain is within one standard error of the loss that is refused."
         yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
