@@ -44,7 +44,7 @@ def problem(rng):
 def check_result(result):
     """The rules for each result: finite scores, support in [0, 1], errors that are amounts, and a verdict to read."""
     assert np.isfinite(result.scores).all()
-    assert ((result.refined.support >= -1e-9) & (result.refined.support <= 1 + 1e-9)).all()
+    assert ((result.refined.support >= 0) & (result.refined.support <= 1)).all()
     uncertainty = result.refined.uncertainty
     assert uncertainty is None or (np.isfinite(uncertainty) & (uncertainty >= 0)).all()
     assert result.accepted or np.array_equal(result.scores, result.main.scores)

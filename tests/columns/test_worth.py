@@ -23,5 +23,5 @@ def test_the_worth_of_all_references_is_what_labels_miss_without_them():
         after, before = (ranking_accuracy(truth[rest], each.predictions[rest]) for each in (result, alone))
         reported.append(100 * result.worth.value)
         true.append(100 * (after - before))
-    # With variances that were found with the references, it is 3.4 points more.
-    assert abs(np.mean(reported) - np.mean(true)) < 2.0
+    # With variances that were found with the references, it is 1.7 points more.
+    assert abs(np.mean(reported) - np.mean(true)) < 1.3

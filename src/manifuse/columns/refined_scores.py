@@ -15,9 +15,6 @@ from manifuse.tables.observations import Observations
 #: A row with less support than this has hardly any evidence behind it.
 LITTLE = 0.05
 
-#: How far rounding may take support out of [0, 1].
-BEYOND = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class RefinedScores(Saveable):
@@ -74,7 +71,7 @@ class RefinedScores(Saveable):
         rows = len(self.scores)
         if self.scores.ndim > 2 or any(array.shape != (rows,) for array in arrays[1:]):
             raise ValueError("scores, support and uncertainty do not fit together")
-        in_range = (np.abs(self.support - 0.5) <= 0.5 + BEYOND).all() and np.isfinite(self.scores).all()
+        in_range = (np.abs(self.support - 0.5) <= 0.5).all() and np.isfinite(self.scores).all()
         if not in_range or not (self.uncertainty is None or is_amount(self.uncertainty)):
             raise ValueError("scores, support or uncertainty is out of range")
 
@@ -102,4 +99,4 @@ def support_of(doubt: FloatArray, pulls: FloatArray) -> FloatArray:
         return np.zeros(len(doubt))
     # If no reference is followed, all count alike.
     weights = pulls if pulls.any() else np.ones(len(pulls))
-    return np.asarray((1.0 - doubt) @ (weights / weights.sum()))
+    return np.asarray(np.clip((1.0 - doubt) @ (weights / weights.sum()), 0.0, 1.0))
