@@ -117,7 +117,7 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     else:
         yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
     if not measured.like_rest:
-        said = "The labelled rows are not like the other rows, so this is measured for rows like them alone."
+        said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
         which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
