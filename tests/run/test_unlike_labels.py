@@ -39,15 +39,15 @@ def test_values_elsewhere_are_not_moved_by_a_line_over_them(where):
     assert np.mean(changes) < 1.1
 
 
-def test_what_they_teach_of_a_ranking_fades_at_other_rows():
+def test_a_ranking_is_refined_near_them_and_kept_elsewhere():
     changes = []
     for seed in range(4):
         ours, truth, labelled = drawn(seed, "corner")
         result, rest = refined(ours, truth, labelled, "ranking")
         before, after = (ranking_accuracy(truth[rest], each[rest]) for each in (ours.scores, result.predictions))
         changes.append(after - before)
-    # If it reached as far as what other labels teach, 14 points would be lost.
-    assert np.mean(changes) > -0.07
+    # If it reached as far as what other labels teach, 14 points would be lost; if it had the level of all rows, 3.
+    assert np.mean(changes) > 0
 
 
 def test_labels_anywhere_are_like_the_rest_and_teach_all_rows():

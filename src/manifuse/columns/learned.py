@@ -88,13 +88,17 @@ class Learned(Column):
             values = (1.0 - back) * values + back * rows[self.beyond]
         if not np.isfinite(self.reach):
             return values
-        faded, size = np.empty_like(values), max(1, NUMBERS // len(self.lesson.points[1]))
+        near = self.nearness(rows)[:, None]
+        return np.asarray(near * values + (1.0 - near) * rows[self.beyond])
+
+    def nearness(self, rows: View) -> FloatArray:
+        """The share that is left of what labels teach of rows, by their distance to the next label (q,)."""
+        shares, size = np.empty(len(rows)), max(1, NUMBERS // len(self.lesson.points[1]))
         for block in (slice(first, first + size) for first in range(0, len(rows), size)):
             scaled = self.lesson.covariance.parts[1].points(rows.take(block))
             nearest = np.sqrt(squared_distances_to(scaled, self.lesson.points[1]).min(axis=1) / self.reach)
-            share = np.clip(2.0 - nearest, 0.0, 1.0)[:, None]
-            faded[block] = share * values[block] + (1.0 - share) * rows[self.beyond][block]
-        return faded
+            shares[block] = np.clip(2.0 - nearest, 0.0, 1.0)
+        return shares
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -142,6 +146,9 @@ def teach(
     raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson, REACHING if labels.like_rest else REACHING_UNLIKE)
     level, level_of = _levels(score, raw)
+    if isinstance(level, Level) and not labels.like_rest and np.isfinite(reach):
+        near = Learned(found.lesson, level, reach, source, beyond).nearness(known.held_out) > 0
+        level = _level_there(raw[near], known.held_out[beyond][near])
     trials, variances = _without_folds(found, labels, level, rows[beyond])
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
     known = replace(known, trials=alike)
@@ -182,6 +189,18 @@ def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Call
         classes, taught = score.classes, np.isin(np.arange(len(score.classes)), score.truth)
         return ProbabilityMap(classes, Level.of(score.coordinates()), taught), partial(LogRatios.of, classes)
     return Level.of(raw), Level.of
+
+
+def _level_there(learned: FloatArray, before: FloatArray) -> Level:
+    """The level of what labels teach of rows (q, 1) that keeps the mean and the deviation that they had before.
+
+    Labels that are not like the rest say nothing of how rows near them compare with other rows.
+    """
+    there, had = Level.of(learned), Level.of(before)
+    if not np.isfinite([there.deviation, had.deviation]).all():
+        return there
+    deviation = there.deviation / had.deviation
+    return Level(there.mean - deviation * had.mean, deviation)
 
 
 def _confirmed(
