@@ -47,6 +47,14 @@ def test_slope_and_noise_of_what_is_heard_are_found(rng):
     assert found.noise / found.weights[0] ** 2 == pytest.approx(0.25, abs=0.03)
 
 
+def test_no_reference_is_believed_to_be_exact(rng):
+    """Variances of a lesson may be larger than what it misses; then nothing seems to be left for noise."""
+    values = rng.standard_normal((50, 1))
+    rows = view(values + 0.1 * rng.standard_normal((50, 1)), np.zeros((50, 1)))
+    _, left = Heard.of(rows, values, np.ones(50)).correct(rows, values, np.ones(50))
+    assert left.min() > 1e-4
+
+
 @pytest.mark.parametrize("few", [3, 9])
 def test_few_rows_say_nothing(rng, few):
     references = rng.standard_normal((few, 1))

@@ -13,8 +13,9 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import is_constant
 from manifuse.records import Saveable
 
-#: Fewer rows than this show nothing. A larger squared correlation than the other number is not believed.
-FEWEST, MOST_ALIKE = 10, 0.95
+#: Fewer rows than this show nothing. A larger squared correlation than the second number is not believed, nor is a
+#: smaller share of noise in what the lesson does not explain than the third one.
+FEWEST, MOST_ALIKE, LEAST_NOISE = 10, 0.95, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class Heard(Saveable):
         slope, offset = np.polyfit(value, total, 1)
         left = float(np.sum((total - offset - slope * value) ** 2)) / (len(heard) - 2)
         noise = left - slope**2 * float(variances[heard].mean())
-        return cls(weights, float(offset), float(slope), max(noise, 0.0))
+        return cls(weights, float(offset), float(slope), max(noise, LEAST_NOISE * left))
 
     def correct(self, rows: View, values: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Correct values (q, 1) of a lesson and their variances (q,) where references know rows themselves."""
