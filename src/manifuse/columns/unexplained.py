@@ -39,7 +39,9 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
     rows = np.flatnonzero(pairs & alone.any(axis=1))
     named, away = stand_out(alone[rows])
     change = (refined - main.scores).reshape(alone.shape)[rows]
-    is_pushed = (away * change).sum(axis=1) > 0
+    # In units of the largest, so that products of huge scores stay in range.
+    one, other = (each / (np.abs(each).max(initial=0.0) or 1.0) for each in (away, change))
+    is_pushed = (one * other).sum(axis=1) > 0
     if main.classes is None:
         is_far = np.abs(percentiles_of(refined) - percentiles_of(main.scores)) >= FAR
     else:
