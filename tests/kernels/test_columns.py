@@ -40,3 +40,10 @@ def test_no_bit_depends_on_the_order_of_a_table_in_memory(rng):
     expected = means_and_deviations(table)
     for same in (np.asfortranarray(table), np.repeat(table, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(means_and_deviations(same), expected)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e6 + 0.1, -1e-200])
+def test_a_constant_column_has_its_number_as_mean_and_no_deviation(rng, value):
+    table = np.column_stack([rng.standard_normal((500, 4)), np.full(500, value)])
+    means, deviations = means_and_deviations(table)
+    assert (means[4], deviations[4]) == (value, 0.0)

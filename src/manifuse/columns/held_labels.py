@@ -110,12 +110,19 @@ def most_taught(score: Score) -> int:
 
 def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
     """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains."""
-    values = np.column_stack([rows.features, rows["own"]])
-    means, deviations = means_and_deviations(values)
+    # Apart, because features may be large, and are not copied.
+    parts = [rows.features, rows["own"]]
+    count = sum(part.shape[1] for part in parts)
     share = len(labelled) / len(rows)
-    errors = deviations * np.sqrt(max(1.0 - share, 0.0) / len(labelled))
-    away = np.abs(values[labelled].mean(axis=0) - means)
-    return bool((away <= (UNLIKE + np.sqrt(2.0 * np.log(values.shape[1]))) * errors + SAME * deviations).all())
+    error = np.sqrt(max(1.0 - share, 0.0) / len(labelled))
+    most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
+    for part in parts:
+        means, deviations = means_and_deviations(part)
+        away = np.abs(part[labelled].mean(axis=0) - means)
+        # A column that is constant has means that differ by rounding alone.
+        if ((deviations > 0) & (away > most * deviations)).any():
+            return False
+    return True
 
 
 def _distances(

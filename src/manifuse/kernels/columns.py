@@ -28,12 +28,17 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     The deviation of a column is 0 if the column varies by no more than the rounding of its own entries. It is in the
     range of floats wherever the entries are.
     """
-    sums, largest = np.zeros((2, features.shape[1]))
+    width = features.shape[1]
+    sums, low, high = np.zeros(width), np.full(width, np.inf), np.full(width, -np.inf)
     for rows in blocks_of(features):
-        sums += _doubled(features, rows).sum(axis=0)
-        np.maximum(largest, np.abs(_doubled(features, rows)).max(axis=0), out=largest)
-    means = sums / len(features)
-    widest, squares = np.zeros((2, features.shape[1]))
+        block = _doubled(features, rows)
+        sums += block.sum(axis=0)
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    # A sum of many rows is rounded, so that the mean of equal numbers could be another one.
+    means = np.clip(sums / len(features), low, high)
+    widest, squares = np.zeros((2, width))
     for rows in blocks_of(features):
         np.maximum(widest, np.abs(_doubled(features, rows) - means).max(axis=0), out=widest)
     divisor = np.where(widest > 0, widest, 1.0)
