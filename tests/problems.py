@@ -53,6 +53,13 @@ def draw(
     return Latent(main, others, truth, np.arange(rows)[-60:])
 
 
+def smooth_truth(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw four features, and a truth of deviation 1 that is a line and a wave over them."""
+    features = rng.standard_normal((rows, 4))
+    truth = features @ rng.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
+    return features, truth / truth.std()
+
+
 def write_tables(case: Latent) -> None:
     """Write the main table and the first reference to main.csv and theirs.csv in the current folder."""
     # Imported here, because tests of the extras draw problems where Polars is not installed.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.problems import smooth_truth
 
 import manifuse as mf
 from manifuse.columns.heard import Heard, is_heard
@@ -67,9 +68,7 @@ def test_rows_that_a_good_reference_knows_are_nearly_as_good_as_without_it():
     errors, held = [], []
     for seed in range(6):
         noise = np.random.default_rng(seed)
-        features = noise.standard_normal((400, 4))
-        truth = features @ noise.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
-        truth /= truth.std()
+        features, truth = smooth_truth(noise, 400)
         ours = mf.Observations(truth + 0.8 * noise.standard_normal(400), features, ids=range(400), name="ours")
         theirs = mf.Observations((truth + 0.4 * noise.standard_normal(400))[:80], ids=range(80), name="theirs")
         known = np.arange(80, 140)

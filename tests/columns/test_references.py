@@ -35,6 +35,23 @@ def test_at_a_pair_the_score_is_known_and_held_out_it_is_not():
     assert found.doubt.max() <= 1.0
 
 
+def test_what_a_reference_knows_is_imputed_too_unless_it_knows_most_rows():
+    case = draw(0)
+    theirs = case.truth + 0.3 * np.random.default_rng(1).standard_normal(len(case.main))
+    few, most = (mf.Observations(theirs[:n], ids=case.main.keys[:n], name=f"{n} rows") for n in (40, 120))
+    result = mf.refine(case.main, [few, most], case.labels(), rng=0)
+    later = result.fitted_model.later_rows
+    columns = later.columns
+    rows = columns.expected.add_to(columns.references.add_to(later.fitted_view, "references"), "expected")
+    said, imputed = rows["references"][:, :, 0], rows["imputed"][:, :, 0]
+    assert (said[:40, 0] != imputed[:40, 0]).all()
+    np.testing.assert_array_equal(imputed[40:, 0], said[40:, 0])
+    np.testing.assert_array_equal(imputed[:, 1], said[:, 1])
+    as_imputed = columns.expected.at(rows.with_column("references", rows["imputed"]))
+    np.testing.assert_array_equal(rows["imputed expected"], as_imputed)
+    assert (rows["expected"] != as_imputed)[:40].any()
+
+
 def test_the_held_out_score_of_a_pair_does_not_depend_on_it():
     case = draw(0, references=1)
     reference = case.references[0]

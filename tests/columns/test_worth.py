@@ -1,6 +1,7 @@
 """What references are worth at held-out labels is what they are worth elsewhere."""
 
 import numpy as np
+from tests.problems import smooth_truth
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
@@ -11,9 +12,7 @@ def test_the_worth_of_all_references_is_what_labels_miss_without_them():
     reported, true = [], []
     for seed in range(8):
         noise = np.random.default_rng(seed)
-        features = noise.standard_normal((500, 4))
-        truth = features @ noise.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
-        truth /= truth.std()
+        features, truth = smooth_truth(noise, 500)
         ours = mf.Observations(truth + 0.8 * noise.standard_normal(500), features, ids=range(500), name="ours")
         said = truth[:80, None] + 0.5 * noise.standard_normal((80, 3))
         theirs = [mf.Observations(each, ids=range(80), name=f"theirs {k}") for k, each in enumerate(said.T)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.problems import smooth_truth
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
@@ -12,9 +13,8 @@ ROWS, LABELS = 500, 60
 def drawn(seed, where):
     """Own scores, the truth and the labelled rows: those with the largest first feature, half of all, or any."""
     noise = np.random.default_rng(seed)
-    features = noise.standard_normal((ROWS, 4))
-    truth = features @ noise.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
-    truth = 10 * truth / truth.std() + 3
+    features, truth = smooth_truth(noise, ROWS)
+    truth = 10 * truth + 3
     order = {"corner": np.argsort(-features[:, 0]), "half": np.flatnonzero(features[:, 0] > 0), "any": np.arange(ROWS)}
     ours = mf.Observations(truth + 4 * noise.standard_normal(ROWS), features, ids=range(ROWS), name="ours")
     return ours, truth, order[where][:LABELS]
@@ -58,3 +58,11 @@ def test_labels_anywhere_are_like_the_rest_and_teach_all_rows():
         before, after = (ranking_accuracy(truth[rest], each[rest]) for each in (ours.scores, result.predictions))
         assert after > before
         assert "not like the other rows" not in result.summary()
+
+
+def test_a_constant_feature_makes_no_labels_unlike():
+    for value in (0.1, 1 / 3, 1e6 + 0.1):
+        ours, truth, labelled = drawn(0, "any")
+        features = np.column_stack([ours.table, np.full(ROWS, value)])
+        same = mf.Observations(ours.scores, features, ids=range(ROWS), name="ours")
+        assert refined(same, truth, labelled, "ranking")[0].evidence.measured.like_rest
