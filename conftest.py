@@ -32,9 +32,9 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The engine of a Dask cluster of one worker, which is started once for all tests."""
+    """The engine of a Dask cluster of one worker. It ends with the file of tests, because it takes time while idle."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as started:
         yield started.scheduler_address.replace("tcp://", "dask://")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
@@ -45,37 +45,43 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     (k + 1,) array
         Positive; the noise comes last.
     """
-    count, functions = len(parts), targets.shape[1]
+    count, (size, functions) = len(parts), targets.shape
     means = np.array([PART_PRIOR[0]] * count + [NOISE_PRIOR[0]])
     deviations = np.array([PART_PRIOR[1]] * count + [NOISE_PRIOR[1]])
+    # Of symmetric matrices one half is enough. These are its places in the array of all entries.
+    half = np.ravel_multi_index(np.triu_indices(size), (size, size))
+    halves, fixed_half = parts.reshape(count, -1)[:, half], fixed.ravel()[half]
+    diagonal = half // size == half % size
+    entries = np.zeros(size * size)
 
-    def height(logarithms: FloatArray) -> tuple[float, FloatArray]:
-        prior = (logarithms - means) / deviations
+    def height(place: FloatArray) -> tuple[float, FloatArray]:
+        # Logarithms of variances, in deviations of the prior: so they vary alike, and the search is short.
         # Finite, because the search would go on from an infinity with NaN.
-        outside = OUTSIDE * (1.0 + prior @ prior), 2.0 * OUTSIDE * prior / deviations
-        if np.abs(prior).max() > FARTHEST:
+        outside = OUTSIDE * (1.0 + place @ place), 2.0 * OUTSIDE * place
+        if np.abs(place).max() > FARTHEST:
             return outside
-        variances = np.exp(logarithms)
+        variances = np.exp(means + deviations * place)
+        entries[half] = variances[:-1] @ halves + fixed_half + variances[-1] * diagonal
         try:
-            factor = cho_factor(covariance_of(parts, fixed, variances), lower=True)
+            # LAPACK's arrays are transposed, and their lower half is the upper one here.
+            factor = cho_factor(entries.reshape(size, size).T, lower=True, check_finite=False)
         except LinAlgError:
             return outside
-        lower = np.tril(dpotri(*factor)[0])
-        inverse = lower + np.tril(lower, -1).T
-        weights = inverse @ targets
+        weights = cho_solve(factor, targets, check_finite=False)
         likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(np.diag(factor[0])).sum()
-        slopes = functions * inverse - weights @ weights.T
-        gradient = 0.5 * variances * np.append(np.einsum("kij,ij->k", parts, slopes), np.trace(slopes))
-        return float(likelihood + 0.5 * prior @ prior), gradient + prior / deviations
+        slopes = functions * dpotri(*factor)[0].T.ravel()[half] - (weights @ weights.T).ravel()[half]
+        of_parts = halves @ (slopes * np.where(diagonal, 1.0, 2.0))
+        gradient = 0.5 * variances * np.append(of_parts, slopes[diagonal].sum())
+        return float(likelihood + 0.5 * place @ place), deviations * gradient + place
 
     found = minimize(
         height,
-        means,
+        np.zeros(count + 1),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": ITERATIONS, "ftol": LEAST_GAIN, "gtol": LEAST_SLOPE},
     )
-    return np.asarray(np.exp(found.x))
+    return np.asarray(np.exp(means + deviations * found.x))
 
 
 def covariance_of(parts: FloatArray, fixed: FloatArray, variances: FloatArray) -> FloatArray:
