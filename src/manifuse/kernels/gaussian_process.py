@@ -57,7 +57,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     def height(place: FloatArray) -> tuple[float, FloatArray]:
         # Logarithms of variances, in deviations of the prior: so they vary alike, and the search is short.
         # Finite, because the search would go on from an infinity with NaN.
-        outside = OUTSIDE * (1.0 + place @ place), 2.0 * OUTSIDE * place
+        outside = OUTSIDE * (1.0 + float(place @ place)), 2.0 * OUTSIDE * place
         if np.abs(place).max() > FARTHEST:
             return outside
         variances = np.exp(means + deviations * place)
