@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri, stdtrit
 
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.squared_error import SquaredError
+from manifuse.tables.classes import Classes
 
 ROWS = np.arange(60)
 
@@ -111,6 +114,38 @@ def test_a_gain_within_folds_is_the_mean_over_pairs_of_one_fold(rng):
     again = GradedRanking(np.arange(30), grades).gain(after, np.broadcast_to(before, after.shape), folds)
     assert again.value == pytest.approx(-gain.value)
     assert again.standard_error == pytest.approx(gain.standard_error)
+
+
+@pytest.mark.parametrize("kind", ["graded", "paired", "squared", "classes"])
+def test_rows_that_a_group_repeats_are_no_more_evidence(kind, rng):
+    """But for the factor of Student's t, because the spread of groups is measured on so many of them."""
+    truth, before, after = rng.standard_normal((3, 40))
+
+    def gain(times):
+        known, was, now = (np.tile(each, times) for each in (truth, before, after))
+        rows = np.arange(len(known))
+        block, pairs = rows % 40, rows.reshape(-1, 2).T
+        if kind == "paired":
+            # Each group is of two rows that are compared.
+            score, block = PairedRanking.of(*pairs), block // 2
+            was, now, block = (each[np.concatenate(pairs)] for each in (was, now, block))
+        elif kind == "classes":
+            score = LogLoss(rows, (known > 0).astype(int), Classes(("a", "b")))
+            was, now = was[:, None], now[:, None]
+        else:
+            score = {"graded": GradedRanking, "squared": SquaredError}[kind](rows, known)
+        folds = Folds(np.zeros((1, len(rows)), dtype=int), Held.BY_GROUP, block)
+        return score.gain(was, now, folds), score.gain(was, now)
+
+    (once, alone), (often, deceived) = gain(1), gain(7)
+    count = 20 if kind == "paired" else 40
+    student = stdtrit(count - 1, 0.975) / ndtri(0.975)
+    assert often.value == pytest.approx(once.value)
+    assert often.standard_error == pytest.approx(student * alone.standard_error, rel=0.03)
+    assert deceived.standard_error == pytest.approx(alone.standard_error / np.sqrt(7), rel=0.03)
+    # A group of the two rows of a pair is one pair, as before, but for the factor.
+    factor = student * np.sqrt(20 / 19) if kind == "paired" else 1.0
+    assert once.standard_error == pytest.approx(factor * alone.standard_error)
 
 
 def test_every_ordered_pair_is_held_out_with_all_pairs_of_its_rows(rng):

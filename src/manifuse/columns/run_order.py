@@ -177,7 +177,7 @@ def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str)
     else:
         # What would be diffused without the labels of a fold is not computed for ordered pairs.
         return False
-    begun, refined = (comparable(given.problem.units, each, score) for each in columns)
+    begun, refined = (comparable(given.problem.units, each, score, labels.folds) for each in columns)
     return score.gain(begun, refined, labels.folds).is_clear_loss
 
 

@@ -10,15 +10,19 @@ import numpy as np
 from manifuse.columns.held_labels import Labels
 from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
-from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
 #: labels do, but hardly ever by such a factor.
 STEEP = 3.0
+
+#: A share of squares that is but rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -129,17 +133,17 @@ class HeldOutScores:
             plain = Scoring(units, None, 1.0, None, own_scale)
             return cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
-            in_units, (offset, slope) = fit_line(own[None], score.truth)
+            in_units, (offset, slope) = fit_line(own[None], score.truth, folds.blocks)
             is_far = score.measured(own) > score.truth.std() or slope > STEEP
-            if is_far and slope > 0 and score.gain(own, in_units[0]).is_clear:
+            if is_far and slope > 0 and score.gain(own, in_units[0], folds).is_clear:
                 own_scale, own_offset, own = slope, offset, in_units[0]
                 units = units.scaled(slope, offset)
         plain = Scoring(units, None, 1.0, None, own_scale, own_offset)
         values = plain.found(trials)
         best = cls(plain, values, own, score.gain(own, values, folds))
         if isinstance(score, SquaredError):
-            fitted, line = fit_line(trials.reshape(trials.shape[:-1]), score.truth)
-            better = score.gain(values.mean(axis=0), fitted)
+            fitted, line = fit_line(trials.reshape(trials.shape[:-1]), score.truth, folds.blocks)
+            better = score.gain(values.mean(axis=0), fitted, folds)
             # A line over labels that are not like the rest would move all rows.
             if (better.is_certain and labels.like_rest) or (own_scale != 1.0 and better.is_seen):
                 best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))
@@ -151,7 +155,7 @@ def found_of(units: Level, values: FloatArray) -> FloatArray:
     return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
 
 
-def comparable(units: Level, values: FloatArray, score: Score) -> FloatArray:
+def comparable(units: Level, values: FloatArray, score: Score, folds: Folds) -> FloatArray:
     """Bring a column (r, l, c) of labelled rows into units in which a score compares it with another column.
 
     Probabilities of classes are calibrated. Values of a regression are those of a line over them.
@@ -159,16 +163,38 @@ def comparable(units: Level, values: FloatArray, score: Score) -> FloatArray:
     found = found_of(units, values)
     if isinstance(score, LogLoss):
         return np.asarray(temperature_of(found, score) * found)
-    return fit_line(found, score.truth)[0] if isinstance(score, SquaredError) else found
+    return fit_line(found, score.truth, folds.blocks)[0] if isinstance(score, SquaredError) else found
 
 
-def fit_line(values: FloatArray, targets: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
-    """Predict targets (l,) by a line over values (r, l), each without itself; also the mean offset and slope."""
-    centred = values - values.mean(axis=1, keepdims=True)
-    squares = np.sum(centred**2, axis=1)
-    positive = np.where(squares > 0, squares, 1.0)
-    slopes = np.where(squares > 0, np.maximum(centred @ targets / positive, 0.0), 0.0)
-    offsets = targets.mean() - slopes * values.mean(axis=1)
-    leverage = 1.0 / values.shape[1] + np.where(squares > 0, 1.0, 0.0)[:, None] * centred**2 / positive[:, None]
-    residuals = (targets - offsets[:, None] - slopes[:, None] * values) / (1.0 - np.minimum(leverage, 0.99))
-    return np.asarray(targets - residuals), (float(offsets.mean()), float(slopes.mean()))
+def fit_line(
+    values: FloatArray, targets: FloatArray, blocks: IndexArray | None = None
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Predict targets (l,) by a line over values (r, l), each without its block; also the mean offset and slope.
+
+    Rows of one of the ``blocks`` (l,) are held out together; by default every row is one.
+    """
+    count = len(targets)
+    block = np.arange(count) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    middle, centre = values.mean(axis=1, keepdims=True), float(targets.mean())
+    here, there = values - middle, targets - centre
+
+    def left(terms: FloatArray) -> FloatArray:
+        """Sums of terms (r, l) over the rows of other blocks."""
+        sums = np.array([np.bincount(block, row) for row in terms])
+        return np.asarray(terms.sum(axis=1, keepdims=True) - sums[:, block])
+
+    rows = np.maximum(count - np.bincount(block)[block], 1)
+    mean, target = left(here) / rows, left(np.broadcast_to(there, here.shape)) / rows
+    squares, all_squares = left(here**2) - rows * mean**2, np.sum(here**2, axis=1, keepdims=True)
+    # What is left of the squares may be but rounding.
+    slopes = _slope(
+        left(here * there) - rows * mean * target, np.where(squares > ROUNDING * all_squares, squares, 0.0)
+    )
+    whole = _slope(here @ there, all_squares[:, 0])
+    fitted = centre + target + slopes * (here - mean)
+    return np.asarray(fitted), (float((centre - whole * middle[:, 0]).mean()), float(whole.mean()))
+
+
+def _slope(products: FloatArray, squares: FloatArray) -> FloatArray:
+    """Slopes of lines, not below 0; 0 where all values are equal."""
+    return np.asarray(np.maximum(np.divide(products, squares, out=np.zeros_like(products), where=squares > 0), 0.0))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.holding_out import Folds, error_of_sum
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -57,12 +57,11 @@ class LogLoss(Score):
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`."""
-        del folds
-        return _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure)
+        return _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure, folds)
 
-    def gain_in_accuracy(self, before: FloatArray, after: FloatArray) -> Gain:
+    def gain_in_accuracy(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare how often two predictions are right, as `gain` compares their log loss."""
-        return _paired(self.is_right(after) - self.is_right(before), "class_accuracy")
+        return _paired(self.is_right(after) - self.is_right(before), "class_accuracy", folds)
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
@@ -131,8 +130,8 @@ def calibrated_without(log_odds: FloatArray, risks: LogLoss, folds: Sequence[Ind
     return calibrated
 
 
-def _paired(differences: FloatArray, measure: Measure) -> Gain:
+def _paired(differences: FloatArray, measure: Measure, folds: Folds | None) -> Gain:
     """The mean of differences (l,) or (r, l), of which those of one row belong together."""
     rows = np.atleast_2d(differences).mean(axis=0)
-    error = float(rows.std(ddof=1) / np.sqrt(len(rows)))
+    error = error_of_sum(rows - rows.mean(), folds) / float(np.sqrt(len(rows) * (len(rows) - 1)))
     return Gain(float(rows.mean()), error, len(rows), measure)

@@ -12,11 +12,12 @@ runs of rows that follow each other in time, or regions of the feature space.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.special import ndtri, stdtrit
 from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
@@ -38,6 +39,9 @@ FOLLOWING, NEXT, NEAR = 0.1, 5, 50
 #: Twins have distances of rounding, up to this share of the largest distance between labels.
 CROWDED, ROUNDING = 2.0, 1e-9
 
+#: Of sums, the share that is below the mean and two standard errors.
+HOLDS = 0.975
+
 
 class Held(StrEnum):
     """How labels were held out."""
@@ -57,10 +61,13 @@ class Folds:
     numbers : (r, l) array of int
         The fold of every labelled row, in each of r trials.
     held : Held
+    blocks : (l,) array of int
+        Rows that are held out together, because their errors may be alike.
     """
 
     numbers: IndexArray
     held: Held
+    blocks: IndexArray
 
     @classmethod
     def of(cls, blocks: IndexArray, held: Held, rng: np.random.Generator, *, trials: int = TRIALS) -> Folds:
@@ -69,15 +76,20 @@ class Folds:
         most = len(names) // GROUPS_IN_FOLD if held is Held.BY_GROUP else len(names)
         count = max(min(FOLDS, most), 2)
         drawn = np.array([rng.permutation(np.arange(len(names)) % count) for _ in range(trials)])
-        return cls(drawn[:, block], held)
+        return cls(drawn[:, block], held, blocks)
+
+    @property
+    def block_count(self) -> int:
+        """Number of blocks."""
+        return len(np.unique(self.blocks))
 
     def only(self, kept: IndexArray) -> Folds:
         """Return the folds of some labels (k,)."""
-        return Folds(self.numbers[:, kept], self.held)
+        return replace(self, numbers=self.numbers[:, kept], blocks=self.blocks[kept])
 
     def first(self) -> Folds:
         """Return the first trial alone."""
-        return Folds(self.numbers[:1], self.held)
+        return replace(self, numbers=self.numbers[:1])
 
     def rows(self, trial: int) -> list[IndexArray]:
         """The labels of every fold of a trial."""
@@ -90,6 +102,31 @@ class Folds:
             for fold in self.rows(trial):
                 centred[trial, fold] = row[fold] - row[fold].mean(axis=0)
         return centred
+
+
+def error_of_sum(deviations: FloatArray, folds: Folds | None) -> float:
+    """Standard error of the sum of some rows' deviations (l,) from their mean.
+
+    Rows of one block may be off by the same, so sums over blocks count if their error is larger. It can be smaller
+    because few blocks may agree by chance.
+    """
+    error = float(np.sqrt(np.sum(deviations**2)))
+    if folds is None or folds.block_count == len(deviations):
+        return error
+    sums = np.bincount(np.unique(folds.blocks, return_inverse=True)[1], deviations)
+    return max(error, error_of_blocks(float(np.sum(sums**2)), len(sums)))
+
+
+def error_of_blocks(variance: float, count: int) -> float:
+    """Standard error by squares that were summed over ``count`` blocks; 0 of a single one, which says nothing of it.
+
+    It is in such units that two of them hold 95 of 100 samples: the limits of Student's t count as those of a normal
+    distribution (cluster-robust errors; Cameron and Miller, Journal of Human Resources, 2015).
+    """
+    if count < 2:
+        return 0.0
+    student = float(stdtrit(count - 1, HOLDS) / ndtri(HOLDS))
+    return student * float(np.sqrt(variance * count / (count - 1.0)))
 
 
 def held_together(

@@ -60,13 +60,12 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
         Refined scores of the labelled rows and variances of the lesson, held out in r trials.
     score : Score
     folds : Folds
-        Only rows of one fold are compared.
+        Only rows of one fold are compared, and rows of one block count as one.
     """
-    variances = np.maximum(variances, LEAST_VARIANCE)
+    variances, count = np.maximum(variances, LEAST_VARIANCE), folds.block_count
     if isinstance(score, SquaredError):
         shares = np.abs(honest - score.truth) / np.sqrt(variances)
-        # Of l + 1 rows that are alike, each is equally often the one that misses most (conformal prediction).
-        count = len(score.rows)
+        # Each of the blocks, and one more, is equally often the one that misses most (conformal prediction).
         return float(np.quantile(shares, min(0.9 * (count + 1) / count, 1.0))) / NINETY
     better, worse = score.ordered_pairs(MOST_ORDERED)
     trial, pair = np.nonzero(folds.numbers[:, better] == folds.numbers[:, worse])
@@ -79,11 +78,9 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
     unit = unit or 1.0
 
-    rows = len(np.unique(score.rows))
-
     def surprise(logarithm: float) -> float:
         right = _probability_of_order(differences / (unit * np.exp(logarithm) * spread))
-        unusual = ((logarithm - USUAL) / USUAL_SPREAD) ** 2 / (2.0 * rows)
+        unusual = ((logarithm - USUAL) / USUAL_SPREAD) ** 2 / (2.0 * count)
         return unusual - float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
 
     if not len(differences):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.holding_out import BLOCKS, Folds, Held
+from manifuse.evidence.holding_out import BLOCKS, Folds, Held, error_of_blocks, error_of_sum
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.order import concordance, concordant_pairs
@@ -55,13 +55,13 @@ class GradedRanking(Score):
         """Compare two predictions; see `Score.gain`.
 
         The accuracy is a U-statistic over pairs of rows. For each row, the deviations of its own pairs are summed. The
-        variance is the sum of the squares of these sums.
+        sum of these has the error of the accuracy; see `error_of_sum`.
         """
         (was, now), partners = self._concordant(in_trials(before, after), folds)
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
-        error = float(2.0 * np.sqrt(np.sum(deviations**2)) / total)
+        error = 2.0 * error_of_sum(deviations, folds) / total
         # Where all labels of every fold are equal, nothing was compared.
         rows = len(self.rows) if partners.any() else 0
         return Gain(value, error, rows, self.measure, self.others)
@@ -131,17 +131,25 @@ class PairedRanking(Score):
         return np.asarray(self._correct(candidates).mean(axis=0))
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
-        """Compare two predictions; see `Score.gain`. Pairs that share a row are not independent."""
-        del folds
+        """Compare two predictions; see `Score.gain`. Pairs that share a row, or a block, are not independent."""
         right = [self._correct(values.T) for values in in_trials(before, after)]
         difference = np.mean([each[:, 1] - each[:, 0] for each in right], axis=0)
         value = float(difference.mean())
-        names, ends = np.unique(self.rows[np.concatenate([self.better, self.worse])], return_inverse=True)
-        deviations = np.bincount(ends, np.tile(difference - value, 2))
-        # The sum over rows counts the square of each pair twice, once at each of its rows.
-        own = np.sum((difference - value) ** 2)
-        variance = max(np.sum(deviations**2) - own, own)
-        return Gain(value, float(np.sqrt(variance) / len(difference)), len(names), self.measure)
+        count = len(np.unique(self.rows))
+        error = float(np.sqrt(self._variance_by(self.rows, difference - value)))
+        if folds is not None and folds.block_count < count:
+            variance = self._variance_by(folds.blocks, difference - value)
+            error = max(error, error_of_blocks(variance, folds.block_count))
+        return Gain(value, error / len(difference), count, self.measure)
+
+    def _variance_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
+        """Variance of the sum of deviations (p,), where pairs that share one of the rows' ``blocks`` (2 p,) depend."""
+        _, block = np.unique(blocks, return_inverse=True)
+        better, worse = block[self.better], block[self.worse]
+        two = better != worse
+        sums = np.bincount(np.append(better, worse[two]), np.append(deviations, deviations[two]))
+        # The sum over blocks counts a pair of two blocks twice, once at each of them.
+        return max(float(np.sum(sums**2) - np.sum(deviations[two] ** 2)), float(np.sum(deviations**2)))
 
     def hold_out(
         self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int
@@ -151,13 +159,14 @@ class PairedRanking(Score):
         If rows are held out at random, they are put into blocks first.
         """
         del trials
+        apart = blocks
         if held is Held.AT_RANDOM:
             names, block = np.unique(blocks, return_inverse=True)
-            blocks = rng.permutation(np.arange(len(names)) % BLOCKS)[block]
+            apart = rng.permutation(np.arange(len(names)) % BLOCKS)[block]
         numbers = np.empty((1, len(self.rows)), dtype=np.intp)
         numbers[0, self.better] = numbers[0, self.worse] = np.arange(len(self.better))
-        ends = np.column_stack([blocks[self.better], blocks[self.worse]])
-        return Folds(numbers, held), [[np.flatnonzero(np.isin(ends, pair).any(axis=1)) for pair in ends]]
+        ends = np.column_stack([apart[self.better], apart[self.worse]])
+        return Folds(numbers, held, blocks), [[np.flatnonzero(np.isin(ends, pair).any(axis=1)) for pair in ends]]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take the pairs of which both rows are taken; see `Score.only`."""

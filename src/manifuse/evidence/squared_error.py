@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.holding_out import Folds, error_of_sum
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -35,12 +35,12 @@ class SquaredError(Score):
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
-        del folds
         squares = np.mean((in_trials(before, after) - self.truth) ** 2, axis=0).T
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
-        error = float(influence.std(ddof=1) / np.sqrt(len(influence)))
+        count = len(influence)
+        error = error_of_sum(influence - influence.mean(), folds) / float(np.sqrt(count * (count - 1)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
 
     def only(self, kept: IndexArray) -> Score | None:

@@ -221,7 +221,7 @@ def _measured(
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
-    right = taught.gain_in_accuracy(there, refined)
+    right = taught.gain_in_accuracy(there, refined, labels.folds)
     share = _change("class_accuracy", float(taught.is_right(there).mean()), right, verdict)
     return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
 
