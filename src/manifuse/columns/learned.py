@@ -65,19 +65,19 @@ class Learned(Column):
         return self.with_variance(rows)[0]
 
     def add_to(self, rows: View, name: str) -> View:
-        """Add the values, and the "variance" of the lesson; see `Column.add_to`."""
+        """Add the values, and the "variance" of truths about them; see `Column.add_to`."""
         values, variances = self.with_variance(rows)
         return rows.with_column(name, values).with_column("variance", variances)
 
     def with_variance(self, rows: View) -> tuple[FloatArray, FloatArray]:
-        """Values (q, c), and the variance of the lesson (q,)."""
+        """Values (q, c), and the variance of a truth about the lesson (q,): that of the value, and of the noise."""
         if self.heard is None:
             values, variances = self.lesson.predict(rows, rows[self.source])
         else:
             imputed = rows.with_column("references", rows["imputed"])
             values, variances = self.lesson.predict(imputed, rows[f"imputed {self.source}"])
             values, variances = self.heard.correct(rows, values, variances)
-        return self.fade(rows, self.level.apply(values)), variances
+        return self.fade(rows, self.level.apply(values)), variances + self.lesson.noise
 
     def fade(self, rows: View, values: FloatArray) -> FloatArray:
         """Go back to what is expected where no label is near, and in part at rows that a reference knows."""
@@ -171,7 +171,7 @@ def teach(
 def _without_folds(
     learned: RefittableLesson, labels: Labels, level: Level | ProbabilityMap, before: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """What a lesson says of labelled rows without the labels of their fold (r, l, c), and its variance (r, l).
+    """What a lesson says of labelled rows without their fold (r, l, c), and the variance of a truth (r, l).
 
     ``before`` is what was known of these rows (l, c).
     """
@@ -180,7 +180,7 @@ def _without_folds(
     values = np.array([level.apply(values) for values, _ in each])
     if isinstance(level, ProbabilityMap):
         values = level.keep_untaught(values, before)
-    return values, np.array([doubt for _, doubt in each])
+    return values, np.array([doubt for _, doubt in each]) + learned.lesson.noise
 
 
 def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Callable[[FloatArray], Level | LogRatios]]:

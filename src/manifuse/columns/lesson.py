@@ -43,6 +43,8 @@ class Lesson(Saveable):
         Of the rows that taught, for every function.
     precision : (l, l) array
         What the observations say of these rows, as an inverse covariance.
+    compares : bool
+        Whether only differences of rows were observed. Then nothing is known of the offset, and no variance has it.
     """
 
     covariance: Covariance
@@ -51,6 +53,12 @@ class Lesson(Saveable):
     variances: FloatArray
     weights: FloatArray
     precision: FloatArray
+    compares: bool
+
+    @property
+    def noise(self) -> float:
+        """Variance of what was observed of a row, beside that of its value; of a difference, each row has a half."""
+        return float(self.variances[-1]) / (2.0 if self.compares else 1.0)
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
@@ -87,8 +95,9 @@ class Lesson(Saveable):
     def covariances(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Covariances of rows with those that taught (q, l), and variances of rows (q,), before any observation."""
         crossing = self.covariance.between(points, self.points, self.variances[:-1])
-        crossing += FLAT * (1.0 + expected @ self.expected.T)
-        prior = self.covariance.own(points, self.variances[:-1]) + FLAT * (1.0 + np.sum(expected**2, axis=1))
+        offset = 0.0 if self.compares else 1.0
+        crossing += FLAT * (offset + expected @ self.expected.T)
+        prior = self.covariance.own(points, self.variances[:-1]) + FLAT * (offset + np.sum(expected**2, axis=1))
         return crossing, prior
 
     def _block(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -154,12 +163,12 @@ def learn(
     expected : (l, c) array
         What is expected of the rows, about mean 0 and variance 1; no columns if nothing is.
     contrasts : (p, l) array, optional
-        Every observation is a sum of the rows' values; these are the coefficients. By default every observation is the
-        value of one row.
+        Every observation is a difference of the rows' values; these are the coefficients. By default every observation
+        is the value of one row.
     """
     points = covariance.points(rows)
     parts = covariance.matrices(points)
-    flat = FLAT * (1.0 + expected @ expected.T)
+    flat = FLAT * ((1.0 if contrasts is None else 0.0) + expected @ expected.T)
     observed, fixed = parts, flat
     if contrasts is not None:
         # Part by part, because what stands between takes as much memory again.
@@ -174,5 +183,5 @@ def learn(
     if contrasts is not None:
         weights, precision = contrasts.T @ weights, contrasts.T @ inverse @ contrasts
         crossing = crossing @ contrasts.T
-    lesson = Lesson(covariance, points, expected, variances, weights, precision)
+    lesson = Lesson(covariance, points, expected, variances, weights, precision, contrasts is not None)
     return RefittableLesson(lesson, inverse, targets, crossing, prior)

@@ -16,7 +16,7 @@ from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import comparable, fit_line, found_of
+from manifuse.columns.scored import Line, comparable, found_of
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
@@ -103,7 +103,7 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
         before, after = (found_of(given.problem.units, each[score.rows]) for each in (own, smoothed))
         if isinstance(score, SquaredError):
             # Scores may be in other units than the targets.
-            before, after = (fit_line(each[None], score.truth)[0] for each in (before, after))
+            before, after = (Line.of(each[None], score.truth).held_out(each[None]) for each in (before, after))
         return score.gain(before, after).value > 0
     gained, lost = np.zeros((2, len(given.taking_part)))
     for column, (number, reference) in enumerate(given.taking_part.items()):

@@ -7,7 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from manifuse.columns.column import Mixed
 from manifuse.columns.held_labels import Labels
+from manifuse.columns.view import LogRatios
 from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
@@ -39,7 +41,7 @@ class Scoring(Saveable):
         How far refined scores go from what is known without labels to what was found, in [0, 1]. Without labels, own
         scores are known, and at a pair what is expected of it, if pairs follow.
     error_scale : float or None
-        What a standard deviation of the lesson is multiplied by to be a standard error; None without labels.
+        What the root of the column "variance" is multiplied by to be a standard error; None without labels.
     own_scale : float
         What own scores are multiplied by, if labels calibrate probabilities, or if a regression finds them in other
         units than its labels; else 1.
@@ -68,22 +70,19 @@ class Scoring(Saveable):
         known = self.own_offset + self.own_scale * own
         if self.pairs_follow and pairs.any():
             known = np.where(pairs if own.ndim == 1 else pairs[:, None], self.followed(expected), known)
-        return self._between(known, self.found(last))
+        return self.between(known, self.found(last))
 
     def followed(self, expected: FloatArray) -> FloatArray:
         """What is expected of rows without labels (..., q, c), in units."""
         return found_of(self.units, expected)
 
-    def elsewhere(self, own: FloatArray, found: FloatArray) -> FloatArray:
-        """Refined scores of rows that are no pairs, from own ones and what was found, in units."""
-        return self._between(self.own_offset + self.own_scale * own, found)
+    def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
+        """Refined scores, between what is known of rows without labels and what was found, both in units."""
+        return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
     def calibrated(self, offset: float, slope: float) -> Self:
         """Put what labels calibrate on all scores: a line from those of now."""
         return replace(self, units=self.units.scaled(slope, offset), own_scale=slope, own_offset=offset)
-
-    def _between(self, known: FloatArray, found: FloatArray) -> FloatArray:
-        return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -116,38 +115,45 @@ class HeldOutScores:
     gain: Gain
 
     @classmethod
-    def of(cls, units: Level, own: FloatArray, trials: FloatArray, labels: Labels) -> Self:
+    def of(
+        cls, units: Level, own: FloatArray, trials: FloatArray, labels: Labels, taught: Mixed | None = None
+    ) -> Self:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
+
+        If labels of classes have ``taught``, its level has the units.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
         the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones that are
-        calibrated, too, both without the labels of their fold. Own scores of a regression are in other units if they
-        are clearly farther from the labels than a line over them, and either farther than the mean of the labels is,
-        or if this line is steep. It brings them into the right units.
+        calibrated, too. Own scores of a regression are in other units if they are clearly farther from the labels than
+        a line over them, and either farther than the mean of the labels is, or if this line is steep. It brings both
+        into the right units. Whatever labels calibrate, each row is judged without the labels of its fold or block.
         """
-        score, folds, own_scale, own_offset = labels.score, labels.folds, 1.0, 0.0
+        score, folds = labels.score, labels.folds
+        if taught is not None and isinstance(taught.level, LogRatios):
+            units = taught.level.level
         if isinstance(score, LogLoss):
             found, own_scale = found_of(units, trials), temperature_of(own, score)
             units = units.scaled(temperature_of(found, score))
             values, own = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
             plain = Scoring(units, None, 1.0, None, own_scale)
             return cls(plain, values, own, score.gain(own, values, folds))
-        if isinstance(score, SquaredError):
-            in_units, (offset, slope) = fit_line(own[None], score.truth, folds.blocks)
-            is_far = score.measured(own) > score.truth.std() or slope > STEEP
-            if is_far and slope > 0 and score.gain(own, in_units[0], folds).is_clear:
-                own_scale, own_offset, own = slope, offset, in_units[0]
-                units = units.scaled(slope, offset)
-        plain = Scoring(units, None, 1.0, None, own_scale, own_offset)
-        values = plain.found(trials)
-        best = cls(plain, values, own, score.gain(own, values, folds))
-        if isinstance(score, SquaredError):
-            fitted, line = fit_line(trials.reshape(trials.shape[:-1]), score.truth, folds.blocks)
-            better = score.gain(values.mean(axis=0), fitted, folds)
-            # A line over labels that are not like the rest would move all rows.
-            if (better.is_certain and labels.like_rest) or (own_scale != 1.0 and better.is_seen):
-                best = cls(replace(plain, line=line), fitted, own, score.gain(own, fitted, folds))
-        return best
+        plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)
+        if not isinstance(score, SquaredError):
+            return cls(plain, values, own, score.gain(own, values, folds))
+        own_line = Line.of(own[None], score.truth, folds.blocks)
+        is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
+        in_units = own_line.held_out(own[None])[0]
+        if is_far and own_line.slope > 0 and score.gain(own, in_units, folds).is_clear:
+            units = units.scaled(own_line.slope, own_line.offset)
+            plain = replace(plain, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
+            values, own = own_line.held_out(values), in_units
+        line = Line.of(trials.reshape(trials.shape[:-1]), score.truth, folds.blocks)
+        fitted = line.held_out(trials.reshape(trials.shape[:-1]))
+        better = score.gain(values.mean(axis=0), fitted, folds)
+        # A line over labels that are not like the rest would move all rows.
+        if (better.is_certain and labels.like_rest) or (plain.own_scale != 1.0 and better.is_seen):
+            plain, values = replace(plain, line=(line.offset, line.slope)), fitted
+        return cls(plain, values, own, score.gain(own, values, folds))
 
 
 def found_of(units: Level, values: FloatArray) -> FloatArray:
@@ -163,36 +169,52 @@ def comparable(units: Level, values: FloatArray, score: Score, folds: Folds) -> 
     found = found_of(units, values)
     if isinstance(score, LogLoss):
         return np.asarray(temperature_of(found, score) * found)
-    return fit_line(found, score.truth, folds.blocks)[0] if isinstance(score, SquaredError) else found
+    return Line.of(found, score.truth, folds.blocks).held_out(found) if isinstance(score, SquaredError) else found
 
 
-def fit_line(
-    values: FloatArray, targets: FloatArray, blocks: IndexArray | None = None
-) -> tuple[FloatArray, tuple[float, float]]:
-    """Predict targets (l,) by a line over values (r, l), each without its block; also the mean offset and slope.
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line from values to targets that does not fall.
 
-    Rows of one of the ``blocks`` (l,) are held out together; by default every row is one.
+    Attributes
+    ----------
+    offset, slope : float
+        Of all rows, mean over the trials.
+    offsets, slopes : (r, l) arrays
+        For every row in every trial, of the rows of other blocks.
     """
-    count = len(targets)
-    block = np.arange(count) if blocks is None else np.unique(blocks, return_inverse=True)[1]
-    middle, centre = values.mean(axis=1, keepdims=True), float(targets.mean())
-    here, there = values - middle, targets - centre
 
-    def left(terms: FloatArray) -> FloatArray:
-        """Sums of terms (r, l) over the rows of other blocks."""
-        sums = np.array([np.bincount(block, row) for row in terms])
-        return np.asarray(terms.sum(axis=1, keepdims=True) - sums[:, block])
+    offset: float
+    slope: float
+    offsets: FloatArray
+    slopes: FloatArray
 
-    rows = np.maximum(count - np.bincount(block)[block], 1)
-    mean, target = left(here) / rows, left(np.broadcast_to(there, here.shape)) / rows
-    squares, all_squares = left(here**2) - rows * mean**2, np.sum(here**2, axis=1, keepdims=True)
-    # What is left of the squares may be but rounding.
-    slopes = _slope(
-        left(here * there) - rows * mean * target, np.where(squares > ROUNDING * all_squares, squares, 0.0)
-    )
-    whole = _slope(here @ there, all_squares[:, 0])
-    fitted = centre + target + slopes * (here - mean)
-    return np.asarray(fitted), (float((centre - whole * middle[:, 0]).mean()), float(whole.mean()))
+    @classmethod
+    def of(cls, values: FloatArray, targets: FloatArray, blocks: IndexArray | None = None) -> Self:
+        """Fit targets (l,) by values (r, l). Rows of one of the ``blocks`` (l,) are held out together, or each row."""
+        count = len(targets)
+        block = np.arange(count) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+        middle, centre = values.mean(axis=1, keepdims=True), float(targets.mean())
+        here, there = values - middle, targets - centre
+
+        def left(terms: FloatArray) -> FloatArray:
+            """Sums of terms (r, l) over the rows of other blocks."""
+            sums = np.array([np.bincount(block, row) for row in terms])
+            return np.asarray(terms.sum(axis=1, keepdims=True) - sums[:, block])
+
+        rows = np.maximum(count - np.bincount(block)[block], 1)
+        mean, target = left(here) / rows, left(np.broadcast_to(there, here.shape)) / rows
+        squares, all_squares = left(here**2) - rows * mean**2, np.sum(here**2, axis=1)
+        # What is left of the squares may be but rounding.
+        squares = np.where(squares > ROUNDING * all_squares[:, None], squares, 0.0)
+        slopes = _slope(left(here * there) - rows * mean * target, squares)
+        slope = _slope(here @ there, all_squares)
+        offsets = centre + target - slopes * (middle + mean)
+        return cls(float((centre - slope * middle[:, 0]).mean()), float(slope.mean()), offsets, slopes)
+
+    def held_out(self, values: FloatArray) -> FloatArray:
+        """What the line says of values (r, l), each without its block."""
+        return np.asarray(self.offsets + self.slopes * values)
 
 
 def _slope(products: FloatArray, squares: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from manifuse.columns.learned import Learned, teach
 from manifuse.columns.lesson import DECIDING, FLAT
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import HeldOutScores
-from manifuse.columns.view import LogRatios, View
+from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
@@ -46,8 +46,10 @@ def worths_by_labels(
     def loss(kept: Sequence[int]) -> Gain:
         return labels.score.gain(honest.scored.found(anew.taught(kept)), whole, labels.folds)
 
-    taught = found.known.trials["taught"] if labels is found.labels else anew.taught(everything)
-    alone = labels.score.gain(_without_references(given, found, labels), honest.scored.found(taught), labels.folds)
+    trials = found.known.trials["taught"] if labels is found.labels else anew.taught(everything)
+    # Both are calibrated without the labels of a fold, because each has a calibration of its own.
+    taught = _held_out(given, found.columns.taught, trials, labels)
+    alone = labels.score.gain(_without_references(given, found, labels), taught, labels.folds)
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
     each = {number: loss(everything[:column] + everything[column + 1 :]) for column, number in enumerate(numbers)}
@@ -57,16 +59,18 @@ def worths_by_labels(
 def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> FloatArray:
     """What would be found at labelled rows (r, l, ...) if there were no references, each without its fold."""
     problem, score, beyond = given.problem, labels.score, "expected"
-    units = problem.units
     known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
     if isinstance(score, LogLoss):
         beyond = "calibrated"
-        _, known = Calibrated.of(known, "expected", score, units)
+        _, known = Calibrated.of(known, "expected", score, problem.units)
     _, taught, known, *_ = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
-    if isinstance(taught.level, LogRatios):
-        units = taught.level.level
-    own = problem.main.scores[score.rows]
-    return HeldOutScores.of(units, own, known.trials["taught"], labels).values
+    return _held_out(given, taught, known.trials["taught"], labels)
+
+
+def _held_out(given: RunInputs, taught: Mixed, trials: FloatArray, labels: Labels) -> FloatArray:
+    """What was taught of labelled rows (r, l, ...), in units, each without the labels of its fold."""
+    own = given.problem.main.scores[labels.score.rows]
+    return HeldOutScores.of(given.problem.units, own, trials, labels, taught).values
 
 
 def _own_alone(rows: View) -> View:

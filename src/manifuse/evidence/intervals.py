@@ -46,7 +46,7 @@ def ordered_rightly(
 
 
 def standard_errors(variances: FloatArray, scale: float) -> FloatArray:
-    """Standard errors of rows with these variances of the lesson (q,), at most `LARGEST_ERROR`."""
+    """Standard errors of rows whose truths have these variances about the lesson (q,), at most `LARGEST_ERROR`."""
     with np.errstate(over="ignore"):
         return np.minimum(scale * np.sqrt(np.maximum(variances, LEAST_VARIANCE)), LARGEST_ERROR)
 
@@ -57,7 +57,7 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     Parameters
     ----------
     honest, variances : (r, l) array
-        Refined scores of the labelled rows and variances of the lesson, held out in r trials.
+        Refined scores of the labelled rows and variances of truths about the lesson, held out in r trials.
     score : Score
     folds : Folds
         Only rows of one fold are compared, and rows of one block count as one.

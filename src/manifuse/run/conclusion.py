@@ -11,7 +11,6 @@ from manifuse.columns.expected import Expected
 from manifuse.columns.run_order import SHARE, refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring
 from manifuse.columns.unexplained import unexplained_rows
-from manifuse.columns.view import LogRatios
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
@@ -123,10 +122,8 @@ def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     if found.labels is None:
         return None
     trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
-    score, units, taught = found.labels.score, given.problem.units, found.columns.taught
-    if taught is not None and isinstance(taught.level, LogRatios):
-        units = taught.level.level
-    return HeldOutScores.of(units, given.problem.main.scores[score.rows], trials, found.labels)
+    own = given.problem.main.scores[found.labels.score.rows]
+    return HeldOutScores.of(given.problem.units, own, trials, found.labels, found.columns.taught)
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, scored: Scoring) -> Gain | None:
@@ -175,7 +172,7 @@ def _calibrated(
     assert found.variances is not None, "there are labels"
     score, folds = found.labels.score, found.labels.folds
     own = main.scores[score.rows]
-    refined, risk, risks = scored.elsewhere(own, honest.values), None, risks_of(score, main.scale)
+    refined, risk, risks = scored.between(honest.own, honest.values), None, risks_of(score, main.scale)
     # Where labels refuse, what was refused is measured.
     measured = refined if scored.certainty > 0 else honest.values
     if risks is not None:

@@ -1,0 +1,68 @@
+"""What is said of a regression in other units, of rows that references know, and of noise, on simulated problems."""
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+
+ROWS, PAIRS = 300, 80
+
+
+def problem(seed, labels, *, noise, informative=True, good=True, offset=0.0, scale=1.0):
+    """A problem; its outcome (n,); the labelled rows; and the pairs."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((ROWS, 4))
+    signal = np.sin(features[:, 0]) + features[:, 1] * features[:, 2] + 0.5 * features[:, 3]
+    signal = (signal - signal.mean()) / signal.std() if informative else rng.standard_normal(ROWS)
+    outcome = scale * (signal + noise * rng.standard_normal(ROWS)) + offset
+    main = mf.Observations(signal + rng.standard_normal(ROWS), features, ids=range(ROWS), name="ours")
+    pairs, labelled = rng.choice(ROWS, PAIRS, replace=False), rng.choice(ROWS, labels, replace=False)
+    said = (signal if good else rng.standard_normal(ROWS)) + 0.5 * rng.standard_normal(ROWS)
+    reference = mf.Observations(said[pairs], ids=pairs.tolist(), name="theirs")
+    return (main, [reference], mf.RankLabels(labelled.tolist(), outcome[labelled])), outcome, labelled, pairs
+
+
+def test_a_line_into_other_units_is_no_gain():
+    """Nothing can be learned here. Before and after must pay for the line alike."""
+    gains = []
+    for seed in range(16):
+        given, *_ = problem(seed, 15, noise=0.3, informative=False, offset=1000.0, scale=50.0)
+        gains.append(mf.refine(*given, rng=0, task="regression").gain)
+    assert np.mean([gain.value for gain in gains]) < np.mean([gain.standard_error for gain in gains])
+    assert np.mean([gain.is_clear for gain in gains]) < 0.25
+
+
+@pytest.mark.parametrize("noise", [0.3, 2.0])
+def test_intervals_hold_outcomes_of_rows_that_references_know_however_noisy_these_are(noise):
+    held = []
+    for seed in range(8):
+        given, outcome, labelled, pairs = problem(seed, 60, noise=noise)
+        result = mf.refine(*given, rng=0, task="regression")
+        rows = np.setdiff1d(pairs, labelled)
+        misses = np.abs(np.asarray(result.predictions) - outcome)[rows]
+        held.append(np.mean(misses <= 1.645 * np.asarray(result.uncertainty)[rows]))
+    assert 0.8 < np.mean(held) < 0.97
+
+
+def test_ordered_pairs_leave_as_much_doubt_at_common_rows_as_graded_labels_do():
+    shares = []
+    for ordered in (False, True):
+        (main, references, labels), outcome, _, pairs = problem(3, 60, noise=0.3)
+        if ordered:
+            better, worse = np.random.default_rng(0).choice(ROWS, (2, 150))
+            turned = outcome[better] < outcome[worse]
+            better, worse = np.where(turned, worse, better), np.where(turned, better, worse)
+            apart = better != worse
+            labels = mf.RankLabels.from_pairs(better[apart].tolist(), worse[apart].tolist())
+        doubt = np.asarray(mf.refine(main, references, labels, rng=0).uncertainty)
+        shares.append(np.median(doubt[pairs]) / np.median(np.delete(doubt, pairs)))
+    assert shares[1] == pytest.approx(shares[0], rel=0.25)
+
+
+def test_noise_is_worth_nothing():
+    worths = [
+        mf.refine(*problem(seed, 40, noise=0.3, good=False)[0], rng=0, task="regression").worth for seed in range(12)
+    ]
+    mean = np.mean([worth.value for worth in worths])
+    assert mean < 2.0 * np.std([worth.value for worth in worths]) / np.sqrt(12) + 0.003
+    assert np.mean([worth.is_certain for worth in worths]) < 0.4
