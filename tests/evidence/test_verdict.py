@@ -68,6 +68,12 @@ def test_pairs_follow_where_labels_refuse_but_not_if_these_turn_all_around(gain,
     assert verdict.takes_what_was_found is (reason not in (Reason.PAIRS, Reason.REVERSED))
 
 
+def test_scores_in_other_units_are_brought_into_those_of_the_labels_even_if_nothing_else_is_taken():
+    verdict = judge(answering(Reason.AGREE), AGAINST, safeguarded=True, in_other_units=True)
+    assert (verdict.reason, verdict.accepted, verdict.takes_what_was_found) == (Reason.UNITS, True, False)
+    assert judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, in_other_units=True).reason is Reason.TAUGHT
+
+
 @pytest.mark.parametrize(
     "value, reason, close",
     [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.evidence.reason import Reason
 
 ROWS, PAIRS = 300, 80
 
@@ -66,3 +67,27 @@ def test_noise_is_worth_nothing():
     mean = np.mean([worth.value for worth in worths])
     assert mean < 2.0 * np.std([worth.value for worth in worths]) / np.sqrt(12) + 0.003
     assert np.mean([worth.is_certain for worth in worths]) < 0.4
+
+
+def test_scores_in_other_units_come_back_in_units_of_the_labels_though_nothing_was_learned():
+    reasons = set()
+    for seed in range(12):
+        (main, _, labels), outcome, *_ = problem(seed, 15, noise=0.3, offset=1000.0, scale=50.0)
+        result = mf.refine(main, [], labels, rng=0, task="regression")
+        reasons.add(result.reason)
+        assert np.sqrt(np.mean((np.asarray(result.predictions) - outcome) ** 2)) < 70.0
+    assert Reason.UNITS in reasons
+
+
+@pytest.mark.parametrize("seed", [19, 70, 189, 239, 364])
+def test_no_refinement_is_taken_with_a_loss_that_is_seen(seed):
+    """What lies between own scores and what was found can be worse than both, by few ordered pairs."""
+    rng = np.random.default_rng(seed)
+    truth = rng.standard_normal(60)
+    own = truth + rng.standard_normal(60)
+    main = mf.Observations(own, rng.standard_normal((60, 3)), ids=range(60), name="ours")
+    reference = mf.Observations((truth + 0.5 * rng.standard_normal(60))[:30], ids=range(30), name="theirs")
+    better, worse = rng.permutation(60)[:20].reshape(2, 10).tolist()
+    result = mf.refine(main, [reference], mf.RankLabels.from_pairs(better, worse), rng=0)
+    assert result.gain.is_loss
+    assert (result.reason, result.accuracy.after) == (Reason.PAIRS, result.accuracy.before)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -60,6 +61,15 @@ class Measurement(Saveable):
     in_other_units: bool = False
     averaged: tuple[Gain, Gain] | None = None
     like_rest: bool = True
+
+    def refused(self) -> Self:
+        """Return the same of a refinement that is not taken: no measure changes."""
+
+        def kept(accuracy: Accuracy) -> Accuracy:
+            return replace(accuracy, after=accuracy.before)
+
+        right = None if self.right is None else (kept(self.right[0]), self.right[1])
+        return replace(self, accuracy=kept(self.accuracy), right=right)
 
 
 @dataclass(frozen=True, eq=False)

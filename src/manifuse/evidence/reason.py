@@ -13,7 +13,8 @@ class Reason(StrEnum):
     because they share one factor, because the user says so, because one or two cannot contradict it, or because they
     share one factor that the main predictor has no certain part in. DIFFER, OPPOSED,
     NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that references know
-    themselves follow them. REVERSED: what labels taught turns the main predictor around.
+    themselves follow them. UNITS: they show a loss, and scores are only brought into units of the labels. REVERSED:
+    what labels taught turns the main predictor around.
     """
 
     NO_REFERENCE = auto()
@@ -21,6 +22,7 @@ class Reason(StrEnum):
     UNGUARDED = auto()
     NO_GAIN = auto()
     PAIRS = auto()
+    UNITS = auto()
     REVERSED = auto()
     FEW_LABELS = auto()
     AGREE = auto()

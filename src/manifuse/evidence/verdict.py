@@ -51,7 +51,7 @@ class Verdict(Saveable):
 
     def is_close(self, gain: Gain) -> bool:
         """Whether it hangs on the draw of folds: the gain is within one standard error of what is refused."""
-        limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS)
+        limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS, Reason.UNITS)
         return limited and abs(gain.value + gain.standard_error) < gain.standard_error
 
     def check(self) -> None:
@@ -72,6 +72,7 @@ def judge(
     safeguarded: bool,
     turned: bool = False,
     pairs_follow: bool = False,
+    in_other_units: bool = False,
 ) -> Verdict:
     """Decide whether a refinement is taken.
 
@@ -87,6 +88,8 @@ def judge(
         Whether what labels taught turns the main predictor around.
     pairs_follow : bool
         Whether there are rows that references know themselves, and that follow them whatever labels say of others.
+    in_other_units : bool
+        Whether the main predictor came in other units than the labels, which bring it into theirs in any case.
 
     Notes
     -----
@@ -104,7 +107,9 @@ def judge(
     if gain.is_of_few:
         return Verdict.of(Reason.FEW_LABELS)
     if gain.is_loss:
-        return Verdict.of(Reason.PAIRS, 0.0) if pairs_follow else Verdict.of(Reason.NO_GAIN)
+        if pairs_follow:
+            return Verdict.of(Reason.PAIRS, 0.0)
+        return Verdict.of(Reason.UNITS, 0.0) if in_other_units else Verdict.of(Reason.NO_GAIN)
     if gain.standard_error == 0:
         return Verdict.of(Reason.TAUGHT, 1.0 if gain.value > 0 else float(ndtr(EXPECTED_GAIN)))
     errors = gain.value / gain.standard_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -86,19 +87,10 @@ class Conclusion:
 
 def conclude(prepared: PreparedRun) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
-    given, problem, method = prepared.given, prepared.problem, prepared.method
+    given, problem = prepared.given, prepared.problem
     found = refine_columns(given)
-    honest, scored, measured = _honest(given, found), Scoring(problem.units, None, 1.0, None), None
-    at_pairs, gain = None, None
-    if honest is not None:
-        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
-    turned, pairs_follow = _is_turned(given, found, scored), _pairs_follow(found, at_pairs)
-    verdict = judge(found.agreement, gain, safeguarded=method.safeguarded, turned=turned, pairs_follow=pairs_follow)
-    scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
-    if honest is not None:
-        scored, refined, risk = _calibrated(found, honest, scored, problem.main)
-        measured = _measured(given, found, verdict, honest, refined, at_pairs)
-        measured = replace(measured, risk=risk if verdict.accepted else None)
+    honest = _honest(given, found)
+    verdict, scored, measured = _judged(prepared, found, honest)
     fitted_model = FittedModel.of(problem.main, prepared.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
     evidence = Evidence(
@@ -124,6 +116,43 @@ def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
     own = given.problem.main.scores[found.labels.score.rows]
     return HeldOutScores.of(given.problem.units, own, trials, found.labels, found.columns.taught)
+
+
+def _judged(
+    prepared: PreparedRun, found: RunOutputs, honest: HeldOutScores | None
+) -> tuple[Verdict, Scoring, Measurement | None]:
+    """Decide how far what was found is taken, and measure what comes of it."""
+    given, scored = prepared.given, Scoring(prepared.problem.units, None, 1.0, None)
+    at_pairs, gain = None, None
+    if honest is not None:
+        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
+    pairs_follow = _pairs_follow(found, at_pairs)
+    decide = partial(
+        judge,
+        found.agreement,
+        safeguarded=prepared.method.safeguarded,
+        turned=_is_turned(given, found, scored),
+        pairs_follow=pairs_follow,
+        in_other_units=_in_other_units(scored, given),
+    )
+    verdict = decide(gain)
+    scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
+    if honest is None:
+        return verdict, scored, None
+    scored, refined, risk = _calibrated(found, honest, scored, prepared.problem.main)
+    measured = _measured(given, found, honest, refined, at_pairs)
+    if prepared.method.safeguarded and verdict.takes_what_was_found and measured.gain.is_loss:
+        # Between what is known and what was found, scores can be worse than both.
+        verdict = decide(measured.gain)
+        scored = replace(scored, certainty=verdict.certainty)
+    if not verdict.takes_what_was_found:
+        measured = measured.refused()
+    return verdict, scored, replace(measured, risk=risk if verdict.accepted else None)
+
+
+def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
+    """Whether own scores of a regression came in other units than its labels, and a line brings them into these."""
+    return given.score is not None and given.score.measure == "rmse" and scored.own_scale != 1.0
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, scored: Scoring) -> Gain | None:
@@ -193,7 +222,6 @@ def _calibrated(
 def _measured(
     given: RunInputs,
     found: RunOutputs,
-    verdict: Verdict,
     honest: HeldOutScores,
     refined: FloatArray,
     at_pairs: Gain | None,
@@ -205,21 +233,21 @@ def _measured(
     taught, is_regression = labels.score, score.measure == "rmse"
     there = honest.own if is_regression else own[taught.rows]
     gain = taught.gain(there, refined, labels.folds)
-    accuracy = _change(score.measure, taught.measured(there, labels.folds), gain, verdict)
+    accuracy = _change(score.measure, taught.measured(there, labels.folds), gain)
     measured = Measurement(
         accuracy,
         gain,
         labels.held,
         backwards=taught.is_backwards(there),
         at_pairs=at_pairs,
-        in_other_units=is_regression and honest.scored.own_scale != 1.0,
+        in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, there, refined),
         like_rest=labels.like_rest,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
     right = taught.gain_in_accuracy(there, refined, labels.folds)
-    share = _change("class_accuracy", float(taught.is_right(there).mean()), right, verdict)
+    share = _change("class_accuracy", float(taught.is_right(there).mean()), right)
     return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
 
 
@@ -238,9 +266,9 @@ def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: Flo
     return score.gain(own, averaged, folds), score.gain(averaged, refined, folds)
 
 
-def _change(measure: Measure, before: float, gain: Gain, verdict: Verdict) -> Accuracy:
+def _change(measure: Measure, before: float, gain: Gain) -> Accuracy:
     """A measure before and after, by the comparisons of the gain."""
-    return Accuracy(measure, before, gain.reached_from(before) if verdict.takes_what_was_found else before)
+    return Accuracy(measure, before, gain.reached_from(before))
 
 
 def _course(prepared: PreparedRun, found: RunOutputs) -> Course:

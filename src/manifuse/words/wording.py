@@ -64,6 +64,8 @@ def doubt_of(evidence: Evidence) -> str:
     """What limits a refinement that was taken, in a few words; empty if labels or references surely speak for it."""
     if evidence.verdict.reason is Reason.PAIRS:
         return "at common rows alone"
+    if evidence.verdict.reason is Reason.UNITS:
+        return "in other units alone"
     if is_unmeasured(evidence):
         return "not measured"
     gain = evidence.gain
@@ -88,6 +90,8 @@ def verdict_of(evidence: Evidence) -> str:
         stay = "are only brought into units of the labels" if evidence.measured.in_other_units else "stay as they were"
         rest = f"the others {'are only calibrated' if calibrated else stay}"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
+    if evidence.verdict.reason is Reason.UNITS:
+        return f"{name} are only brought into units of the labels: on {rows}, {change_of(evidence)}."
     if not gain.rows:
         return f"{name} stay as they were. {too_few(gain)} are too few to measure a gain."
     if not accepted:
