@@ -407,6 +407,25 @@ CASES = {
     ),
     "JSON lines of lists": ({"main.jsonl": text("[1, 2]\n[2, 3]\n")}, [], "cannot be read as jsonl"),
     "one JSON list": ({"main.jsonl": text('[{"id": "a", "score": 1}]')}, [], "cannot be read as jsonl"),
+    "NaN in JSON lines": (
+        {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b", "score": NaN}\n')},
+        [],
+        "and null where a number is missing",
+    ),
+    "objects among the features of JSON lines": (
+        {"main.jsonl": text('{"id": "a", "score": 1, "x": {"y": 1}}\n{"id": "b", "score": 2, "x": {"y": 2}}\n')},
+        [],
+        "Column 'x' of main.jsonl holds '{\"y\":1}' where numbers",
+    ),
+    "arrays among the features of Parquet": (
+        {
+            "main.parquet": stored(
+                MAIN.with_columns(x1=pl.Series([[1.0, 2.0]] * len(MAIN), dtype=pl.Array(pl.Float64, 2))), "parquet"
+            )
+        },
+        [],
+        "Column 'x1' of main.parquet holds",
+    ),
     "text among the scores of JSON lines": (
         {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b", "score": "high"}\n')},
         [],
@@ -505,6 +524,11 @@ CASES = {
 
 #: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.
 ACCEPTED = {
+    "a number for a missing score": (
+        {"main.csv": text(re.sub(r"\nm5,[^,]*,", "\nm5,9999,", PLAIN))},
+        ["--same-target"],
+        "the farthest of them 9999 of 'm5'",
+    ),
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
     "row numbers without a name": (

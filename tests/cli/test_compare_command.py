@@ -40,6 +40,7 @@ def test_it_says_what_python_says(files, monkeypatch):
     run = CliRunner().invoke(app, command(folder, *labels, "--json"))
     assert run.exit_code == 0
     expected = mf.rivals.compare(clinics.main, clinics.references, clinics.labels, 0)
+    assert json.loads(run.stdout)["warnings"] == []
     said = pl.DataFrame(json.loads(run.stdout)["methods"])
     assert said["method"].to_list() == expected["method"].to_list()
     for name in ("accuracy", "minus_refine", "standard_error"):

@@ -236,6 +236,18 @@ def test_without_features_a_row_that_no_reference_knows_is_explained():
     assert "Without features, no row that “R1” knows is near." in why.sentences
 
 
+@pytest.mark.parametrize("classes", [False, True])
+def test_without_references_it_does_not_speak_of_them(case, classes):
+    if classes:
+        halves = mf.datasets.load_digit_halves(labels=60)
+        main, labels = halves.main, halves.labels
+    else:
+        main, labels = case.main, case.labels()
+    why = mf.explain(mf.refine(main, [], labels, rng=0), main.keys[3], [])
+    assert "reference" not in str(why)
+    assert "theirs" not in why.rows.head
+
+
 def test_the_meaning_of_support_is_said():
     case = draw(0)
     result = mf.refine(case.main, case.references, case.labels(), rng=0)

@@ -163,10 +163,10 @@ def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     from manifuse.cli.compare_command import best_of_others, grid_of, run_compare
     from manifuse.grid import as_text
 
-    with once(), progress("Comparing ...") as tell:
+    with once() as warned, progress("Comparing ...") as tell:
         rows = run_compare(given, tell)
     if as_json:
-        answer(json.dumps({"methods": rows}, allow_nan=False))
+        answer(json.dumps({"methods": rows, "warnings": warned}, allow_nan=False))
     else:
         answer(f"{as_text(grid_of(rows))}\n\n{best_of_others(rows)}")
 

@@ -22,6 +22,9 @@ people = Console(stderr=True, emoji=False)
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
+#: Numbers that differ from part to part of a table; those at the beginning and within words belong to names.
+COUNTS = re.compile(r"(?<!^)(?<![\w'.-])\d[\d,.]*(?![\w-])")
+
 #: Parameters, which messages name in backticks, as the command line calls them.
 FLAGS = {
     "classes": "--classes",
@@ -37,6 +40,7 @@ FLAGS = {
 
 #: The same where a sentence says a value, of which each has an option. A line may break within it.
 VALUED = {
+    'refine with scale="logits"': 'say scale = "logits" in a config',
     "set `same_target` to true": "give --same-target",
     "set `same_target` to false": "give --ask-references",
     "`same_target` is false": "--ask-references was given",
@@ -113,7 +117,7 @@ def once() -> Iterator[list[dict[str, str]]]:
     show = warnings.showwarning
 
     def show_first(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
-        words = re.sub(r"(?<![\w'])\d[\d,.]*", "#", str(message))
+        words = COUNTS.sub("#", str(message))
         if words not in shown:
             shown.add(words)
             if isinstance(message, ManifuseWarning):

@@ -19,6 +19,7 @@ from manifuse.kernels.rows import inverse_order
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.validity import warn_of_far
 
 
 def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
@@ -66,6 +67,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
         raise InputError(
             f"The labels differ by less than {least:.0e}, which cannot be squared; give them in other units."
         )
+    warn_of_far("labels", grades, main.keys[rows])
     return SquaredError(rows, grades)
 
 
@@ -85,13 +87,14 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         names = sorted(set(labels.names[strange].tolist()))
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
         said = f"{of} that {main.name} does not have ({', '.join(names[:3])})"
+        they = "it is" if strange.sum() == 1 else "they are"
         alike = {_folded(name): name for name in main.classes.names}
         meant = next((each for each in names if _folded(each) in alike), None)
         if meant is not None:
             raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
-        warn("unusable_labels", f"{said}; they are left out, and no accuracy counts these rows.", stacklevel=4)
+        warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.", stacklevel=4)
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]

@@ -132,7 +132,8 @@ def explain(
             "distance": f"{near.distances[each]:.2f}",
             "before": before.at(each),
             "after": after.at(each),
-            "theirs": theirs,
+            # Of references, or of labels.
+            **({"theirs": theirs} if names or labels is not None else {}),
         }
 
     sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]
@@ -148,7 +149,7 @@ def explain(
         labelled, _ = near.pairs(labels.keys)
         lines += [line("labelled", each, known[main.keys[each]]) for each in labelled]
         sentences += _said_by_labels([known.get(main.keys[each], "") for each in (place, *labelled)], before, labelled)
-    sentences.append(_evidence(result, place))
+    sentences += _evidence(result, place)
     return Explanation(tuple(sentences), Grid.of(lines))
 
 
@@ -192,6 +193,8 @@ def _on_the_way(result: Refinement, place: int, before: ScoreWording, after: Sco
         last = " with what the labels taught"
     verb = "puts" if main.classes is None else "makes"
     learned, now = told_before(fitted_model).among(rows), after.among(np.array([place]))
+    if not result.relevance and main.classes is not None:
+        return [f"{before.own(main.name, place)};{last} it is {now}."]
     return [f"{before.own(main.name, place)}; {teacher} {verb} it {learned}, and{last} it is {now}."]
 
 
@@ -245,14 +248,15 @@ def _demand_common(name: str, keys: NDArray[np.str_], main: Observations) -> Non
         raise InputError(f"{name} and {main.name} have no rows in common; give what was refined with.")
 
 
-def _evidence(result: Refinement, place: int) -> str:
+def _evidence(result: Refinement, place: int) -> list[str]:
     """Say how much evidence the row has."""
     if not result.accepted:
-        return "The refinement was not taken, so no row moved."
+        return ["The refinement was not taken, so no row moved."]
     refined = result.refined.in_scale_of(result.main)
     support, errors = refined.support, refined.uncertainty
-    alone = ""
+    alone, said = "", f"Its support is {support[place]:.2f} ({SUPPORT})." if result.relevance else ""
     if result.main.keys[place] in result.evidence.unexplained:
-        alone = "It moved far on what references say of it alone; neither features nor other rows explain that. "
-    error = "" if errors is None else f" Its refined score has a standard error of {figures(errors[place], 2)}."
-    return f"{alone}Its support is {support[place]:.2f} ({SUPPORT}).{error}"
+        alone = "It moved far on what references say of it alone; neither features nor other rows explain that."
+    error = "" if errors is None else f"Its refined score has a standard error of {figures(errors[place], 2)}."
+    evidence = " ".join(each for each in (alone, said, error) if each)
+    return [evidence] if evidence else []

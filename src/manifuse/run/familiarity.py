@@ -230,7 +230,8 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
         )
     scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     later, largest = scores[~known], np.abs(fitted).max(axis=0)
-    if len(later) >= FEWEST_ROWS and (later == later[0]).all():
+    came = new.scores[~known]
+    if len(later) >= FEWEST_ROWS and (came == came[0]).all():
         warn(
             "equal_scores",
             f"{all_alike(new, f' in all {len(later):,} rows that were not fitted')}; check the predictor.",

@@ -51,6 +51,10 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
     polars.Series
     """
     polars = import_module("polars")
+    if isinstance(column.dtype, polars.Struct):
+        column = column.struct.json_encode()
+    elif isinstance(column.dtype, polars.Array):
+        column = column.arr.to_list()
     # NumPy has no integers of 128 bits.
     is_long = str(column.dtype) in ("Int128", "UInt128")
     if stays_text:

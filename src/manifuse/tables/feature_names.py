@@ -18,7 +18,7 @@ Names = tuple[str, ...]
 
 #: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers and further ids.
 NO_FEATURES = re.compile(
-    r"labels?|targets?|truth|outcomes?|class|grades?|folds?|split|cv|index|idx|row|rows|unnamed.*|uuid|"
+    r"labels?|targets?|truth|outcomes?|class|grades?|groups?|folds?|split|cv|index|idx|row|rows|unnamed.*|uuid|"
     r"(.*[^a-z])?id|id[^a-z].*|(.*[^a-z])?(no|nr|number|key)",
     re.IGNORECASE,
 )

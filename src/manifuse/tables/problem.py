@@ -18,7 +18,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
-from manifuse.tables.validity import all_alike, demand_rows
+from manifuse.tables.validity import all_alike, demand_rows, warn_of_far
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
@@ -152,6 +152,9 @@ class Problem:
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
+        for table in (main, *references):
+            if table.classes is None:
+                warn_of_far(f"scores of {table.name}", table.scores, table.keys)
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         return cls(

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 #: A feature with a number in a smaller share of rows than this is taken for a mistake.
 LEAST_FILLED = 0.5
 
+#: A few values are far from the rest if, without one in so many, the others vary by less than this share of what all
+#: do. Of 340 drawn problems with real tables, none has such scores or labels.
+FAR, HARDLY = 100, 0.1
+
 
 def demand_table_name(name: object) -> None:
     """Refuse a name of a table that messages and pages cannot show: no text, or blank.
@@ -67,6 +71,26 @@ def all_alike(table: Observations, where: str = "") -> str:
         are = "are equal" if where or np.ptp(table.scores) == 0 else "differ by rounding alone"
         return f"All scores of {table.name}{where} {are}"
     return f"The probabilities of {table.name}{where} do not differ from row to row"
+
+
+def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
+    """Warn if a few of some scores or labels (n,), which have ``names``, are so far off that the others hardly vary.
+
+    All are compared in standard deviations, which such values make for all of them.
+    """
+    order = np.argsort(np.abs(values - np.median(values)), kind="stable")
+    usual, farthest = values[order[: -max(1, len(values) // FAR)]], order[-1]
+    # In units of the largest, so that squares of huge values stay in range.
+    usual, spread = (np.std(each / np.abs(values).max()) for each in (usual, values))
+    if 0 < usual < HARDLY * spread:
+        warn(
+            "far_values",
+            f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "
+            f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do, so they count little. "
+            "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
+            "logarithms.",
+            stacklevel=4,
+        )
 
 
 def warn_of_lacking_classes(main: Observations, references: Sequence[Observations]) -> None:
