@@ -272,6 +272,14 @@ def test_a_folder_of_parts_is_refused_in_one_sentence(folder, capsys, monkeypatc
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 
+def test_a_part_without_rows_says_nothing_of_types(folder, capsys, monkeypatch):
+    assert run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", "out.parquet")[0] == 0
+    empty = pl.read_parquet("parts/0.parquet")[:0]
+    empty.with_columns(pl.all().cast(pl.Null)).write_parquet("parts/00.parquet")
+    assert run(capsys, monkeypatch, "refine", "parts", *REFINE[2:], "--out", "again.parquet")[0] == 0
+    assert Path("again.parquet").read_bytes() == Path("out.parquet").read_bytes()
+
+
 @pytest.mark.parametrize("command", ["refine", "apply"])
 def test_a_part_that_is_damaged_in_the_middle_is_named(folder, capsys, monkeypatch, command):
     assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0

@@ -478,6 +478,9 @@ def test_only_refinements_are_reported(tmp_path):
         mf.write_report("result", tmp_path / "page.html")
     with pytest.raises(mf.InputError, match="Observations or a data frame was expected"):
         mf.write_report(run("not measured")[0], tmp_path / "page.html", references=["other"])
+    stranger = mf.Observations(np.arange(9.0), ids=range(9), name="stranger")
+    with pytest.raises(mf.InputError, match="stranger is no reference of this result"):
+        mf.write_report(run("not measured")[0], tmp_path / "page.html", references=[stranger])
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from manifuse.grid import ABSENT, Grid, as_html, as_text, figures
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.report.pictures import shift_of
-from manifuse.report.reference_opinion import ReferenceOpinion
+from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
 from manifuse.report.score_wording import ScoreWording, told_before, told_of
 from manifuse.run.familiarity import changed_rows
 from manifuse.run.refinement import Refinement
@@ -169,10 +169,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refi
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
     """Names of the references that took part; refuse one that the result does not know, or without common rows."""
-    known = [entry.name for entry in result.relevance]
-    stranger = next((each.name for each in references if each.name not in known), None)
-    if stranger is not None:
-        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
+    demand_own(result, references)
     for reference in references:
         _demand_common(reference.name, reference.keys, result.main)
     return {entry.name for entry in result.relevance if entry.standing.is_used}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse.errors import InputError
 from manifuse.grid import ABSENT
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
@@ -63,3 +65,11 @@ class ReferenceOpinion:
             return self.told.at(int(self.rows[row]))
         expected = self.expected(row)
         return ABSENT if expected is None else f"[{expected}]"
+
+
+def demand_own(result: Refinement, references: Sequence[Observations]) -> None:
+    """Refuse references that a result was not refined by."""
+    known = [entry.name for entry in result.relevance]
+    stranger = next((each.name for each in references if each.name not in known), None)
+    if stranger is not None:
+        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")

@@ -15,7 +15,7 @@ from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import LEGIBLE
 from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
-from manifuse.report.reference_opinion import ReferenceOpinion
+from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
@@ -51,7 +51,7 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     Raises
     ------
     InputError
-        If ``result`` is not a refinement, or the file cannot be written there.
+        If ``result`` is not a refinement, has no such references, or the file cannot be written there.
 
     Examples
     --------
@@ -71,6 +71,7 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     demand(Refinement, result)
     names = [entry.name for entry in result.relevance]
     references = FrameColumns.like(result.main).observe_all(references, names)
+    demand_own(result, references)
     path = Path(path_of(path))
     check_report(path)
     write_page(path, page_of(result, references=references, seconds=seconds))

@@ -233,7 +233,10 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
         demand_file(path)
         with reading(path):
             parts.append(open_by_column(path, "parquet", columns, polars))
-        _demand_alike(parts[-1], parts[0])
+    # A part without rows may have other types, because nothing shows these.
+    parts = [part for part in parts if part.rows] or parts[:1]
+    for part in parts:
+        _demand_alike(part, parts[0])
     starts = np.cumsum([0, *(part.rows for part in parts)])
 
     def read(names: Sequence[str], first: int, count: int) -> list[Any]:
