@@ -72,6 +72,8 @@ def test_scores_in_other_units_are_brought_into_those_of_the_labels_even_if_noth
     verdict = judge(answering(Reason.AGREE), AGAINST, safeguarded=True, in_other_units=True)
     assert (verdict.reason, verdict.accepted, verdict.takes_what_was_found) == (Reason.UNITS, True, False)
     assert judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, in_other_units=True).reason is Reason.TAUGHT
+    turned = judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, turned=True, in_other_units=True)
+    assert turned.reason is Reason.UNITS
 
 
 @pytest.mark.parametrize(

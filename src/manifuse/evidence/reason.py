@@ -13,8 +13,8 @@ class Reason(StrEnum):
     because they share one factor, because the user says so, because one or two cannot contradict it, or because they
     share one factor that the main predictor has no certain part in. DIFFER, OPPOSED,
     NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that references know
-    themselves follow them. UNITS: they show a loss, and scores are only brought into units of the labels. REVERSED:
-    what labels taught turns the main predictor around.
+    themselves follow them. UNITS: what labels taught is refused, but scores are brought into units of the labels.
+    REVERSED: what labels taught turns the main predictor around.
     """
 
     NO_REFERENCE = auto()

@@ -99,7 +99,7 @@ def judge(
     """
     # Also few labels, which do not decide, can teach what turns the scores around.
     if safeguarded and turned:
-        return Verdict.of(Reason.REVERSED)
+        return Verdict.of(Reason.UNITS, 0.0) if in_other_units else Verdict.of(Reason.REVERSED)
     if gain is None or (gain.is_of_few and agreement.answer in YES):
         return Verdict.of(agreement.answer)
     if not safeguarded:

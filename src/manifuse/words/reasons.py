@@ -21,8 +21,8 @@ REASONS: Mapping[Reason, str] = {
     "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
     Reason.UNITS: "At labels that were held out the refinement is worse than the main predictor in units of the "
-    "labels, so its scores are only brought into these units, by a line; give more labels, or set `safeguarded` to "
-    "false to take the refinement all the same.",
+    "labels, or it turns the main predictor around, so its scores are only brought into these units, by a line; give "
+    "more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
     "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor "
     "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
