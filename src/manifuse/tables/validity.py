@@ -78,11 +78,13 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
 
     All are compared in standard deviations, which such values make for all of them.
     """
-    order = np.argsort(np.abs(values - np.median(values)), kind="stable")
+    # In quarters, so that no difference of huge values leaves the range of floats.
+    order = np.argsort(np.abs(values / 4.0 - np.median(values / 4.0)), kind="stable")
     usual, farthest = values[order[: -max(1, len(values) // FAR)]], order[-1]
     # In units of the largest, so that squares of huge values stay in range.
-    usual, spread = (np.std(each / np.abs(values).max()) for each in (usual, values))
-    if 0 < usual < HARDLY * spread:
+    largest = [float(np.abs(each).max(initial=0.0)) or 1.0 for each in (usual, values)]
+    vary, all_vary = (np.std(each / unit) * unit for each, unit in zip((usual, values), largest, strict=True))
+    if 0 < vary < HARDLY * all_vary:
         warn(
             "far_values",
             f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "

@@ -1,0 +1,40 @@
+"""Values far from the rest are warned of; rare events and heavy tails are not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from manifuse.tables.validity import warn_of_far
+
+
+def said_of(values):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_far("scores of ours", np.asarray(values, dtype=float), np.arange(len(values)).astype(str))
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e150])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_one_number_for_a_missing_value_is_named_in_any_unit(rng, unit, offset):
+    values = unit * (rng.standard_normal(300) + offset)
+    assert said_of(values) == []
+    values[200] = -9999.0 * unit
+    (said,) = said_of(values)
+    assert f"the farthest of them {values[200]:.6g} of '200'" in said
+
+
+def test_the_largest_floats_are_compared_without_leaving_their_range(rng):
+    values = rng.standard_normal(50)
+    values[3], values[4] = 1.7e308, -1.7e308
+    # Two of fifty are not a few.
+    assert said_of(values) == []
+    assert len(said_of(np.append(values[5:], 1.7e308))) == 1
+
+
+def test_rare_events_grades_and_heavy_tails_are_left_alone(rng):
+    assert said_of(np.arange(1000) == 5) == []
+    assert said_of(np.repeat([0.0, 1.0, 5.0], [900, 95, 5])) == []
+    assert said_of(rng.standard_t(2.0, 2000)) == []
+    assert said_of(np.exp(1.5 * rng.standard_normal(2000))) == []
