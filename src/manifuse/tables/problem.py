@@ -61,6 +61,10 @@ class Reference:
         coupled = len(main_rows) == len(main)
         demand_pairs(main, table, len(main_rows))
         warn_of_spelling(main, table, len(main_rows))
+        if table.classes is None:
+            # Without a graph, only its scores at the pairs are used.
+            used = np.arange(len(table)) if table.has_graph else reference_rows
+            warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
         turning = Turning.of(main, table, main_rows, reference_rows)
         turned = None if turning is None else turning.turn(table.scores[reference_rows])
         idle = why_idle(main, table, main_rows, reference_rows, is_coupled=coupled, turned=turned)
@@ -152,9 +156,8 @@ class Problem:
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
-        for table in (main, *references):
-            if table.classes is None:
-                warn_of_far(f"scores of {table.name}", table.scores, table.keys)
+        if main.classes is None:
+            warn_of_far(f"scores of {main.name}", main.scores, main.keys)
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         return cls(
