@@ -5,6 +5,7 @@ import pytest
 
 import manifuse as mf
 from manifuse.evidence.reason import Reason
+from manifuse.report.refinement_page import page_of
 
 ROWS, PAIRS = 300, 80
 
@@ -91,3 +92,11 @@ def test_no_refinement_is_taken_with_a_loss_that_is_seen(seed):
     result = mf.refine(main, [reference], mf.RankLabels.from_pairs(better, worse), rng=0)
     assert result.gain.is_loss
     assert (result.reason, result.accuracy.after) == (Reason.PAIRS, result.accuracy.before)
+
+
+def test_the_page_says_that_scores_are_only_brought_into_other_units():
+    given = [problem(seed, 15, noise=0.3, offset=1000.0, scale=50.0)[0] for seed in range(12)]
+    results = [mf.refine(main, [], labels, rng=0, task="regression") for main, _, labels in given]
+    page = page_of(next(result for result in results if result.reason is Reason.UNITS))
+    assert "<h1>The scores of “ours” are in units of the labels</h1>" in page
+    assert "accepted, in other units alone" in page

@@ -23,7 +23,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
-from manifuse.words.wording import doubt_of, verdict_of
+from manifuse.words.wording import doubt_of, headline_of, verdict_of
 
 #: Rows in each list of rows that moved.
 LISTED = 10
@@ -90,6 +90,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
     return render(
         "refinement.html",
         name=result.main.name,
+        headline=headline_of(result.evidence),
         verdict=verdict_of(result.evidence),
         lead=lead(result, shift),
         findings=findings_of(result.evidence, result.refined),

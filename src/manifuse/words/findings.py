@@ -115,7 +115,8 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
     if gain.is_certain:
         yield Finding("gain", True, f"{change} {how}")
     else:
-        yield Finding("gain", False, f"{change} That could be chance. {how}", "labels")
+        chance = "" if gain.is_clear_loss else " That could be chance."
+        yield Finding("gain", False, f"{change}{chance} {how}", "labels")
     if not measured.like_rest:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")

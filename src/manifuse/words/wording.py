@@ -72,6 +72,13 @@ def doubt_of(evidence: Evidence) -> str:
     return "" if gain is None or gain.is_certain else "not certainly better"
 
 
+def headline_of(evidence: Evidence) -> str:
+    """Say in a few words what became of the scores."""
+    limits = {Reason.PAIRS: "were refined at common rows", Reason.UNITS: "are in units of the labels"}
+    became = limits.get(evidence.verdict.reason, "were refined") if evidence.verdict.accepted else "stay as they were"
+    return f"The scores of “{evidence.name}” {became}"
+
+
 def verdict_of(evidence: Evidence) -> str:
     """Say in a sentence what became of the scores, and how good they are on the labels."""
     name, accepted = f"The scores of “{evidence.name}”", evidence.verdict.accepted
