@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -127,27 +126,39 @@ def _judged(
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
     pairs_follow = _pairs_follow(found, at_pairs)
-    decide = partial(
-        judge,
+    verdict = judge(
         found.agreement,
+        gain,
         safeguarded=prepared.method.safeguarded,
         turned=_is_turned(given, found, scored),
         pairs_follow=pairs_follow,
         in_other_units=_in_other_units(scored, given),
     )
-    verdict = decide(gain)
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is None:
         return verdict, scored, None
-    scored, refined, risk = _calibrated(found, honest, scored, prepared.problem.main)
-    measured = _measured(given, found, honest, refined, at_pairs)
-    if prepared.method.safeguarded and verdict.takes_what_was_found and measured.gain.is_loss:
+    made, measured = _taken(given, found, verdict, honest, scored, at_pairs)
+    if 0 < verdict.certainty < 1 and measured.gain.is_loss:
         # Between what is known and what was found, scores can be worse than both.
-        verdict = decide(measured.gain)
-        scored = replace(scored, certainty=verdict.certainty)
+        verdict = replace(verdict, certainty=1.0)
+        made, measured = _taken(given, found, verdict, honest, replace(scored, certainty=1.0), at_pairs)
+    return verdict, made, measured
+
+
+def _taken(
+    given: RunInputs,
+    found: RunOutputs,
+    verdict: Verdict,
+    honest: HeldOutScores,
+    scored: Scoring,
+    at_pairs: Gain | None,
+) -> tuple[Scoring, Measurement]:
+    """Calibrate what is taken of what was found, and measure it."""
+    scored, refined, risk = _calibrated(found, honest, scored, given.problem.main)
+    measured = _measured(given, found, honest, refined, at_pairs)
     if not verdict.takes_what_was_found:
         measured = measured.refused()
-    return verdict, scored, replace(measured, risk=risk if verdict.accepted else None)
+    return scored, replace(measured, risk=risk if verdict.accepted else None)
 
 
 def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
