@@ -125,12 +125,14 @@ def _judged(
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
-    pairs_follow = _pairs_follow(found, at_pairs)
+    safeguarded, turned = prepared.method.safeguarded, _is_turned(given, found, scored)
+    # Where what was learned turns all around, no row follows, and scores in other units are only brought into units.
+    pairs_follow = _pairs_follow(found, at_pairs) and not (safeguarded and turned)
     verdict = judge(
         found.agreement,
         gain,
-        safeguarded=prepared.method.safeguarded,
-        turned=_is_turned(given, found, scored),
+        safeguarded=safeguarded,
+        turned=turned,
         pairs_follow=pairs_follow,
         in_other_units=_in_other_units(scored, given),
     )
