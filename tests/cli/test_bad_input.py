@@ -417,6 +417,11 @@ CASES = {
         [],
         "Column 'x' of main.jsonl holds '{\"y\":1}' where numbers",
     ),
+    "objects as ids": (
+        {"main.parquet": stored(MAIN.with_columns(id=pl.struct("id")), "parquet")},
+        [],
+        "column 'id' holds Struct({'id': String}), not ids",
+    ),
     "arrays among the features of Parquet": (
         {
             "main.parquet": stored(

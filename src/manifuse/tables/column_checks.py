@@ -51,10 +51,6 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
     polars.Series
     """
     polars = import_module("polars")
-    if isinstance(column.dtype, polars.Struct):
-        column = column.struct.json_encode()
-    elif isinstance(column.dtype, polars.Array):
-        column = column.arr.to_list()
     # NumPy has no integers of 128 bits.
     is_long = str(column.dtype) in ("Int128", "UInt128")
     if stays_text:
@@ -71,6 +67,11 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
         # NumPy would make floats of integers with gaps.
         is_text = is_long or column.dtype == polars.Binary or (column.dtype.is_integer() and column.null_count())
         return column.cast(polars.String) if is_text else column
+    # NumPy would make several columns of these.
+    if isinstance(column.dtype, polars.Struct):
+        return column.struct.json_encode()
+    if isinstance(column.dtype, polars.Array):
+        return column.arr.to_list()
     if column.dtype == polars.String:
         # Nothing longer is a number, a date or a name.
         column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
