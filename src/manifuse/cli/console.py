@@ -21,9 +21,8 @@ people = Console(stderr=True, emoji=False)
 #: Characters that a terminal obeys, which names of files and ids may have.
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
-
 #: Numbers that differ from part to part of a table; those at the beginning and within words belong to names.
-COUNTS = re.compile(r"(?<!^)(?<![\w'.-])\d[\d,.]*(?![\w-])")
+COUNTS = re.compile(r"(?<!^)(?<![\w'.-])-?\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?(?![\w-])")
 
 #: Parameters, which messages name in backticks, as the command line calls them.
 FLAGS = {
@@ -38,7 +37,7 @@ FLAGS = {
     "score": "--score",
 }
 
-#: The same where a sentence says a value, of which each has an option. A line may break within it.
+#: The same where a sentence says a value: its option, or its key in a config. A line may break within it.
 VALUED = {
     'refine with scale="logits"': 'say scale = "logits" in a config',
     "set `same_target` to true": "give --same-target",
