@@ -156,10 +156,10 @@ class Problem:
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
         demand_different(main, references)
-        if main.classes is None:
-            warn_of_far(f"scores of {main.name}", main.scores, main.keys)
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
+        if main.classes is None:
+            warn_of_far(f"scores of {main.name}", main.scores, main.keys)
         return cls(
             main,
             tuple(Reference.of(main, table) for table in references),
