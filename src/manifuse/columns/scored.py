@@ -13,6 +13,7 @@ from manifuse.columns.view import LogRatios
 from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
@@ -22,9 +23,6 @@ from manifuse.tables.level import Level
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
 #: labels do, but hardly ever by such a factor.
 STEEP = 3.0
-
-#: A share of squares that is but rounding.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class HeldOutScores:
     ) -> Self:
         """Bring a column (r, l, c) of labelled rows, whose own scores are (l, ...), into units.
 
-        If labels of classes have ``taught``, its level has the units.
+        Of classes, what labels ``taught`` knows the units of the column; else they are ``units``.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
         the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones that are
@@ -147,8 +145,9 @@ class HeldOutScores:
             units = units.scaled(own_line.slope, own_line.offset)
             plain = replace(plain, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
             values, own = own_line.held_out(values), in_units
-        line = Line.of(trials.reshape(trials.shape[:-1]), score.truth, folds.blocks)
-        fitted = line.held_out(trials.reshape(trials.shape[:-1]))
+        last = trials.reshape(trials.shape[:-1])
+        line = Line.of(last, score.truth, folds.blocks)
+        fitted = line.held_out(last)
         better = score.gain(values.mean(axis=0), fitted, folds)
         # A line over labels that are not like the rest would move all rows.
         if (better.is_certain and labels.like_rest) or (plain.own_scale != 1.0 and better.is_seen):
@@ -206,7 +205,7 @@ class Line:
         mean, target = left(here) / rows, left(np.broadcast_to(there, here.shape)) / rows
         squares, all_squares = left(here**2) - rows * mean**2, np.sum(here**2, axis=1)
         # What is left of the squares may be but rounding.
-        squares = np.where(squares > ROUNDING * all_squares[:, None], squares, 0.0)
+        squares = np.where(squares > NOTHING * all_squares[:, None], squares, 0.0)
         slopes = _slope(left(here * there) - rows * mean * target, squares)
         slope = _slope(here @ there, all_squares)
         offsets = centre + target - slopes * (middle + mean)

@@ -111,10 +111,10 @@ def error_of_sum(deviations: FloatArray, folds: Folds | None) -> float:
     because few blocks may agree by chance.
     """
     error = float(np.sqrt(np.sum(deviations**2)))
-    if folds is None or folds.block_count == len(deviations):
+    if folds is None:
         return error
     sums = np.bincount(np.unique(folds.blocks, return_inverse=True)[1], deviations)
-    return max(error, error_of_blocks(float(np.sum(sums**2)), len(sums)))
+    return error if len(sums) == len(deviations) else max(error, error_of_blocks(float(np.sum(sums**2)), len(sums)))
 
 
 def error_of_blocks(variance: float, count: int) -> float:

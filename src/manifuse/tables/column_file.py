@@ -235,7 +235,7 @@ def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> Colum
             parts.append(open_by_column(path, "parquet", columns, polars))
     # A part without rows may have other types, because nothing shows these.
     parts = [part for part in parts if part.rows] or parts[:1]
-    for part in parts:
+    for part in parts[1:]:
         _demand_alike(part, parts[0])
     starts = np.cumsum([0, *(part.rows for part in parts)])
 

@@ -29,7 +29,7 @@ def reading(path: Path, kind: str | None = None) -> Iterator[None]:
         if not isinstance(error, Exception):
             raise
         remedy = "save it as UTF-8" if kind is None and "utf-8" in str(error) else "check what it is"
-        if path.suffix.lower() == ".jsonl":
+        if path.suffix.lower() == ".jsonl" and not isinstance(error, OSError):
             remedy = "write one object a line, in UTF-8 without a mark before it, and null where a number is missing"
         raise InputError(f"{path} cannot be read as {kind or path.suffix[1:]} ({shorten(error)}); {remedy}.") from None
 
