@@ -455,12 +455,12 @@ def test_labels_of_other_kinds_and_classes_are_refused_or_said():
         mf.ClassLabels(["a", "b"], ["x", "x"])
     with pytest.raises(mf.InputError, match="of classes that ours does not have"):
         mf.refine(main, others, mf.ClassLabels(known.keys, ["elm", "fir"] * 30))
-    names = np.where(np.arange(60) < 5, "elm", known.names)
-    with pytest.warns(
-        mf.ManifuseWarning, match=r"5 labels are of classes that ours does not have \(elm\); they are left out"
-    ):
-        result = mf.refine(main, others, mf.ClassLabels(known.keys, names), rng=0)
-    assert result.gain.rows == 55
+    for count, said in ((5, r"5 labels are of classes"), (1, r"1 label is of a class")):
+        names = np.where(np.arange(60) < count, "elm", known.names)
+        they = "it is" if count == 1 else "they are"
+        with pytest.warns(mf.ManifuseWarning, match=rf"{said} that ours does not have \(elm\); {they} left out"):
+            result = mf.refine(main, others, mf.ClassLabels(known.keys, names), rng=0)
+        assert result.gain.rows == 60 - count
 
 
 @pytest.mark.parametrize("other", [str.upper, " {} ".format, str.title])

@@ -62,6 +62,13 @@ def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(taught):
     assert f"would go from {before:.1%} to {before - 0.021:.1%}" in verdict_of(refused)
 
 
+@pytest.mark.parametrize("value, chance", [(-0.021, False), (-0.019, True), (0.005, True), (0.021, False)])
+def test_what_is_clear_is_not_called_chance(taught, value, chance):
+    changed = with_evidence(taught, gain=Gain(value, 0.01, 60, "accuracy"))
+    (said,) = (each for each in findings_of(changed.evidence, changed.refined) if each.code == "gain")
+    assert ("That could be chance" in said.sentence) is chance
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 def test_without_labels_the_verdict_says_who_spoke_for_it(case, labelled):
     told = mf.JointDiffusion(same_target=True)

@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 import manifuse as mf
 from manifuse.errors import ManifuseWarning
+from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.user_tables import FrameColumns
 from tests.test_classes import draw
@@ -236,3 +237,10 @@ def test_scores_that_differ_by_rounding_alone_are_not_called_equal():
         mf.refine(
             mf.Observations(1e16 + 2.0 * np.arange(30), ids=range(30), name="ours"), [], mf.RankLabels([0, 1], [0, 1])
         )
+
+
+@pytest.mark.parametrize("name", ["group", "Groups", "fold", "label", "patient_id"])
+def test_a_feature_that_is_named_like_a_label_or_a_group_is_warned_of(name):
+    with pytest.warns(ManifuseWarning, match=rf"labels, folds or ids \({name}\)"):
+        warn_of_names("ours", ["age", name, "grouping"])
+    warn_of_names("ours", ["age", "grouping"])

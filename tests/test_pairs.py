@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score
 import manifuse as mf
 from manifuse.evidence import agreement
 from manifuse.evidence.reason import Reason
+from manifuse.words.wording import headline_of
 
 ROWS, PAIRS, LABELS = 240, 50, 60
 
@@ -42,6 +43,7 @@ def test_where_labels_refuse_pairs_still_follow_and_other_rows_stay(seed):
     truth, ours, references, labels = problem(seed)
     result = mf.refine(ours, references, labels, rng=0)
     assert (result.reason, result.accepted) == (Reason.PAIRS, True)
+    assert headline_of(result.evidence) == f"The scores of “{ours.name}” were refined at common rows"
     assert result.gain.value < 0, "what was refused is reported"
     assert result.accuracy.after == result.accuracy.before
     np.testing.assert_array_equal(result.scores[PAIRS:], ours.scores[PAIRS:])

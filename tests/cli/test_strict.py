@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from tests.problems import draw
 
+import manifuse as mf
 from manifuse.cli import app
 from manifuse.cli.app import UNSURE
 from manifuse.cli.console import in_flags
@@ -104,6 +105,13 @@ def test_rows_that_come_again_changed_are_counted(case, run):
     assert [each["code"] for each in found["warnings"]] == ["changed_rows"]
     said = run(*APPLY)[1]
     assert f"{len(case.main)} of them were in the fit (3 of these came with other scores or features)" in said
+
+
+def test_a_scale_that_has_no_option_is_set_in_a_config():
+    for row in ([2.0, -1.0], [0.7, 0.7]):
+        with pytest.raises(mf.InputError) as refused:
+            mf.Observations([row, [0.4, 0.6], [0.1, 0.9]], ids=["a", "b", "c"], classes=("yes", "no"))
+        assert in_flags(str(refused.value)).endswith('decision values, say scale = "logits" in a config.')
 
 
 @pytest.mark.parametrize("reason", REASONS)

@@ -162,6 +162,16 @@ def test_equal_scores_have_one_place():
     np.testing.assert_allclose(Ranks.of(fitted, refined).at(np.array([1.0, 2.0])), [0.15, 0.35])
 
 
+def test_later_scores_that_are_small_beside_a_fitted_one_are_not_called_equal(case):
+    fitted = remade(case.main, predictions=np.append(case.main.scores[:-1], 1e200))
+    later = remade(case.main, ids=[f"later {key}" for key in case.main.keys])
+    rows, known = np.zeros(len(later), dtype=int), np.zeros(len(later), dtype=bool)
+    # A warning would be an error.
+    find_changed(later, fitted, rows, known)
+    with pytest.warns(mf.ManifuseWarning, match="rows that were not fitted are equal"):
+        find_changed(remade(later, predictions=np.full(len(later), 3.0)), fitted, rows, known)
+
+
 NAMES = ("age", "height", "weight")
 
 
