@@ -492,7 +492,7 @@ def test_single_arguments_are_refused_by_what_they_are(case):
     with pytest.raises(mf.InputError, match=r"rng=True came, but a whole number or a numpy\.random\.Generator"):
         mf.refine(case.main, case.references, rng=True)
     result = mf.refine(case.main, case.references, rng=0)
-    with pytest.raises(mf.InputError, match=r"The list of ids has no value in row 0; give every row one."):
+    with pytest.raises(mf.InputError, match=r"The list of ids has no value in row 0; give every row one, or"):
         mf.explain(result, None, case.references)
     far = case.main.table.copy()
     far[:, 0] = 1e300

@@ -236,6 +236,12 @@ CASES = {
         "holds '1_000' where numbers were expected",
     ),
     "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is text in UTF-16"),
+    "text in UTF-16 without a mark": ({"main.csv": binary(PLAIN.encode("utf-16-le"))}, [], "is text in UTF-16"),
+    "a hint to spreadsheets": (
+        {"main.csv": text("sep=;\n" + PLAIN.replace(",", ";"))},
+        [],
+        "begins with a hint to spreadsheets",
+    ),
     "an id in Latin-1": ({"main.csv": binary(PLAIN.replace("m1,", "mü1,").encode("latin-1"))}, [], "save it as UTF-8"),
     "a header in Latin-1": (
         {"main.csv": binary(PLAIN.replace("x1", "größe").encode("latin-1"))},

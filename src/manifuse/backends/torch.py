@@ -58,7 +58,7 @@ class Torch(Backend):
         try:
             self._torch.zeros(1, dtype=self._torch.float64, device=device)
         except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-            sentence = str(error).strip().partition("\n")[0].rstrip(".")
+            sentence = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
             raise InputError(
                 f"device={str(device)!r} came, but torch cannot use it ({sentence}); give 'cuda' or 'cpu', or none."
             ) from None

@@ -164,7 +164,7 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
         return _as_wide_as_needed(values, what=what, most=most)
     missing = missing or [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
-        raise InputError(f"{what} has no value in {name_rows(missing)}; give every row one.")
+        raise InputError(f"{what} has no value in {name_rows(missing)}; give every row one, or leave the row out.")
     demand_exact(what, values, array.dtype)
     try:
         texts = [_text_of(value) for value in values]

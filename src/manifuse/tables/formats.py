@@ -172,7 +172,7 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     """Return the separator and the column names of a CSV file.
 
     It is the usual separator, unless only another one finds columns that we know. The first line is refused if it has
-    another encoding, or names that repeat or are missing.
+    another encoding, is a hint to spreadsheets, or has names that repeat or are missing.
     """
     with path.open("rb") as file:
         line = file.readline(HEADER)
@@ -183,8 +183,11 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
         )
     if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise InputError(f"{path} is text in UTF-32, but UTF-8 was expected; save it as UTF-8.")
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    # Without a mark before it, UTF-16 shows by its zero bytes.
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in line[:2]:
         raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
+    if line.lower().startswith(b"sep="):
+        raise InputError(f"{path} begins with a hint to spreadsheets, not with a header; delete its first line.")
     try:
         header = line.decode("utf-8-sig").rstrip("\r\n")
         if "\r" in header:
