@@ -303,3 +303,29 @@ def test_a_few_large_scores_are_no_other_units():
     )
     assert later.scores.std() < 0.1 * fitted.scores.std()
     find_changed(later, fitted, np.zeros(25, dtype=int), np.zeros(25, dtype=bool))
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("sign, rows, is_reversed", [(-1.0, 300, 1), (1.0, 300, 0), (-1.0, 19, 0)])
+def test_later_scores_that_run_against_similar_rows_are_warned_of(rng, sign, rows, is_reversed):
+    features = rng.standard_normal((600, 3))
+    scores = features[:, 0] + 0.3 * rng.standard_normal(600)
+    main = mf.Observations(scores[:300], features[:300], ids=range(300), name="ours")
+    partner = mf.Observations(features[:100, 0], ids=range(100), name="theirs")
+    result = mf.refine(main, [partner], rng=0)
+    later = mf.Observations(sign * scores[300:], features[300:], ids=range(300, 600), name="later")
+    with warnings.catch_warnings(record=True) as given:
+        result.apply(later.take(np.arange(rows)))
+    assert [each.message.code for each in given].count("reversed_scores") == is_reversed
+
+
+def test_where_features_say_nothing_of_scores_these_are_not_called_reversed(rng):
+    features, scores = rng.standard_normal((600, 3)), rng.standard_normal(600)
+    fitted = Familiarity.of(table(features[:300]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in (20, 50, 300):
+            for first in range(300, 601 - size, 5):
+                here = slice(first, first + size)
+                new = mf.Observations(scores[here], features[here], ids=range(size))
+                fitted.warn_of_reversed(new, scores[:300])

@@ -14,6 +14,7 @@ from manifuse.errors import warn
 from manifuse.grid import figures
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
@@ -39,6 +40,10 @@ STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
 #: Later scores are strange, too, if they vary by less than this share of what the fitted ones do.
 NARROW = 0.1
+
+#: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
+#: of so many similar fitted rows. If features say nothing of scores, they do not correlate.
+AGAINST, SIMILAR = 0.3, 5
 
 #: Scores and features are the same up to this many standard deviations.
 SAME = 1e-9
@@ -102,6 +107,27 @@ class Familiarity:
         strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]), stacklevel=5)
+
+    def warn_of_reversed(self, new: Observations, fitted: FloatArray) -> None:
+        """Warn of later scores that run against the ``fitted`` ones (n, ...) of similar rows; ``new`` as above.
+
+        Warns
+        -----
+        ManifuseWarning
+        """
+        rows = thinned(len(new), SPREAD_ROWS)
+        assert new.table is not None, "features were not compared"
+        scores, similar = new.scores[rows], fitted[self.index.nearest(new.table[rows], SIMILAR)[1]].mean(axis=1)
+        if len(scores) < FEWEST_ROWS:
+            return
+        alignment = inner(on_sphere(scores), on_sphere(similar))
+        if alignment < -max(AGAINST, 3.0 / np.sqrt(len(scores))):
+            warn(
+                "reversed_scores",
+                f"The scores of {new.name} run against those of similar fitted rows (correlation {alignment:.2f}); "
+                "check their sign.",
+                stacklevel=5,
+            )
 
     def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.

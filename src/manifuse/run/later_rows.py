@@ -71,6 +71,7 @@ class LaterRows:
         self._prepare(view)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
+            self._familiarity.warn_of_reversed(new, self.main.scores)
 
         def work(first: int) -> None:
             here = later[first : first + BLOCK]
