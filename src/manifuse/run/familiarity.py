@@ -125,7 +125,7 @@ class Familiarity:
             warn(
                 "reversed_scores",
                 f"The scores of {new.name} run against those of similar fitted rows (correlation {alignment:.2f}); "
-                "check their sign.",
+                "check their sign, and the order of the features.",
                 stacklevel=5,
             )
 
