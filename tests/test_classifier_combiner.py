@@ -57,6 +57,25 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     )
 
 
+def test_columns_of_classes_of_later_rows_are_found_by_their_names(drawn):
+    main, others, _, X, _, _ = drawn
+    fitted = mf.ClassifierCombiner(others, random_state=0, class_columns="p_(.*)").fit(X)
+    expected = fitted.predict_proba(X)
+    probabilities = [f"p_{name}" for name in NAMES]
+    other = X[["id", *reversed(probabilities), *(name for name in X if name not in {"id", *probabilities})]]
+    assert list(other) != list(X)
+    np.testing.assert_allclose(fitted.predict_proba(other), expected, atol=1e-12)
+    assert fitted.predict(other).tolist() == fitted.predict(X).tolist()
+    turned = mf.Observations(
+        main.came[:, ::-1],
+        X[[name for name in X if name.startswith("x")]],
+        ids=main.keys,
+        classes=list(reversed(NAMES)),
+        name="X",
+    )
+    np.testing.assert_allclose(fitted.predict_proba(turned), expected, atol=1e-12)
+
+
 def test_cross_validation_searches_and_calibration_take_it(drawn, combiner):
     *_, X, truth, _ = drawn
     folds = StratifiedKFold(2, shuffle=True, random_state=0)

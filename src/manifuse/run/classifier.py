@@ -102,8 +102,10 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             If features of the fit are missing.
         """
         check_is_fitted(self, "refinement_")
-        refined = self.refinement_.apply_in_full(self._later(X)).scores
-        return np.asarray(refined[:, self._classes.places_of(self.classes_)])
+        later = self._later(X)
+        refined = self.refinement_.apply_in_full(later).scores
+        assert later.classes is not None, "rows without classes are refused"
+        return np.asarray(refined[:, later.classes.places_of(self.classes_)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the name of the most probable class of every row of ``X``."""
