@@ -92,7 +92,7 @@ def runs():
             {},
             [
                 "ranking accuracy goes from 75.8% to 97.6% (+21.8",
-                "without its own label; labels were held out at random",
+                "its own label and among those that were held out with it; labels were held out at random",
                 "labelled rows cannot tell whether your references add anything",
                 "loading",
             ],

@@ -1,5 +1,6 @@
 """What a report says in numbers, computed a second time."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -220,9 +221,31 @@ def test_a_reference_in_reverse_does_not_agree(case):
     first, second = case.references
     turned = remade(first, predictions=-first.scores, name="turned")
     said = said_of(mf.refine(case.main, [turned, second], rng=0))
-    assert "1 of 2 references agrees with “main” more than by chance." in said
+    assert "1 of 2 references agrees with “main” more than by chance; “turned” does not." in said
     assert "High where “main” is low: “turned”." in said
+    assert "Not followed: “turned”; at the pairs it is clearly high where “main” is low." in said
     assert "2 of 2 references agree" in said_of(mf.refine(case.main, case.references, rng=0))
+
+
+def test_a_reference_of_noise_among_others_is_named(rng):
+    case = draw(8, noise=0.4, references=3)
+    noise = mf.Observations(rng.standard_normal(100), ids=case.main.keys[:100], name="noise")
+    result = mf.refine(case.main, [*case.references, noise], rng=0)
+    assert result.reason is Reason.AGREE
+    assert "most references agree with them and with each other" in result.summary().replace("\n", " ")
+    assert "3 of 4 references agree with “main” more than by chance; “noise” does not." in said_of(result)
+
+
+def test_of_a_sample_fitted_rows_are_counted(case, tmp_path):
+    method = mf.JointDiffusion(fitted_rows=100, same_target=True)
+    result = mf.refine(case.main, case.references, method=method, rng=0)
+    whole = " ".join(finding["sentence"] for finding in result.to_dict()["findings"])
+    assert "fitted row" not in whole
+    mf.save(result, tmp_path / "model.npz")
+    sample = mf.load(tmp_path / "model.npz")
+    assert len(sample.main) < len(case.main)
+    said = " ".join(finding["sentence"] for finding in sample.to_dict()["findings"])
+    assert re.search(r"(Every|\d+) fitted rows? ", said), said
 
 
 def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):

@@ -8,6 +8,8 @@ from sklearn.metrics import roc_auc_score
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse.report.pictures import shift_of
+from manifuse.report.refinement_tables import outcome_grid
 from manifuse.words.findings import findings_of
 
 
@@ -89,3 +91,17 @@ def test_averaging_with_noise_is_behind_and_what_is_ahead_or_level_is_said_to_be
     assert behind.sentence.endswith(" points), so measure both with `compare`.")
     level = said(replace(ahead, value=-0.001, standard_error=0.01))
     assert level.sentence.endswith("the refined scores cannot be told apart from it (-0.1 ± 1.0 points).")
+
+
+def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
+    case = draw(5, noise=0.05)
+    labels = mf.RankLabels(case.main.keys[case.labelled], -case.truth[case.labelled])
+    result = mf.refine(case.main, case.references, labels, rng=0)
+    assert not result.accepted
+    said = finding_in(result.evidence, result).sentence
+    assert "; the refinement that was not taken is ahead of it (+" in said
+    codes = [finding.code for finding in findings_of(result.evidence, result.refined)]
+    assert "answer" not in codes
+    facts = dict(outcome_grid(result, shift_of(result)).body)
+    assert "gain of the refinement that was not taken" in facts
+    assert not [name for name in facts if name.startswith(("share of", "how far"))]

@@ -9,7 +9,7 @@ from typing import Any
 
 from manifuse.grid import many, told_apart
 from manifuse.run.persistence import FORMAT, load
-from manifuse.words.findings import listed
+from manifuse.words.finding import listed
 from manifuse.words.wording import verdict_of
 
 

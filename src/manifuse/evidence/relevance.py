@@ -81,6 +81,11 @@ class Relevance(Saveable):
         demand_counts(self.pairs)
 
     @property
+    def agrees(self) -> bool:
+        """Whether it agrees with the main predictor at the pairs, more than by chance."""
+        return self.held_out_alignment > self.chance_alignment
+
+    @property
     def speaks_in_reverse(self) -> bool:
         """Whether it is high where the main predictor is low, at the pairs and more than by chance."""
         return self.held_out_alignment < -self.chance_alignment

@@ -52,7 +52,7 @@ def show(exploration: Exploration, result: Refinement, opened: Refinement | None
         "sentence": _sentence(exploration, result, changed),
         "findings": [
             f"{'+' if each.speaks_for else '-'} {plain(each.sentence)}"
-            for each in findings_of(result.evidence, result.refined)
+            for each in findings_of(result.evidence, result.refined, result.provenance.main_rows)
         ],
         "references": {"head": grid.head[1:], "body": [line[1:] for line in grid.body]},
         "parts": [

@@ -26,7 +26,7 @@ from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
-from manifuse.words.findings import listed
+from manifuse.words.finding import listed
 from manifuse.words.wording import SUPPORT, fill
 
 

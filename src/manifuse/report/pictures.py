@@ -90,7 +90,8 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
         drawn["worth"] = lambda: draw_worth(result, measured)
     if order:
         names, alignments = metric_of(result, order)
-        drawn["relevance"] = lambda: draw_relevance([result.relevance[index] for index in order])
+        entries = [result.relevance[index] for index in order]
+        drawn["relevance"] = lambda: draw_relevance(entries, accepted=result.accepted)
         drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment|")
     if isinstance(shift, Shift):
         ranks = shift

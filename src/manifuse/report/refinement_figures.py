@@ -47,8 +47,8 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     return figure
 
 
-def draw_relevance(relevance: Sequence[Relevance]) -> Any:
-    """Draw how every reference agrees with the main predictor, its chance level, and its fidelity."""
+def draw_relevance(relevance: Sequence[Relevance], *, accepted: bool) -> Any:
+    """Draw how every reference agrees with the main predictor and with refined scores, if these were ``accepted``."""
     figure, axes = blank(PAGE_WIDTH, 0.42 * len(relevance) + 1.9)
     heights = np.arange(len(relevance))[::-1]
 
@@ -60,8 +60,9 @@ def draw_relevance(relevance: Sequence[Relevance]) -> Any:
     marks = {
         "held_out_alignment": ("D", BLUE, BLUE, "main predictor at the pairs (held out)"),
         "fidelity": ("^", ORANGE, ORANGE, "predicted at held-out pairs (fidelity)"),
-        "alignment": ("o", "none", BLUE, "refined scores (optimistic)"),
     }
+    if accepted:
+        marks["alignment"] = ("o", "none", BLUE, "refined scores (optimistic)")
     for name, (marker, face, edge, text) in marks.items():
         axes.scatter(
             column(name), heights, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3

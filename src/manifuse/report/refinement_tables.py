@@ -75,10 +75,12 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         middle, least, most = (figures(float(each(shift.uncertainty)), 3) for each in (np.median, np.min, np.max))
         facts["standard error of a refined score, median"] = f"{middle} (from {least} to {most})"
     model = result.fitted_model
-    if model.columns.taught is not None:
+    if taken and model.columns.taught is not None:
         facts["share of what labels taught; the rest is expected without them"] = f"{model.columns.taught.share:.0%}"
-    facts["share of the diffused scores; the rest is what the diffusion started from"] = f"{result.course.share:.0%}"
-    facts["how far the scores go to what was found"] = f"{model.scored.certainty:.0%}"
+    if taken:
+        diffused = f"{result.course.share:.0%}"
+        facts["share of the diffused scores; the rest is what the diffusion started from"] = diffused
+        facts["how far the scores go to what was found"] = f"{model.scored.certainty:.0%}"
     return Grid(("result", "value"), tuple(facts.items()))
 
 

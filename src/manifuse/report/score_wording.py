@@ -11,7 +11,7 @@ from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import listed
+from manifuse.words.finding import listed
 
 #: The most classes of one row that are told.
 CLASSES = 3

@@ -11,7 +11,7 @@ from manifuse.grid import many
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import NAMED, listed
+from manifuse.words.finding import NAMED, listed
 
 #: A reference whose weight is below this share of the largest weight is only counted.
 SLIGHT = 0.1

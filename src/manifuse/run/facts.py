@@ -25,7 +25,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "accepted": result.accepted,
         "reason": result.reason.name,
         "why": result.why,
-        "findings": write(tuple(findings_of(result.evidence, result.refined))),
+        "findings": write(tuple(findings_of(result.evidence, result.refined, result.provenance.main_rows))),
         "accuracy": write(result.accuracy),
         **({} if result.log_loss is None else {"log_loss": write(result.log_loss)}),
         "gain": write(result.gain),

@@ -136,6 +136,11 @@ class Provenance(Saveable):
         pattern = names.classes if isinstance(names.classes, str) else None
         return cls(tuple(made), names.id, names.score, names.drop, pattern, _has_numbers(tables.labels))
 
+    @property
+    def main_rows(self) -> int:
+        """Rows of the main table, of which perhaps a sample was fitted; 0 if it is not known."""
+        return next((table.rows or 0 for table in self.tables if table.role == "main"), 0)
+
     def table_of_later(
         self,
         given: str,

@@ -281,7 +281,7 @@ class Refinement(Saveable):
 
     def summary(self) -> str:
         """Say in a few lines what was found: the verdict and why, what each reference is worth, and all together."""
-        return summary_of(self.evidence, self.refined)
+        return summary_of(self.evidence, self.refined, self.provenance.main_rows)
 
     def to_frame(self, library: Any = None) -> Any:
         """Return a data frame of the refined rows, with the columns of the file that ``manifuse refine`` writes.

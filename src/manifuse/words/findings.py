@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import figures, many
+from manifuse.words.finding import Finding, named
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 
 #: What each measure is called.
@@ -27,9 +27,6 @@ MEASURES: dict[Measure, str] = {
 #: What users can do with references in two lines.
 AVERAGING = "imputing the references and averaging all scores"
 
-#: The most names in a sentence; further ones are counted.
-NAMED = 3
-
 #: A loss below half a point is no reason to leave a reference out, however clear.
 LEAST_HARM = 0.005
 
@@ -37,29 +34,17 @@ LEAST_HARM = 0.005
 FEW_COMMON_ROWS = 30
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that speaks for a refinement, taken or not, or against it.
+def findings_of(evidence: Evidence, refined: RefinedScores, whole: int = 0) -> list[Finding]:
+    """Say what speaks for a refinement, then what speaks against it.
 
-    Attributes
+    Parameters
     ----------
-    code : str
-        What it is about.
-    speaks_for : bool
-        Or against.
-    sentence : str
-    remedy : str or None
-        The parameter that helps, if one does.
+    evidence : Evidence
+    refined : RefinedScores
+        The scores that came of it.
+    whole : int
+        Rows of the main table. If they are more, only some of them were fitted.
     """
-
-    code: str
-    speaks_for: bool
-    sentence: str
-    remedy: str | None = None
-
-
-def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
-    """Say what speaks for a refinement, then what speaks against it; ``refined`` are the scores that came of it."""
     found = [
         *_of_labels(evidence),
         *_of_averaging(evidence),
@@ -67,7 +52,7 @@ def findings_of(evidence: Evidence, refined: RefinedScores) -> list[Finding]:
         *_of_worth(evidence),
         *_of_references(evidence),
     ]
-    found += _of_rows(evidence, refined) if evidence.verdict.accepted else []
+    found += _of_rows(evidence, refined, whole) if evidence.verdict.accepted else []
     return sorted(found, key=lambda finding: not finding.speaks_for)
 
 
@@ -111,7 +96,8 @@ def _of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
         return
     change = f"On the {many(gain.rows, 'row')} whose truth is known, {change_of(evidence)}."
-    how = f"Each of these rows was judged without its own label; labels were held out {measured.held}."
+    among = " and among those that were held out with it" if measured.accuracy.measure == "accuracy" else ""
+    how = f"Each of these rows was judged without its own label{among}; labels were held out {measured.held}."
     if gain.is_certain:
         yield Finding("gain", True, f"{change} {how}")
     else:
@@ -142,12 +128,13 @@ def _of_averaging(evidence: Evidence) -> Iterator[Finding]:
     measured = evidence.measured
     if measured is None or measured.averaged is None or measured.gain.is_of_few:
         return
-    (gain, ahead), name = measured.averaged, f"“{evidence.name}”"
-    scores = "refined scores" if evidence.verdict.takes_what_was_found else f"scores of {name}"
-    how = "are behind it" if ahead.is_loss else "cannot be told apart from it"
-    how = "are ahead of it" if ahead.is_certain else how
+    gain, ahead = measured.averaged
+    taken = evidence.verdict.takes_what_was_found
+    who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
+    how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
+    how = f"{are} ahead of it" if ahead.is_certain else how
     said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows"
-    said = f"{said}; the {scores} {how} ({ahead.amount(signed=True)})"
+    said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
     advice = ", so measure both with `compare`" if ahead.is_loss else ""
     yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
 
@@ -157,7 +144,8 @@ def _of_pairs(gain: Gain) -> Finding:
     said = (
         f"On the {many(gain.rows, 'labelled row')} that references scored themselves, following the references gains"
     )
-    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.")
+    chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
+    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}")
 
 
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:
@@ -170,7 +158,7 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
     weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.WEAK, Reason.TOLD)
-    if evidence.verdict.accepted or evidence.measured is not None:
+    if evidence.verdict.accepted:
         answer = reason if evidence.measured is None else asked.answer
         yield Finding("answer", not weak, REASONS[answer], REMEDIES.get(answer))
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
@@ -225,25 +213,27 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("idle", False, said, "references")
     if not entries:
         return
-    sure = sum(entry.held_out_alignment > entry.chance_alignment for entry in entries)
-    if sure:
+    others = [entry.name for entry in entries if not entry.agrees]
+    if sure := len(entries) - len(others):
         which = "the reference" if len(entries) == 1 else f"{sure} of {len(entries)} references"
         agree = "agrees" if sure == 1 else "agree"
-        said = f"On the rows that both know, {which} {agree} with “{name}” more than by chance."
-        yield Finding("agrees", True, said)
+        said = f"On the rows that both know, {which} {agree} with “{name}” more than by chance"
+        but = f"; {named(others)} {'does' if len(others) == 1 else 'do'} not" if others else ""
+        yield Finding("agrees", True, f"{said}{but}.")
     else:
         yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")
-    reverse = named(entry.name for entry in entries if entry.speaks_in_reverse)
+    reverse = [entry.name for entry in entries if entry.speaks_in_reverse]
     if reverse:
-        said = f"High where “{name}” is low: {reverse}. If larger scores mean less there, change their sign."
+        said = f"High where “{name}” is low: {named(reverse)}. If larger scores mean less there, change their sign."
         yield Finding("reverse", False, said, "references")
     differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
     different = [evidence.relevance[number].name for number, differs in differing if differs]
     if different:
         who, predict, are = ("it", "predicts", "is") if len(different) == 1 else ("they", "predict", "are")
         why = f"{who} {predict} something else"
-        if evidence.agreement.answer is Reason.TOLD:
-            why = f"at the pairs {who} {are} clearly high where “{name}” is low, whatever `same_target` says"
+        if evidence.agreement.answer is Reason.TOLD or {*different} <= {*reverse}:
+            why = f"at the pairs {who} {are} clearly high where “{name}” is low"
+            why += ", whatever `same_target` says" if evidence.agreement.answer is Reason.TOLD else ""
         yield Finding("differs", False, f"Not followed: {named(different)}; {why}.", "same_target")
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
@@ -260,7 +250,7 @@ def _is_harm(worth: Gain) -> bool:
     return worth.is_clear_loss and (worth.measure == "rmse" or worth.value <= -LEAST_HARM)
 
 
-def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
+def _of_rows(evidence: Evidence, refined: RefinedScores, whole: int) -> Iterator[Finding]:
     """Which rows moved without an explanation; how many have evidence, if a reference took part."""
     if evidence.unexplained:
         count = len(evidence.unexplained)
@@ -270,28 +260,16 @@ def _of_rows(evidence: Evidence, refined: RefinedScores) -> Iterator[Finding]:
         yield Finding("unexplained", False, f"{said}: {names}. {advice}.", "labels")
     if not evidence.relevance.weights.any():
         return
-    little = refined.little_support
+    little, row = refined.little_support, "fitted row" if whole > len(refined.scores) else "row"
     if not little:
-        yield Finding("support", True, "Every row has some evidence from the references behind it.")
+        yield Finding("support", True, f"Every {row} has some evidence from the references behind it.")
         return
     verb, them = ("has", "it") if little == 1 else ("have", "them")
     advice = f"trust {them} no more than before"
     if refined.uncertainty is not None:
         advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
     said = (
-        f"{many(little, 'row')} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "
+        f"{many(little, row)} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "
         f"behind {them} (support below {LITTLE}): {advice}."
     )
     yield Finding("support", False, said)
-
-
-def named(entries: Iterable[str]) -> str:
-    """Return the first names in quotation marks, and how many more there are."""
-    names = [f"“{name}”" for name in entries]
-    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    return listed([*names[:NAMED], *more])
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence; empty without any."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -40,10 +40,10 @@ REASONS: Mapping[Reason, str] = {
     "them all: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
     "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
     "false if they may predict something else.",
-    Reason.DIFFER: "The main predictor and the references do not predict the same thing: one common factor does not "
-    "explain the scores of all of them, or some are clearly high where others are low. So the main predictor comes "
-    "back unchanged; give labels or other references, change the sign of scores that mean less where they are larger, "
-    "or set `same_target` to true if you know better.",
+    Reason.DIFFER: "The main predictor and the references do not predict the same thing: either one common factor "
+    "does not explain the scores of all of them, or some are clearly high where others are low. So the main predictor "
+    "comes back unchanged; give labels or other references, change the sign of scores that mean less where they are "
+    "larger, or set `same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
     Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "

@@ -15,7 +15,8 @@ from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import WIDTH, as_text, many
-from manifuse.words.findings import change_of, findings_of, named, too_few
+from manifuse.words.finding import named
+from manifuse.words.findings import change_of, findings_of, too_few
 from manifuse.words.reasons import REASONS
 
 #: Wraps a line, but not within an option such as --same-target.
@@ -36,7 +37,7 @@ SUPPORT = "0: the references say nothing of it; 1: they know it"
 SAID = ("no labels", "gain", "answer")
 
 
-def summary_of(evidence: Evidence, refined: RefinedScores) -> str:
+def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
     """Say the verdict, why, what the references answered, what each is worth, and what speaks for and against it."""
     lines = [verdict_of(evidence), f"Why: {REASONS[evidence.verdict.reason]}"]
     if evidence.measured is None:
@@ -47,7 +48,7 @@ def summary_of(evidence: Evidence, refined: RefinedScores) -> str:
         lines += ["", as_text(evidence.relevance.grid), f"{evidence.relevance.said_of_worth()};", *COLUMNS]
         left_out = named(entry.name for entry in evidence.relevance if entry.standing is Standing.LEFT_OUT)
         lines += [f"Left out, as `ignored` says: {left_out}."] if left_out else []
-    found = [finding for finding in findings_of(evidence, refined) if finding.code not in SAID]
+    found = [finding for finding in findings_of(evidence, refined, whole) if finding.code not in SAID]
     for heading, speaks_for in (("What speaks for it:", True), ("What speaks against it:", False)):
         said = [f"- {finding.sentence}" for finding in found if finding.speaks_for is speaks_for]
         lines += ["", heading, *said] if said else []
@@ -86,7 +87,10 @@ def verdict_of(evidence: Evidence) -> str:
         if not accepted:
             return f"{name} stay as they were."
         said = f"{name} were refined. No labels came, so whether that is better was not measured"
-        return f"{said}{'' if is_unmeasured(evidence) else '; the references agree with them and with each other'}."
+        asked = [evidence.relevance[number] for number in evidence.asked]
+        which = "the" if all(entry.agrees for entry in asked) else "most"
+        agree = "" if is_unmeasured(evidence) else f"; {which} references agree with them and with each other"
+        return f"{said}{agree}."
     gain = evidence.measured.gain
     rows = many(gain.rows, "labelled row")
     if accepted and gain.is_of_few:
