@@ -104,6 +104,20 @@ def test_what_a_reference_would_say_is_the_column_of_the_run(runs):
         assert heard.cell(row) == f"[{heard.expected(row)}]"
 
 
+def test_rows_that_nobody_else_has_do_not_change_what_a_reference_would_say():
+    main, (first, second), _, _, _ = draw(2)
+    pairs = np.flatnonzero(np.isin(first.keys, main.keys))
+    row = int(np.flatnonzero(~np.isin(main.keys, first.keys))[5])
+    ids = np.concatenate([first.keys[pairs], [f"other {number}" for number in range(300)]])
+    others = np.random.default_rng(0).dirichlet([1.0, 40.0, 1.0, 1.0], 300)
+    came = np.concatenate([first.came[pairs], others])
+    said = set()
+    for count in (len(pairs), len(ids)):
+        bare = mf.Observations(came[:count], ids=ids[:count], classes=NAMES, name="bare")
+        said.add(ReferenceOpinion.of(mf.refine(main, [bare, second], rng=0), bare).expected(row))
+    assert len(said) == 1
+
+
 def test_what_is_known_of_a_row_without_features_of_references_is_what_they_say():
     main, others, _, _, _ = draw(2)
     rng = np.random.default_rng(0)

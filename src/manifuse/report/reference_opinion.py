@@ -56,7 +56,10 @@ class ReferenceOpinion:
         if ours is None or theirs is None or {*ours.names} != {*theirs.names} or not fitted or number not in numbers:
             return None
         values = fitted_model.said_by_references(np.array([place]))[:, numbers.index(number)]
-        log_ratios = Level.of(self.table.scores).undo(values)
+        # The fit measured the rows of its graph or, without one, its pairs.
+        has_graph = self.table.has_graph and not self.known.all()
+        measured = self.table.scores if has_graph else self.table.scores[self.rows[self.known]]
+        log_ratios = Level.of(measured).undo(values)
         return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)
 
     def cell(self, row: int) -> str:
