@@ -499,3 +499,12 @@ def test_single_arguments_are_refused_by_what_they_are(case):
     ids = [f"later {row}" for row in range(len(far))]
     with pytest.warns(mf.ManifuseWarning, match=r"by up to [0-9.]+e\+\d+ standard deviations; check the units"):
         result.apply(mf.Observations(case.main.scores, far, ids=ids, name="later"))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_names_of_columns_are_no_patterns(rng, library):
+    columns = {"id": np.arange(30), "score": rng.standard_normal(30), "x0": rng.standard_normal(30)}
+    columns |= {name: rng.standard_normal(30) for name in ("^x.$", "*", "^score$")}
+    made = mf.Observations.from_frame(library(columns), drop=["x0"])
+    assert made.feature_names == ("^x.$", "*", "^score$")
+    np.testing.assert_array_equal(made.table, np.column_stack([columns[name] for name in made.feature_names]))

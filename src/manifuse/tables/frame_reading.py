@@ -172,8 +172,8 @@ def observe_frame(
     else:
         features = _features_as_in(fitted, others, name=name) if reads_features else []
     made = kind(
-        (table[score] if classes is None else table.select(list(scores))).to_native(),
-        table.select(nw.col(*features)).to_native() if features else None,
+        (table[score] if classes is None else table[list(scores)]).to_native(),
+        table[features].to_native() if features else None,
         ids=table[id].to_native(),
         name=name,
         classes=named,
@@ -188,7 +188,8 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
     types = table.schema
 
     def look(names: Sequence[str], rows: int | None) -> FloatArray:
-        chosen = table.select(list(names)).head(len(table) if rows is None else rows)
+        # By place, because polars takes a name such as "^x.*$" for a pattern.
+        chosen = table[list(names)].head(len(table) if rows is None else rows)
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
     shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
