@@ -326,6 +326,10 @@ def test_frames_without_names_are_told_apart_by_their_order_alone(case, hospital
     ):
         mf.explain(result, "m3", theirs[1:])
     assert str(mf.explain(result, "m3", case.references[1:])).count("reference 2") > 1
+    with pytest.raises(
+        mf.InputError, match="At the common rows, reference 1 has other scores than when it was fitted"
+    ):
+        mf.explain(result, "m3", theirs[::-1])
 
 
 def test_labels_of_classes_and_ordered_pairs_come_in_frames():

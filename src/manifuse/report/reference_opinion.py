@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.grid import ABSENT
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
+
+#: Alignments are the same up to this much, because scores may come back in single precision.
+SAME = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +76,27 @@ class ReferenceOpinion:
 
 
 def demand_own(result: Refinement, references: Sequence[Observations]) -> None:
-    """Refuse references that a result was not refined by."""
+    """Refuse references that a result was not refined by, or that came in another order without names."""
     known = [entry.name for entry in result.relevance]
-    stranger = next((each.name for each in references if each.name not in known), None)
-    if stranger is not None:
-        raise InputError(f"{stranger} is no reference of this result; give those that it was refined by.")
+    for each in references:
+        if each.name not in known:
+            raise InputError(
+                f"{each.name} is no reference of this result, which has {shorten(', '.join(known))}; give those that "
+                "it was refined by."
+            )
+        if _has_other_scores(result, each):
+            raise InputError(
+                f"At the common rows, {each.name} has other scores than when it was fitted; give the references that "
+                "the result was refined by, in their order if they have no names."
+            )
+
+
+def _has_other_scores(result: Refinement, table: Observations) -> bool:
+    """Whether a reference does not align with the main predictor as it did; of classes, it is not asked."""
+    main, entry = result.fitted_model.main, result.relevance[table.name]
+    rows, known = locate(main.keys, table.keys)
+    # If only some pairs were fitted, or there are more by now, their alignment is another one.
+    if main.classes is not None or table.classes is not None or np.count_nonzero(known) != entry.pairs:
+        return False
+    alignment = inner(on_sphere(main.scores[known]), on_sphere(table.scores[rows[known]]))
+    return abs(alignment - entry.held_out_alignment) > SAME
