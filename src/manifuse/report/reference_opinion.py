@@ -99,4 +99,4 @@ def _has_other_scores(result: Refinement, table: Observations) -> bool:
     if main.classes is not None or table.classes is not None or np.count_nonzero(known) != entry.pairs:
         return False
     alignment = inner(on_sphere(main.scores[known]), on_sphere(table.scores[rows[known]]))
-    return abs(alignment - entry.held_out_alignment) > SAME
+    return bool(abs(alignment - entry.held_out_alignment) > SAME)
