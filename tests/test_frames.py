@@ -288,7 +288,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ),
         ({"drop": ["town"]}, "`drop` town came, but no table has such a column to leave out; correct it"),
         ({"drop": None}, "drop=None came, but a list of columns was expected"),
-        ({"score": None}, "NoneType came where str was expected"),
+        ({"score": None}, "`score` = None came, but the name of one column"),
         ({"classes": 3}, "classes=3 came, but names of columns were expected"),
         ({"classes": "q_(.*)"}, "0 columns of main match it"),
         ({"drop": ["patient"]}, "`drop` has 'patient', which main cannot do without"),
@@ -488,7 +488,9 @@ def test_a_pattern_names_the_classes_of_each_table_and_lacking_ones_are_said():
     np.testing.assert_array_equal(result.predictions, mf.refine(ours, theirs, classes=named, rng=0).predictions)
     first, *_, last = names
     few = frame(other, **{first: None, last: theirs[f"p_{first}"] + theirs[f"p_{last}"]})
-    with pytest.warns(mf.ManifuseWarning, match=rf"reference 1 does not have all classes of main \({first}\)"):
+    with pytest.warns(
+        mf.ManifuseWarning, match=rf"reference 1 does not have all classes of main \({first} is missing\)"
+    ):
         mf.refine(ours, few, classes="p_(.*)", rng=0)
 
 

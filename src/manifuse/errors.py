@@ -91,7 +91,7 @@ class ManifuseWarning(UserWarning):
     ...     mf.refine(ours, [theirs])
     Traceback (most recent call last):
         ...
-    manifuse.errors.ManifuseWarning: theirs shares only 3 ids with ours; fewer than 10 seldom carry a bridge.
+    manifuse.errors.ManifuseWarning: theirs shares only 3 ids with ours; fewer than 10 rarely help.
     """
 
     def __init__(self, sentence: str, code: str = "note") -> None:

@@ -78,7 +78,7 @@ def test_a_warning_has_a_code_and_the_outputs_are_there(case, run, tmp_path):
     assert json.loads(printed)["warnings"] == [
         {
             "code": "few_pairs",
-            "sentence": "theirs shares only 5 ids with main; fewer than 10 seldom carry a bridge.",
+            "sentence": "theirs shares only 5 ids with main; fewer than 10 rarely help.",
         }
     ]
     assert (tmp_path / "out.csv").exists()

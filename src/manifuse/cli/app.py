@@ -146,7 +146,7 @@ def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them were in the fit"
     if summary["changed"]:
         said += f" ({summary['changed']:,} of these came with other scores or features)"
-    if summary["little_support"] is not None:
+    if summary["little_support"]:
         rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
         said += f", and {rows} {are} unlike all rows that the references know"
     answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))

@@ -19,7 +19,6 @@ from manifuse.evidence.holding_out import held_together
 from manifuse.evidence.labelled import groups_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
-from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.machine import libraries_in_one_thread
@@ -141,11 +140,8 @@ def compare(
     main, references, labels = names.read(main, references, labels)
     method = with_parameters(JointDiffusion() if method is None else method, hyperparameters)
     regression = method.is_regression
-    measure, seed = taught_by(main, labels, "comparing needs", regression=regression), seed_for(rng)
-    if len(measure.rows) < LEAST_LABELS:
-        raise InputError(
-            f"{many(len(measure.rows), 'label')} came, but comparing needs at least {LEAST_LABELS}; give more."
-        )
+    measure = taught_by(main, labels, "comparing needs", least=LEAST_LABELS, regression=regression)
+    seed = seed_for(rng)
     methods = _methods(method, others, main, references, seed)
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
     of_rows = groups_of(labels, main, measure)

@@ -196,16 +196,19 @@ def _score(main: Observations, labels: Labels | None, *, regression: bool = Fals
 
 
 def taught_by(
-    main: Observations, labels: Labels | None, use: str = "this rival learns from", *, regression: bool = False
+    main: Observations,
+    labels: Labels | None,
+    use: str = "this rival learns from",
+    *,
+    least: int = 2 * FOLDS,
+    regression: bool = False,
 ) -> RowScore:
-    """The rows with labels, and these; refuse ordered pairs and few labels."""
+    """The rows with labels, and these; refuse ordered pairs and fewer labels than ``least``."""
     score = _score(main, labels, regression=regression)
     if not isinstance(score, RowScore):
         raise InputError(f"Ordered pairs came, but {use} a label for each row; give ids and labels.")
-    if len(score.rows) < 2 * FOLDS:
-        raise InputError(
-            f"{many(len(score.rows), 'label')} came, but this rival learns from at least {2 * FOLDS}; give more."
-        )
+    if len(score.rows) < least:
+        raise InputError(f"{many(len(score.rows), 'label')} came, but {use} at least {least}; give more.")
     return score
 
 

@@ -91,8 +91,9 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     if came != places:
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
-            f"y has the numbers {numbers}, but the classes are {names}; give these names or, if scikit-learn put "
-            "places of them there for predicted probabilities, the truth of all rows, and every class in every fold."
+            f"y has the numbers {numbers}, but the classes are {names}; give these names. If scikit-learn made the "
+            "numbers, as it does for predicted probabilities, give the truth of all rows, and every class in every "
+            "fold."
         )
     if (by_text != by_number.astype(str)).any():
         orders = [", ".join(map(str, order[:3])) for order in (by_text, by_number)]

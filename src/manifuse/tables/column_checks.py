@@ -171,8 +171,8 @@ def demand_numbers(
             if is_feature
             else ""
         )
-        listed = shorten(", ".join(map(repr, others())))
-        more = f" (so do {listed})" if listed else ""
+        also = list(map(repr, others()))
+        more = f" (so {'does' if len(also) == 1 else 'do'} {shorten(', '.join(also))})" if also else ""
         raise InputError(
             f"Column {name!r} of {path} holds {shown} where numbers were expected{more}; correct it{remedy}."
         )

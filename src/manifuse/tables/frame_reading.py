@@ -199,7 +199,8 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None,
     warn_of_names(name, others)
     wrong = [each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)]
     if wrong:
-        more = f" (so are {shorten(', '.join(map(repr, wrong[1:])))})" if len(wrong) > 1 else ""
+        also = shorten(", ".join(map(repr, wrong[1:])))
+        more = f" (so {'is' if len(wrong) == 2 else 'are'} {also})" if len(wrong) > 1 else ""
         found = types[wrong[0]]
         # What narwhals does not know, such as a sparse column, has a name in its own library.
         kind = str(getattr(table[wrong[0]].to_native(), "dtype", found)) if found == nw.Unknown else str(found)

@@ -182,7 +182,7 @@ def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     if pairs < FEW_PAIRS:
         warn(
             "few_pairs",
-            f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} seldom carry a bridge.",
+            f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} rarely help.",
             stacklevel=5,
         )
     if pairs < len(main) and not main.has_graph:

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
@@ -51,7 +52,13 @@ class FrameColumns:
     scale: Scale | None = None
 
     def __post_init__(self) -> None:
-        demand(str, self.id, self.score, self.label, *(() if self.group is None else (self.group,)))
+        named = {"id": self.id, "score": self.score, "label": self.label, "group": self.group or ""}
+        for parameter, column in named.items():
+            if not isinstance(column, str):
+                raise InputError(
+                    f"`{parameter}` = {shorten(repr(column))} came, but the name of one column, as all data frames "
+                    "have it, was expected; read those that have another with `Observations.from_frame`."
+                )
         demand_names(self.drop, self.classes)
 
     @classmethod

@@ -103,10 +103,11 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
         lacking = [name for name in main.classes.names if name not in reference.classes.names]
         if 0 < len(lacking) < len(main.classes):
             shown = ", ".join(lacking[:MOST]) + (", ..." if len(lacking) > MOST else "")
+            missing = "is missing" if len(lacking) == 1 else "are missing"
             warn(
                 "lacking_classes",
-                f"{reference.name} does not have all classes of {main.name} ({shown}); where one of these is true, it "
-                "says another one.",
+                f"{reference.name} does not have all classes of {main.name} ({shown} {missing}), so it gives their "
+                "rows to other classes.",
                 stacklevel=4,
             )
 
