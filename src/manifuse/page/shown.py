@@ -17,7 +17,8 @@ from manifuse.report.explanation import explain
 from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
-from manifuse.words.findings import MEASURES, findings_of, measured_as
+from manifuse.words.findings import findings_of
+from manifuse.words.label_findings import MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS, plain
 from manifuse.words.wording import COLUMNS, verdict_of
 

@@ -18,7 +18,7 @@ from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
 from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import AVERAGING, MEASURES, measured_as
+from manifuse.words.label_findings import AVERAGING, MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS
 
 

@@ -9,23 +9,13 @@ import numpy as np
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
-from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import figures, many
+from manifuse.grid import many
 from manifuse.words.finding import Finding, named
+from manifuse.words.label_findings import of_averaging, of_labels, too_few
 from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
-
-#: What each measure is called.
-MEASURES: dict[Measure, str] = {
-    "accuracy": "ranking accuracy",
-    "rmse": "root mean squared error",
-    "log_loss": "log loss",
-    "class_accuracy": "accuracy",
-}
-
-#: What users can do with references in two lines.
-AVERAGING = "imputing the references and averaging all scores"
 
 #: A loss below half a point is no reason to leave a reference out, however clear.
 LEAST_HARM = 0.005
@@ -46,106 +36,14 @@ def findings_of(evidence: Evidence, refined: RefinedScores, whole: int = 0) -> l
         Rows of the main table. If they are more, only some of them were fitted.
     """
     found = [
-        *_of_labels(evidence),
-        *_of_averaging(evidence),
+        *of_labels(evidence),
+        *of_averaging(evidence),
         *_of_answers(evidence),
         *_of_worth(evidence),
         *_of_references(evidence),
     ]
     found += _of_rows(evidence, refined, whole) if evidence.verdict.accepted else []
     return sorted(found, key=lambda finding: not finding.speaks_for)
-
-
-def change_of(evidence: Evidence) -> str:
-    """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
-    assert evidence.measured is not None, "there are labels"
-    measured, goes = evidence.measured, "goes" if evidence.verdict.takes_what_was_found else "would go"
-    said = _change(measured.accuracy, measured.gain, goes)
-    if measured.in_other_units:
-        said = f"with “{evidence.name}” brought into units of the labels by a line, {said}"
-    return said if measured.right is None else f"{_change(*measured.right, goes)}, and {said}"
-
-
-def _change(accuracy: Accuracy, gain: Gain, goes: str) -> str:
-    """Say how one measure changes."""
-    name, gained = MEASURES[accuracy.measure], gain.amount(signed=True)
-    values = accuracy.before, gain.reached_from(accuracy.before)
-    before, after = (measured_as(accuracy.measure, each) for each in values)
-    way = f"{goes} from {before} to {after}"
-    return f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"
-
-
-def measured_as(measure: Measure, value: float, *, more: int = 0) -> str:
-    """Return a value of a measure as text; with ``more`` digits than sentences have."""
-    if measure == "rmse":
-        return figures(value, 3 + more)
-    return f"{value:.{3 + more}f}" if measure == "log_loss" else f"{value:.{1 + more}%}"
-
-
-def _of_labels(evidence: Evidence) -> Iterator[Finding]:
-    measured = evidence.measured
-    if measured is None:
-        said = "No labels came, so whether the new scores are better was not measured."
-        yield Finding("no labels", False, said, "labels")
-        return
-    gain = measured.gain
-    if measured.backwards:
-        said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
-        yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
-    if not gain.rows:
-        yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
-        return
-    change = f"On the {many(gain.rows, 'row')} whose truth is known, {change_of(evidence)}."
-    among = " and among those that were held out with it" if measured.accuracy.measure == "accuracy" else ""
-    how = f"Each of these rows was judged without its own label{among}; labels were held out {measured.held}."
-    if gain.is_certain:
-        yield Finding("gain", True, f"{change} {how}")
-    else:
-        chance = "" if gain.is_clear_loss else " That could be chance."
-        yield Finding("gain", False, f"{change}{chance} {how}", "labels")
-    if not measured.like_rest:
-        said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
-        yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")
-    if measured.by_class is not None and (missing := measured.by_class.untaught):
-        which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
-        said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."
-        yield Finding("untaught", False, said, "labels")
-    if evidence.verdict.is_close(gain):
-        said = "The decision is close: the gain is within one standard error of the loss that is refused."
-        yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
-    if measured.risk is not None:
-        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
-        risk = measured.risk
-        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
-    if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs)
-    if evidence.verdict.reason is Reason.UNGUARDED:
-        yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
-
-
-def _of_averaging(evidence: Evidence) -> Iterator[Finding]:
-    """What users reach with references in two lines, on the same rows."""
-    measured = evidence.measured
-    if measured is None or measured.averaged is None or measured.gain.is_of_few:
-        return
-    gain, ahead = measured.averaged
-    taken = evidence.verdict.takes_what_was_found
-    who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
-    how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
-    how = f"{are} ahead of it" if ahead.is_certain else how
-    said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows"
-    said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
-    advice = ", so measure both with `compare`" if ahead.is_loss else ""
-    yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
-
-
-def _of_pairs(gain: Gain) -> Finding:
-    """What the references are worth at rows that they know themselves."""
-    said = (
-        f"On the {many(gain.rows, 'labelled row')} that references scored themselves, following the references gains"
-    )
-    chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
-    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}")
 
 
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:
@@ -181,16 +79,6 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("worth", False, said, "labels")
         return
     yield Finding("worth", worth.is_certain, _said_of_worth(worth), None if worth.is_certain else "references")
-
-
-def too_few(gain: Gain) -> str:
-    """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
-    if not gain.rows:
-        return "Labels that are all equal where they are held out together"
-    rows = many(gain.rows, "labelled row")
-    if gain.rows < FEWEST_ROWS or gain.others is None:
-        return rows
-    return f"{rows}, of which {gain.others} {'has' if gain.others == 1 else 'have'} another label than the rest,"
 
 
 def _said_of_worth(worth: Gain) -> str:

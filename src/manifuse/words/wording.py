@@ -16,7 +16,8 @@ from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import WIDTH, as_text, many
 from manifuse.words.finding import named
-from manifuse.words.findings import change_of, findings_of, too_few
+from manifuse.words.findings import findings_of
+from manifuse.words.label_findings import change_of, too_few
 from manifuse.words.reasons import REASONS
 
 #: Wraps a line, but not within an option such as --same-target.
