@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from manifuse.evidence.found import Evidence
+from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.grid import figures, many
@@ -70,6 +70,20 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     else:
         chance = "" if gain.is_clear_loss else " That could be chance."
         yield Finding("gain", False, f"{change}{chance} {how}", "labels")
+    yield from _of_limits(evidence, measured)
+    if measured.risk is not None:
+        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
+        risk = measured.risk
+        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
+    if measured.at_pairs is not None:
+        yield _of_pairs(measured.at_pairs)
+    if evidence.verdict.reason is Reason.UNGUARDED:
+        yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
+
+
+def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
+    """Which rows, classes or units the labels say little of, and whether they decide narrowly."""
+    gain = measured.gain
     if gain.is_of_few and gain.measure == "rmse":
         said = "Too few labels tell units, so the scores keep their own, and the errors compare these with the labels."
         yield Finding("units", False, said, "labels")
@@ -83,14 +97,6 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     if evidence.verdict.is_close(gain):
         said = "The decision is close: the gain is within one standard error of the loss that is refused."
         yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
-    if measured.risk is not None:
-        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
-        risk = measured.risk
-        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
-    if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs)
-    if evidence.verdict.reason is Reason.UNGUARDED:
-        yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
 
 def of_averaging(evidence: Evidence) -> Iterator[Finding]:
