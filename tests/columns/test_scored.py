@@ -1,9 +1,13 @@
-"""Lines from values to targets: each row is predicted without its block."""
+"""Lines from values to targets, and what is found in units: each row is judged without its block."""
 
 import numpy as np
 import pytest
 
-from manifuse.columns.scored import Line
+from manifuse.columns.held_labels import Labels
+from manifuse.columns.scored import HeldOutScores, Line
+from manifuse.evidence.holding_out import Folds, Held
+from manifuse.evidence.squared_error import SquaredError
+from manifuse.tables.level import Level
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -34,3 +38,38 @@ def test_values_that_are_equal_in_all_other_blocks_make_no_line():
     line = Line.of(equal, targets, blocks)
     assert (line.offset, line.slope) == (targets.mean(), 0.0)
     np.testing.assert_allclose(line.held_out(equal)[0], [3.5, 3.5, 2.5, 2.5, 1.5, 1.5])
+
+
+def in_blocks(truth, own, trials, blocks):
+    """What is found of labelled rows that are held out in blocks."""
+    folds = Folds.of(blocks, Held.BY_GROUP, np.random.default_rng(0), trials=len(trials))
+    labels = Labels(SquaredError(np.arange(len(truth)), truth), blocks, folds, [])
+    return HeldOutScores.of(Level.of(own), own, trials[..., None], labels)
+
+
+@pytest.mark.parametrize("kind", ["other units", "a better line"])
+def test_no_row_is_brought_into_units_by_labels_of_its_block(rng, kind):
+    blocks = np.repeat(np.arange(8), 5)
+    signal = rng.standard_normal(40)
+    own = signal + 0.5 * rng.standard_normal(40)
+    truth = 50.0 * signal + 1000.0 if kind == "other units" else signal.copy()
+    trials = (1.0 if kind == "other units" else 4.0) * np.tile(signal, (2, 1)) + 0.1 * rng.standard_normal((2, 40))
+    found = in_blocks(truth, own, trials, blocks)
+    assert (found.scored.own_scale != 1.0) is (kind == "other units")
+    assert found.scored.line is not None or kind == "other units"
+    changed = truth.copy()
+    changed[0] += 0.2 * truth.std()
+    after = in_blocks(changed, own, trials, blocks)
+    assert after.scored != found.scored
+    np.testing.assert_allclose(after.values[:, :5], found.values[:, :5], rtol=1e-12)
+    np.testing.assert_allclose(after.own[:5], found.own[:5], rtol=1e-12)
+    assert not np.allclose(after.values[:, 5:], found.values[:, 5:], rtol=1e-9)
+
+
+def test_a_line_that_is_better_in_few_blocks_alone_is_not_taken():
+    rng = np.random.default_rng(3)
+    blocks, values = np.repeat(np.arange(3), 40), rng.standard_normal(120)
+    truth = values + 0.1 * rng.standard_normal(120) + np.repeat([1.0, 0.8, -0.1], 40)
+    trials = np.tile(values, (2, 1))
+    assert in_blocks(truth, values, trials, blocks).scored.line is None
+    assert in_blocks(truth, values, trials, np.arange(120)).scored.line is not None
