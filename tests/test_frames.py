@@ -286,7 +286,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},
             "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
         ),
-        ({"drop": ["town"]}, "`drop` town came, but no table has such a column to leave out; correct it"),
+        ({"drop": ["town"]}, "`drop` town came, but no table has such a column; correct it"),
         ({"drop": None}, "drop=None came, but a list of columns was expected"),
         ({"score": None}, "`score` = None came, but the name of one column"),
         ({"classes": 3}, "classes=3 came, but names of columns were expected"),

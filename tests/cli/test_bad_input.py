@@ -180,6 +180,11 @@ CASES = {
         ["--drop", "city"],
         "--drop city came, but no table has such a column",
     ),
+    "a label column that no table has": (
+        {"l.csv": text("id,label\nm1,1\nm2,2\n")},
+        ["--labels", "l.csv", "--label", "lbl"],
+        "--label lbl came, but no table has such a column",
+    ),
     "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
     "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
     "a column of ids named like a column of the output": (

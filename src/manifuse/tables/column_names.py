@@ -118,14 +118,13 @@ class ColumnNames:
 AS_USUAL = ColumnNames()
 
 
-def demand_dropped(names: Iterable[str], tables: Sequence[Collection[str]]) -> None:
-    """Refuse names of columns to leave out that none of the tables, by the columns left out of each, has.
+def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option: str = "drop") -> None:
+    """Refuse names of columns that none of the tables has, such as those to leave out, given those that each lost.
 
     A misspelt one would stay a feature.
     """
     for name in names:
-        if not any(name in dropped for dropped in tables):
+        if not any(name in there for there in tables):
             raise InputError(
-                f"`drop` {name} came, but no table has such a column to leave out; correct it, and name each column "
-                "by itself."
+                f"`{option}` {name} came, but no table has such a column; correct it, and name each column by itself."
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from manifuse.tables.column_names import ColumnNames, demand_dropped
+from manifuse.tables.column_names import ColumnNames, demand_there
 from manifuse.tables.formats import BY_COLUMN, FORMATS
 from manifuse.tables.score_tables import open_table, read_table
 from manifuse.tables.table import Table
@@ -50,8 +50,8 @@ class LaterTable:
         """
         if not self.is_windowed:
             table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
-            demand_dropped(self.drop, [table.called.drop])
+            demand_there(self.drop, [table.called.drop])
             return len(table), lambda first, count: table
         rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
-        demand_dropped(self.drop, [read(0, 1).called.drop])
+        demand_there(self.drop, [read(0, 1).called.drop])
         return rows, read

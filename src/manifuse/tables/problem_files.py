@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
-from manifuse.tables.column_names import ColumnNames, demand_dropped
+from manifuse.tables.column_names import ColumnNames, demand_there
 from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -72,13 +72,16 @@ class Files:
                 "`pairs` came without references; give the references whose rows it pairs, or leave it out."
             )
         columns = self.columns
+        truth: Mapping[str, str] = {}
         if self.labels is not None:
-            columns = columns.beside_labels(open_columns(self.labels, columns.of_labels(())).theirs)
+            truth = open_columns(self.labels, columns.of_labels(())).theirs
+            columns = columns.beside_labels(truth)
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
         if isinstance(columns.classes, str) and not any(each.classes for each in (table, *others)):
             demand_classes(columns.classes, (), self.main)
-        demand_dropped(self.columns.drop, [each.called.drop for each in (table, *others)])
+        left_out = [each.called.drop for each in (table, *others)]
+        demand_there(self.columns.drop, left_out)
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.
             others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
@@ -87,6 +90,7 @@ class Files:
         labels, drop = None, self.drop_invalid
         if self.labels is not None:
             labels = read_labels(self.labels, self.columns, drop=drop, classes=table.classes.values())
+        demand_there(self.columns.label, [truth.values(), *left_out], "label")
         return Tables(self, table, others, labels)
 
 

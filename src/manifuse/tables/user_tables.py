@@ -13,7 +13,7 @@ from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
-from manifuse.tables.column_names import demand_dropped
+from manifuse.tables.column_names import demand_there
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
@@ -113,7 +113,7 @@ class FrameColumns:
                 given.called.drop if isinstance(given, Observations) else columns_in(given, (), name=each).columns
                 for each, given in tables
             ]
-            demand_dropped(map(str, self.drop), there)
+            demand_there(map(str, self.drop), there)
 
     def observe(self, given: Any, *, name: str, **more: Any) -> Observations:
         """Read a main table, or later rows, with classes or scores; ``more`` is what `observe_frame` takes."""
