@@ -11,7 +11,8 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
-from manifuse.run.familiarity import Familiarity, changed_rows, find_changed
+from manifuse.run.changed_rows import changed_rows, find_changed
+from manifuse.run.familiarity import Familiarity
 from manifuse.run.ranks import Ranks
 
 

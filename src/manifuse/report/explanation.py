@@ -18,7 +18,7 @@ from manifuse.kernels.keys import locate
 from manifuse.report.pictures import shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
 from manifuse.report.score_wording import ScoreWording, told_before, told_of
-from manifuse.run.familiarity import changed_rows
+from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.containers import rows_of

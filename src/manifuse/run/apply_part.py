@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.columns.refined_scores import LITTLE, refined_columns
-from manifuse.run.familiarity import changed_rows
+from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable

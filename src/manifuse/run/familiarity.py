@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import scipy.stats
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
 from manifuse.errors import warn
 from manifuse.grid import figures
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
-from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-from manifuse.tables.validity import all_alike
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: so many rows are measured.
@@ -38,15 +35,9 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
-#: Later scores are strange, too, if they vary by less than this share of what the fitted ones do.
-NARROW = 0.1
-
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
 #: of so many similar fitted rows. If features say nothing of scores, they do not correlate.
 AGAINST, SIMILAR = 0.3, 5
-
-#: Scores and features are the same up to this many standard deviations.
-SAME = 1e-9
 
 #: Strange columns that a warning names.
 NAMED = 5
@@ -103,7 +94,7 @@ class Familiarity:
         """
         assert new.table is not None, "features were not compared"
         rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
-        deviations = _strange_by(rows, self.widest)
+        deviations = strange_by(rows, self.widest)
         strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]), stacklevel=5)
@@ -157,7 +148,7 @@ class Familiarity:
         return nearest
 
 
-def _strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
+def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
     """By how much columns of standardised rows (q, d) are strange, in standard deviations; 0 if they are usual.
 
     ``widest`` as in `Familiarity`. It is the median deviation or, if that is usual, the shift of the mean.
@@ -168,129 +159,6 @@ def _strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
     shift = np.abs(np.clip(rows, -OUTLIER, OUTLIER).mean(axis=0))
     shift = np.where(shift > STRANGE_SHIFT + error, shift, 0.0)
     return np.where(median > STRANGE_DEVIATIONS + error, median, shift)
-
-
-def changed_rows(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
-    """Find rows that changed since the fit (q,); parameters as of `find_changed`, which also warns."""
-    found = known.copy()
-    if not known.any():
-        return found
-    came = new.came
-    if main.classes is not None and new.classes is not None:
-        came = came[:, new.classes.places_of(main.classes.names)]
-    # As they came, because logarithms make much of what single precision loses.
-    found[known] = _differ(came[known], main.came, rows[known])
-    table = _features_as_in(main, new)
-    if table is not None and main.table is not None:
-        found[known] |= _differ(table[known], main.table, rows[known])
-    return found
-
-
-def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray) -> BoolArray:
-    """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d).
-
-    Numbers do not differ if one side had them in single precision, or as text of that.
-    """
-    before = fitted[rows]
-    with np.errstate(over="ignore"):
-        differs = (now != before) & (now != before.astype(np.float32)) & (now.astype(np.float32) != before)
-        differs[differs] = _differ_as_text(now[differs], before[differs]) & _differ_as_text(
-            before[differs], now[differs]
-        )
-    if not differs.any():
-        return np.zeros(len(now), dtype=bool)
-    # All fitted rows are read for the deviations, so only if a number differs.
-    margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
-    beyond = np.abs(now - before).reshape(len(now), -1) > margin
-    return np.asarray((beyond & differs.reshape(len(now), -1)).any(axis=1))
-
-
-def _differ_as_text(numbers: FloatArray, exact: FloatArray) -> BoolArray:
-    """Whether numbers (q,) are other ones than the shortest texts of ``exact`` ones (q,) in single precision."""
-    single = exact.astype(np.float32)
-    differs: BoolArray = numbers.astype(np.float32) != single
-    near = np.flatnonzero(~differs)
-    differs[near] = numbers[near] != single[near].astype(np.str_).astype(np.float64)
-    return differs
-
-
-def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
-    """Features of later rows in the order of the fitted table; None if one of the two lacks some."""
-    if new.table is None or main.table is None:
-        return None
-    names, wanted = new.feature_names, main.feature_names
-    if names is None or wanted is None or names == wanted:
-        return new.table if new.table.shape[1] == main.table.shape[1] else None
-    places = {name: place for place, name in enumerate(names)}
-    return new.table[:, [places[name] for name in wanted]] if set(wanted) <= places.keys() else None
-
-
-def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
-    """Find rows that changed since the fit, and warn of them and of later scores in other units.
-
-    Parameters
-    ----------
-    new, main : Observations
-        Rows to refine (q), and the fitted rows. Features are compared by their names.
-    rows : (q,) array of int
-        The fitted row of each, where it is ``known``.
-    known : (q,) array of bool
-        Whether it was fitted.
-
-    Returns
-    -------
-    (q,) array of bool
-        Whether the row was fitted with another score or other features.
-
-    Warns
-    -----
-    ManifuseWarning
-    """
-    found, units = changed_rows(new, main, rows, known), Level.of(main.scores)
-    if changed := np.count_nonzero(found):
-        warn(
-            "changed_rows",
-            f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
-            "anew from what they bring, as later rows are.",
-            stacklevel=5,
-        )
-    scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
-    later, largest = scores[~known], np.abs(fitted).max(axis=0)
-    came = new.scores[~known]
-    if len(later) >= FEWEST_ROWS and (came == came[0]).all():
-        warn(
-            "equal_scores",
-            f"{all_alike(new, f' in all {len(later):,} rows that were not fitted')}; check the predictor.",
-            stacklevel=5,
-        )
-    elif len(later) and (strange := float(_strange_by(later, largest).max())):
-        warn(
-            "strange_scores",
-            f"The scores of {new.name} differ from the fitted ones by {figures(strange, 3)} standard deviations; "
-            "check the units, and whether these rows are like the fitted ones.",
-            stacklevel=5,
-        )
-    elif len(later) >= FEWEST_ROWS and (share := _share_of_spread(later, fitted)) < NARROW:
-        warn(
-            "strange_scores",
-            f"The scores of {new.name} that were not fitted vary by {share:.2g} of what the fitted ones do; check the "
-            "units, and whether these rows are like the fitted ones.",
-            stacklevel=5,
-        )
-    return found
-
-
-def _share_of_spread(later: FloatArray, fitted: FloatArray) -> float:
-    """By what share of the fitted scores (n, k) later ones (q, k) vary, in the column where it is largest.
-
-    They vary by their standard deviation or, if that shares more, by the range of their middle half: a few scores that
-    are much larger are no other units. It is infinite if half of the fitted scores are equal.
-    """
-    shares = []
-    for spread in (np.std, scipy.stats.iqr):
-        before, now = spread(fitted, axis=0), spread(later, axis=0)
-        shares.append(np.divide(now, before, out=np.full(len(now), np.inf), where=before > 0).max())
-    return float(max(shares))
 
 
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:

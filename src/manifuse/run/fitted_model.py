@@ -19,7 +19,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
-from manifuse.run.familiarity import find_changed
+from manifuse.run.changed_rows import find_changed
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.level import Level

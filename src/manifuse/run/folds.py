@@ -11,7 +11,7 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
-from manifuse.run.familiarity import changed_rows
+from manifuse.run.changed_rows import changed_rows
 from manifuse.tables.arranging import demand_alike, with_features_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS
