@@ -8,12 +8,9 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
-from manifuse.columns.run_order import SHARE, refine_columns
+from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring
 from manifuse.columns.unexplained import unexplained_rows
-from manifuse.diffusion.algorithm1 import Setting
-from manifuse.diffusion.joint import Ending, Step
-from manifuse.diffusion.tuning import TriedSetting
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
 from manifuse.evidence.found import Evidence, Measurement
@@ -22,49 +19,11 @@ from manifuse.evidence.intervals import error_scale_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable
+from manifuse.run.course import Course
 from manifuse.run.fitted_model import FittedModel
 from manifuse.run.preparation import PreparedRun
 from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
-
-
-@dataclass(frozen=True, eq=False)
-class Course(Saveable):
-    """What was chosen on the way, and how the diffusion went.
-
-    Attributes
-    ----------
-    setting : Setting
-        Of graphs and bridges.
-    standardised : tuple of bool or None
-        Whether features were standardised: of the main table, then of every reference; None if there was no search.
-    recall : tuple of float or None
-        Share of the true neighbours that the search found, likewise; None without a graph.
-    trials : tuple of TriedSetting
-        Settings tried, with the criterion of each; empty if there was nothing to choose.
-    history : tuple of Step
-        Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
-    ending : Ending or None
-        Why the rounds ended; None if nothing was diffused.
-    share : float
-        Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
-    """
-
-    setting: Setting
-    standardised: tuple[bool | None, ...]
-    recall: tuple[float | None, ...]
-    trials: tuple[TriedSetting, ...]
-    history: tuple[Step, ...]
-    ending: Ending | None
-    share: float
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        references = len(self.standardised) - 1
-        counts = {len(self.recall) - 1, *(len(each) for s in self.history for each in (s.alignments, s.weights))}
-        if counts != {references} or not self.history:
-            raise ValueError("what was chosen does not fit together")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +64,7 @@ def conclude(prepared: PreparedRun) -> Conclusion:
         if verdict.accepted
         else (),
     )
-    return Conclusion(evidence, _course(prepared, found), fitted_model)
+    return Conclusion(evidence, Course.of(prepared, found), fitted_model)
 
 
 def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
@@ -282,20 +241,3 @@ def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: Flo
 def _change(measure: Measure, before: float, gain: Gain) -> Accuracy:
     """A measure before and after, by the comparisons of the gain."""
     return Accuracy(measure, before, gain.reached_from(before))
-
-
-def _course(prepared: PreparedRun, found: RunOutputs) -> Course:
-    """Collect what was chosen; one step stands for none, if nothing was diffused."""
-    path, tables = found.path, prepared.tables
-    (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
-    alignments = tuple(seen.alignment for seen in prepared.pair_evidence)
-    nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
-    return Course(
-        setting=prepared.bridges.setting,
-        standardised=tables.standardised(),
-        recall=tables.recall(),
-        trials=prepared.trials,
-        history=(nothing,) if path is None else path.history,
-        ending=None if path is None else path.ending,
-        share=0.0 if path is None else SHARE,
-    )

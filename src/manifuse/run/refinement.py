@@ -20,7 +20,8 @@ from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable, read_fields, write
-from manifuse.run.conclusion import Conclusion, Course
+from manifuse.run.conclusion import Conclusion
+from manifuse.run.course import Course
 from manifuse.run.facts import facts_of, probability_of_order
 from manifuse.run.fitted_model import FittedModel
 from manifuse.run.method import JointDiffusion

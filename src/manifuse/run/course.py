@@ -1,0 +1,71 @@
+"""Course: what was chosen on the way of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.columns.all_columns import RunOutputs
+from manifuse.columns.run_order import SHARE
+from manifuse.diffusion.algorithm1 import Setting
+from manifuse.diffusion.joint import Ending, Step
+from manifuse.diffusion.tuning import TriedSetting
+from manifuse.records import Saveable
+from manifuse.run.preparation import PreparedRun
+
+
+@dataclass(frozen=True, eq=False)
+class Course(Saveable):
+    """What was chosen on the way, and how the diffusion went.
+
+    Attributes
+    ----------
+    setting : Setting
+        Of graphs and bridges.
+    standardised : tuple of bool or None
+        Whether features were standardised: of the main table, then of every reference; None if there was no search.
+    recall : tuple of float or None
+        Share of the true neighbours that the search found, likewise; None without a graph.
+    trials : tuple of TriedSetting
+        Settings tried, with the criterion of each; empty if there was nothing to choose.
+    history : tuple of Step
+        Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
+    ending : Ending or None
+        Why the rounds ended; None if nothing was diffused.
+    share : float
+        Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
+    """
+
+    setting: Setting
+    standardised: tuple[bool | None, ...]
+    recall: tuple[float | None, ...]
+    trials: tuple[TriedSetting, ...]
+    history: tuple[Step, ...]
+    ending: Ending | None
+    share: float
+
+    @classmethod
+    def of(cls, prepared: PreparedRun, found: RunOutputs) -> Self:
+        """Collect what was chosen; one step stands for none, if nothing was diffused."""
+        path, tables = found.path, prepared.tables
+        (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
+        alignments = tuple(seen.alignment for seen in prepared.pair_evidence)
+        nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
+        return cls(
+            setting=prepared.bridges.setting,
+            standardised=tables.standardised(),
+            recall=tables.recall(),
+            trials=prepared.trials,
+            history=(nothing,) if path is None else path.history,
+            ending=None if path is None else path.ending,
+            share=0.0 if path is None else SHARE,
+        )
+
+    def check(self) -> None:
+        """Refuse values that do not fit together."""
+        references = len(self.standardised) - 1
+        counts = {len(self.recall) - 1, *(len(each) for s in self.history for each in (s.alignments, s.weights))}
+        if counts != {references} or not self.history:
+            raise ValueError("what was chosen does not fit together")
