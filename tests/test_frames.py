@@ -300,7 +300,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ({"group": "day"}, "The table of labels has no column 'day'"),
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),
         ({"id": "place"}, "main has no column 'place' .*; its index is called so: call reset_index"),
-        ({"id": "risk", "score": "x0", "drop": ["patient"]}, "The id column of main holds fractions"),
+        ({"id": "risk", "score": "x0", "drop": ["patient"]}, "The id column of main came with fractions"),
         ({"references": ["theirs.csv"]}, "str came for reference 1, but Observations or a data frame was expected"),
         ({"main": pl.LazyFrame({"patient": ["a"]})}, "LazyFrame came for main.*; collect it"),
     ],

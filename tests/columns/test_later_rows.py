@@ -225,7 +225,7 @@ def test_missing_features_are_refused_and_further_ones_ignored_by_name(named):
         (["a"], "give each feature a name of its own"),
         ("ab", "The feature names of table came with shape"),
         (7, "The feature names of table came with shape"),
-        ([1.5, 2.5], "The feature names of table holds fractions"),
+        ([1.5, 2.5], "The feature names of table came with fractions"),
     ],
 )
 def test_each_feature_needs_a_name_of_its_own(names, says):

@@ -125,8 +125,10 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         known, values = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
-        predicted, true = self.predict(X)[known], to_text(values, what="y")
-        return float(np.mean(self._classes.places_of(predicted) == self._classes.places_of(true)))
+        true = self._classes.places_of(to_text(values, what="y"))
+        if (true < 0).all():
+            raise InputError(f"No class of y is one of {', '.join(map(str, self.classes_[:3]))}; name them alike.")
+        return float(np.mean(self._classes.places_of(self.predict(X)[known]) == true))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""

@@ -39,13 +39,15 @@ def read_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
-        classes: dict[str, str] = {}
+        columns, classes = TableColumns(), {}
         score = next((name for name in (*called.score, "score") if name in there), None)
         probable = _probabilities_in(path, cells.obsm, called, needed=score is None)
         if probable is not None:
             entries.remove(probable)
             probabilities = cells.obsm[probable]
-            classes, scores = {str(name): str(name) for name in probabilities.columns}, probabilities.to_numpy()
+            theirs, scores = list(map(str, probabilities.columns)), probabilities.to_numpy()
+            columns = TableColumns.of_classes(theirs)
+            classes = dict(zip(columns.classes, theirs, strict=True))
         else:
             score = score or "score"
             demand_columns(path, {name: name for name in there}, score)
@@ -63,7 +65,6 @@ def read_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
         names = None if features is None else columns_of(features)
-        columns = TableColumns(classes=tuple(classes))
         return Table(path.stem, ids, scores, Source.if_any(matrix), names, classes=classes, called=columns)
 
 

@@ -170,7 +170,8 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
         texts = [_text_of(value) for value in values]
     except (ValueError, OverflowError):
         raise InputError(
-            f"{what} holds fractions, infinities or broken text, but ids must be whole or text; convert them."
+            f"{what} came with fractions, infinities or broken text, but whole numbers or text were expected; convert "
+            "them."
         ) from None
     return _as_wide_as_needed(texts, what=what, most=most)
 

@@ -144,7 +144,7 @@ class Observations(Saveable):
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
         self.device = device_of(features) or device_of(predictions)
-        self.called = TableColumns(classes=() if self.classes is None else self.classes.names)
+        self.called = TableColumns.of_classes(() if self.classes is None else self.classes.names)
         self.origin = Origin.of(predictions)
         self.ids = self.origin.keep_ids(ids, self.keys, kept)
 

@@ -91,7 +91,8 @@ def _from_archive(path: Path) -> Table:
         Classes.of(named, len(named), name=path.stem)
     ids = to_text(arrays["ids"], what=f"The id column of {path}")
     demand_visible(f"Column 'ids' of {path}", ids)
-    classes, called = dict(zip(named, named, strict=True)), TableColumns(classes=tuple(named))
+    called = TableColumns.of_classes(named)
+    classes = dict(zip(called.classes, named, strict=True))
     return Table(
         path.stem, ids, arrays["scores"], Source.if_any(arrays.get("features")), classes=classes, called=called
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from manifuse.errors import InputError
 from manifuse.records import Saveable
@@ -28,6 +30,17 @@ class TableColumns(Saveable):
     score: str = "score"
     classes: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+
+    @classmethod
+    def of_classes(cls, names: Sequence[str]) -> Self:
+        """Call the columns of classes that came as an array: as the classes, or ``p_support`` if that is taken."""
+        columns = []
+        for name in names:
+            column = name
+            while column in ("id", *OF_CLASSES) or (column != name and column in names):
+                column = f"p_{column}"
+            columns.append(column)
+        return cls(classes=tuple(columns))
 
     def demand_free(self, name: object) -> None:
         """Refuse names that a refined table has for other columns; ``name`` is that of the table, for messages.
