@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.test_classes import draw, renamed
+from tests.test_classes import draw
 
 import manifuse as mf
 from manifuse.cli.app import main as command
