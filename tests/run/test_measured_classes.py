@@ -1,11 +1,18 @@
-"""What labels say of classes: no measure changes where nothing is taken, and groups count as groups."""
+"""What labels say of classes: where nothing is taken, in groups, and where labels are all right."""
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from tests.test_classes import draw
 
 import manifuse as mf
+from manifuse.evidence.class_score import CAUTION, LogLoss, temperature_of
 from manifuse.evidence.reason import Reason
+from manifuse.tables.classes import Classes
 
 
 def test_where_nothing_is_taken_no_measure_changes():
@@ -30,3 +37,42 @@ def test_rows_of_a_group_count_once_in_the_error_of_the_accuracy():
     _, once = mf.refine(main, others, known, rng=0).evidence.measured.right
     _, of_groups = mf.refine(twice, others, mf.ClassLabels(keys, names, groups), rng=0).evidence.measured.right
     assert of_groups.standard_error == pytest.approx(once.standard_error, rel=0.2)
+
+
+@pytest.mark.parametrize("labels", [10, 100, 1000])
+def test_labels_that_are_all_right_make_rows_as_sure_as_the_prior_allows(labels):
+    classes, odds = Classes(("a", "b")), 1.5
+    truth = np.arange(labels) % 2
+    log_ratios = classes.log_ratios(np.array([[odds, 0.0], [0.0, odds]])[truth])
+    score = LogLoss(np.arange(labels), truth, classes)
+    # The derivative of the logarithm's loss and its prior, by hand.
+    root = brentq(lambda t: CAUTION * t / labels - odds * np.exp(t) * expit(-odds * np.exp(t)), 0.0, 3.0)
+    assert np.log(temperature_of(log_ratios, score)) == pytest.approx(root, abs=1e-5)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
+def test_few_labels_that_are_all_right_do_not_make_classifiers_certain(load):
+    """Easy data: before there was a prior, the log loss of other rows went from 0.28 to 2.34 on one of these."""
+    X, y = load(return_X_y=True)
+    X, count = StandardScaler().fit_transform(X), len(y)
+    before, after = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        ours, theirs = np.array_split(rng.permutation(X.shape[1]), 2)
+        order, part = rng.permutation(count), count // 4
+        learned = [
+            LogisticRegression().fit(X[np.ix_(rows, columns)], y[rows]).predict_proba(X[:, columns])
+            for rows, columns in ((order[:part], ours), (order[part : 2 * part], theirs))
+        ]
+        pairs, labelled = order[2 * part :][:60], order[-30:]
+        names = [str(name) for name in range(y.max() + 1)]
+        main = mf.Observations(learned[0], X[:, ours], ids=range(count), classes=names, name="ours")
+        reference = mf.Observations(learned[1][pairs], ids=pairs.tolist(), classes=names, name="theirs")
+        known = mf.ClassLabels(labelled.tolist(), y[labelled].astype(str))
+        result = mf.refine(main, [reference], known, rng=0)
+        test = np.setdiff1d(order[part:], labelled)
+        losses = [-np.log(each[test, y[test]]).mean() for each in (main.came, result.predictions)]
+        before.append(losses[0])
+        after.append(losses[1])
+    assert max(np.subtract(after, before)) < 0.1
+    assert np.mean(after) < np.mean(before)

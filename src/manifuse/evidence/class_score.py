@@ -21,6 +21,9 @@ from manifuse.tables.scales import Scale
 #: Logarithms of temperatures that are searched, and how exactly.
 TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
 
+#: Inverse variance of the prior of the logarithm of a temperature.
+CAUTION = 3.0
+
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
 
@@ -78,10 +81,14 @@ class LogLoss(Score):
 
 
 def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
-    """What log-ratios (..., l, k - 1) are multiplied by, so that the labels are most probable (Guo et al. 2017)."""
+    """What log-ratios (..., l, k - 1) are multiplied by, so that the labels are most probable (Guo et al. 2017).
+
+    The logarithm has a prior of mean 0, so that few labels that are all right do not make all rows certain.
+    """
+    prior = CAUTION / (2.0 * len(score.rows))
 
     def loss(logarithm: float) -> float:
-        return -float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
+        return prior * max(logarithm, 0.0) ** 2 - float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
 
