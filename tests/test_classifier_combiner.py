@@ -197,3 +197,10 @@ def test_whole_numbers_for_names_with_zeros_are_refused_with_the_names():
     main, others, _, truth, _ = draw(1, names=("01", "02", "03"), references=1)
     with pytest.raises(mf.InputError, match="y has the numbers 1, 2, 3, but the classes are 01, 02, 03; give these"):
         mf.ClassifierCombiner(others, random_state=0).fit(main, truth.astype(int))
+
+
+def test_a_truth_of_other_names_alone_is_refused(drawn, combiner):
+    _, _, _, X, truth, _ = drawn
+    fitted = combiner.fit(X)
+    with pytest.raises(mf.InputError, match=r"No class of y is one that was fitted \(ash, beech, oak, yew\)"):
+        fitted.score(X, [name.upper() for name in truth])

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from manifuse.errors import InputError
+from manifuse.files import shorten
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.combiner import PredictorCombiner
 from manifuse.run.method import JointDiffusion
@@ -127,7 +128,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
             raise InputError("The known classes of y are all missing; give at least one.")
         true = self._classes.places_of(to_text(values, what="y"))
         if (true < 0).all():
-            raise InputError(f"No class of y is one of {', '.join(map(str, self.classes_[:3]))}; name them alike.")
+            known_ones = shorten(", ".join(map(str, self.classes_)))
+            raise InputError(f"No class of y is one that was fitted ({known_ones}); name them alike.")
         return float(np.mean(self._classes.places_of(self.predict(X)[known]) == true))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -106,11 +106,11 @@ class Familiarity:
         -----
         ManifuseWarning
         """
-        rows = thinned(len(new), SPREAD_ROWS)
-        assert new.table is not None, "features were not compared"
-        scores, similar = new.scores[rows], fitted[self.index.nearest(new.table[rows], SIMILAR)[1]].mean(axis=1)
-        if len(scores) < FEWEST_ROWS:
+        if len(new) < FEWEST_ROWS:
             return
+        assert new.table is not None, "features were not compared"
+        rows = thinned(len(new), SPREAD_ROWS)
+        scores, similar = new.scores[rows], fitted[self.index.nearest(new.table[rows], SIMILAR)[1]].mean(axis=1)
         alignment = inner(on_sphere(scores), on_sphere(similar))
         if alignment < -max(AGAINST, 3.0 / np.sqrt(len(scores))):
             warn(
