@@ -26,7 +26,7 @@ from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
-BLOCK = 4096
+BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
