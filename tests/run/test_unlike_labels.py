@@ -66,3 +66,15 @@ def test_a_constant_feature_makes_no_labels_unlike():
         features = np.column_stack([ours.table, np.full(ROWS, value)])
         same = mf.Observations(ours.scores, features, ids=range(ROWS), name="ours")
         assert refined(same, truth, labelled, "ranking")[0].evidence.measured.like_rest
+
+
+@pytest.mark.parametrize("chosen", ["middle", "ends"])
+def test_labels_that_were_chosen_by_the_score_are_not_like_the_rest(chosen):
+    """As uncertainty sampling and audits of both ends choose them; the means stay."""
+    for seed in range(4):
+        ours, truth, _ = drawn(seed, "any")
+        order = np.argsort(ours.scores)
+        middle = order[ROWS // 2 - LABELS // 2 :][:LABELS]
+        labelled = middle if chosen == "middle" else np.concatenate([order[: LABELS // 2], order[-LABELS // 2 :]])
+        result, _ = refined(ours, truth, labelled, "ranking")
+        assert not result.evidence.measured.like_rest

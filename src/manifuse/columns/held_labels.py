@@ -43,7 +43,8 @@ class Labels:
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
     like_rest : bool
-        Whether the means of the labelled rows' features and own scores are those of all rows, but for chance.
+        Whether the means of the labelled rows' features and own scores, and the spread of own scores, are those of all
+        rows, but for chance.
     """
 
     score: Score
@@ -109,9 +110,13 @@ def most_taught(score: Score) -> int:
 
 
 def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
-    """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains."""
+    """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains.
+
+    Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen.
+    """
+    own = rows["own"]
     # Apart, because features may be large, and are not copied.
-    parts = [rows.features, rows["own"]]
+    parts = [rows.features, own, np.abs(own - np.median(own, axis=0))]
     count = sum(part.shape[1] for part in parts)
     share = len(labelled) / len(rows)
     error = np.sqrt(max(1.0 - share, 0.0) / len(labelled))
