@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -201,6 +202,8 @@ def test_whole_numbers_for_names_with_zeros_are_refused_with_the_names():
 
 def test_a_truth_of_other_names_alone_is_refused(drawn, combiner):
     _, _, _, X, truth, _ = drawn
+    with pytest.raises(NotFittedError):
+        combiner.score(X, truth)
     fitted = combiner.fit(X)
     with pytest.raises(mf.InputError, match=r"No class of y is one that was fitted \(ash, beech, oak, yew\)"):
         fitted.score(X, [name.upper() for name in truth])

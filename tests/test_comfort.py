@@ -67,6 +67,10 @@ def test_what_is_clear_is_not_called_chance(taught, value, chance):
     changed = with_evidence(taught, gain=Gain(value, 0.01, 60, "accuracy"))
     (said,) = (each for each in findings_of(changed.evidence, changed.refined) if each.code == "gain")
     assert ("That could be chance" in said.sentence) is chance
+    measured = replace(changed.evidence.measured, at_pairs=changed.gain)
+    evidence = replace(changed.evidence, measured=measured)
+    (said,) = (each for each in findings_of(evidence, changed.refined) if each.code == "pairs")
+    assert ("That could be chance" in said.sentence) is chance
 
 
 @pytest.mark.parametrize("labelled", [True, False])

@@ -289,6 +289,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ({"drop": ["town"]}, "`drop` town came, but no table has such a column; correct it"),
         ({"drop": None}, "drop=None came, but a list of columns was expected"),
         ({"score": None}, "`score` = None came, but the name of one column"),
+        ({"group": 0}, "`group` = 0 came, but the name of one column"),
         ({"classes": 3}, "classes=3 came, but names of columns were expected"),
         ({"classes": "q_(.*)"}, "0 columns of main match it"),
         ({"drop": ["patient"]}, "`drop` has 'patient', which main cannot do without"),

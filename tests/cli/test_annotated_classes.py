@@ -50,6 +50,19 @@ def run(monkeypatch, *arguments):
     return left.value.code or 0
 
 
+def test_classes_that_are_called_like_columns_of_the_output_have_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("support", "original", "id", "yew")
+    main, (other, *_), *_ = draw(2, names=names)
+    write("ours.h5ad", main)
+    write("theirs.h5ad", other)
+    assert run(monkeypatch, *REFINE, "--out", "out.csv") == 0
+    out = pl.read_csv("out.csv")
+    assert out.columns == ["id", "predicted", "original", "p_support", "p_original", "p_id", "yew", "support"]
+    expected = mf.refine(main, [other], rng=0)
+    np.testing.assert_allclose(out.select(out.columns[3:7]).to_numpy(), expected.predictions, atol=1e-7)
+
+
 def test_the_result_is_that_of_the_same_tables(problem, monkeypatch):
     main, other, labels = problem
     given = ("--labels", "known.csv", "--out", "out.csv", "--save", "model.npz")

@@ -1,4 +1,4 @@
-"""Classes that are called like columns of the output, from arrays, archives and annotated data."""
+"""Classes that are called like columns of the output, from arrays and archives."""
 
 import numpy as np
 import polars as pl

@@ -105,3 +105,7 @@ def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
     facts = dict(outcome_grid(result, shift_of(result)).body)
     assert "gain of the refinement that was not taken" in facts
     assert not [name for name in facts if name.startswith(("share of", "how far"))]
+    taken = mf.refine(case.main, case.references, case.labels(), rng=0)
+    for each in (result, taken):
+        drawn = mf.plot(each, "relevance").legends[0].get_texts()
+        assert ("refined scores (optimistic)" in [text.get_text() for text in drawn]) is each.accepted

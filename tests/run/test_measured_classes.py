@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.test_classes import draw
 
 import manifuse as mf
-from manifuse.evidence.class_score import CAUTION, LogLoss, temperature_of
+from manifuse.evidence.class_score import PRIOR_PRECISION, LogLoss, temperature_of
 from manifuse.evidence.reason import Reason
 from manifuse.tables.classes import Classes
 
@@ -46,7 +46,7 @@ def test_labels_that_are_all_right_make_rows_as_sure_as_the_prior_allows(labels)
     log_ratios = classes.log_ratios(np.array([[odds, 0.0], [0.0, odds]])[truth])
     score = LogLoss(np.arange(labels), truth, classes)
     # The derivative of the logarithm's loss and its prior, by hand.
-    root = brentq(lambda t: CAUTION * t / labels - odds * np.exp(t) * expit(-odds * np.exp(t)), 0.0, 3.0)
+    root = brentq(lambda t: PRIOR_PRECISION * t / labels - odds * np.exp(t) * expit(-odds * np.exp(t)), 0.0, 3.0)
     assert np.log(temperature_of(log_ratios, score)) == pytest.approx(root, abs=1e-5)
 
 

@@ -21,8 +21,8 @@ from manifuse.tables.scales import Scale
 #: Logarithms of temperatures that are searched, and how exactly.
 TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
 
-#: Inverse variance of the prior of the logarithm of a temperature.
-CAUTION = 3.0
+#: Inverse variance of the prior of the logarithm of a temperature above 1.
+PRIOR_PRECISION = 3.0
 
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
@@ -83,9 +83,10 @@ class LogLoss(Score):
 def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
     """What log-ratios (..., l, k - 1) are multiplied by, so that the labels are most probable (Guo et al. 2017).
 
-    The logarithm has a prior of mean 0, so that few labels that are all right do not make all rows certain.
+    A logarithm above 0 has a normal prior of mean 0, so that few labels that are all right do not make all rows
+    certain. One below 0 has none, because it makes rows less certain.
     """
-    prior = CAUTION / (2.0 * len(score.rows))
+    prior = PRIOR_PRECISION / (2.0 * len(score.rows))
 
     def loss(logarithm: float) -> float:
         return prior * max(logarithm, 0.0) ** 2 - float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())

@@ -21,7 +21,7 @@ from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 
 #: Alignments are the same up to this much, because scores may come back in single precision.
-SAME = 1e-4
+SAME_ALIGNMENT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,4 +99,4 @@ def _has_other_scores(result: Refinement, table: Observations) -> bool:
     if main.classes is not None or table.classes is not None or np.count_nonzero(known) != entry.pairs:
         return False
     alignment = inner(on_sphere(main.scores[known]), on_sphere(table.scores[rows[known]]))
-    return bool(abs(alignment - entry.held_out_alignment) > SAME)
+    return bool(abs(alignment - entry.held_out_alignment) > SAME_ALIGNMENT)

@@ -126,11 +126,12 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         known, values = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
+        predicted = self.predict(X)[known]
         true = self._classes.places_of(to_text(values, what="y"))
         if (true < 0).all():
             known_ones = shorten(", ".join(map(str, self.classes_)))
             raise InputError(f"No class of y is one that was fitted ({known_ones}); name them alike.")
-        return float(np.mean(self._classes.places_of(self.predict(X)[known]) == true))
+        return float(np.mean(self._classes.places_of(predicted) == true))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""

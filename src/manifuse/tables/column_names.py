@@ -119,9 +119,9 @@ AS_USUAL = ColumnNames()
 
 
 def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option: str = "drop") -> None:
-    """Refuse names of columns that none of the tables has, such as those to leave out, given those that each lost.
+    """Refuse names that were given for an ``option`` if no table has such a column: a misspelt one has no effect.
 
-    A misspelt one would stay a feature.
+    ``tables`` are the columns of each table that the option could mean, such as those that it left out.
     """
     for name in names:
         if not any(name in there for there in tables):

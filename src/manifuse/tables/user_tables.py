@@ -52,9 +52,9 @@ class FrameColumns:
     scale: Scale | None = None
 
     def __post_init__(self) -> None:
-        named = {"id": self.id, "score": self.score, "label": self.label, "group": self.group or ""}
-        for parameter, column in named.items():
-            if not isinstance(column, str):
+        for parameter in ("id", "score", "label", "group"):
+            column = getattr(self, parameter)
+            if not isinstance(column, str) and not (parameter == "group" and column is None):
                 raise InputError(
                     f"`{parameter}` = {shorten(repr(column))} came, but the name of one column, as all data frames "
                     "have it, was expected; read those that have another with `Observations.from_frame`."

@@ -85,8 +85,8 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     """Which rows, classes or units the labels say little of, and whether they decide narrowly."""
     gain = measured.gain
     if gain.is_of_few and gain.measure == "rmse":
-        said = "Too few labels tell units, so the scores keep their own, and the errors compare these with the labels."
-        yield Finding("units", False, said, "labels")
+        said = "There are too few labels to bring the scores into their units, so the scores keep their own."
+        yield Finding("units", False, f"{said} The errors compare both as they came.", "labels")
     if not measured.like_rest:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")
