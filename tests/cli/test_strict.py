@@ -105,6 +105,8 @@ def test_rows_that_come_again_changed_are_counted(case, run):
     assert [each["code"] for each in found["warnings"]] == ["changed_rows"]
     said = run(*APPLY)[1]
     assert f"{len(case.main)} of them were in the fit (3 of these came with other scores or features)" in said
+    assert found["little_support"] == 0
+    assert "unlike all rows that the references know" not in " ".join(said.split())
 
 
 def test_a_scale_that_has_no_option_is_set_in_a_config():
