@@ -10,9 +10,13 @@ from sklearn.preprocessing import StandardScaler
 from tests.test_classes import draw
 
 import manifuse as mf
+from manifuse.columns.held_labels import Labels
+from manifuse.columns.scored import HeldOutScores
 from manifuse.evidence.class_score import PRIOR_PRECISION, LogLoss, temperature_of
+from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.reason import Reason
 from manifuse.tables.classes import Classes
+from manifuse.tables.level import Level
 
 
 def test_where_nothing_is_taken_no_measure_changes():
@@ -48,6 +52,44 @@ def test_labels_that_are_all_right_make_rows_as_sure_as_the_prior_allows(labels)
     # The derivative of the logarithm's loss and its prior, by hand.
     root = brentq(lambda t: PRIOR_PRECISION * t / labels - odds * np.exp(t) * expit(-odds * np.exp(t)), 0.0, 3.0)
     assert np.log(temperature_of(log_ratios, score)) == pytest.approx(root, abs=1e-5)
+
+
+def test_few_labels_that_are_all_right_have_the_error_that_the_predictions_expect():
+    """Both predictions are right on all labels, and the second is surer: by hand, from one row of two classes."""
+    classes, labels = Classes(("a", "b")), 20
+    truth = np.arange(labels) % 2
+    signs = 1.0 - 2.0 * truth
+    score = LogLoss(np.arange(labels), truth, classes)
+    before, after = (classes.log_ratios(np.outer(signs, [odds / 2, -odds / 2])) for odds in (1.0, 3.0))
+    gain = score.gain(before, after)
+    right = expit([1.0, 3.0])
+    differences = np.array([np.log(right[1] / right[0]), np.log((1 - right[1]) / (1 - right[0]))])
+    weights = np.array([right.mean(), 1 - right.mean()])
+    deviation = np.sqrt(weights @ differences**2 - (weights @ differences) ** 2)
+    assert gain.value == pytest.approx(differences[0])
+    assert gain.standard_error == pytest.approx(deviation / np.sqrt(labels))
+    # Wrong labels show more than that.
+    truth[:10] = 1 - truth[:10]
+    wrong = LogLoss(np.arange(labels), truth, classes).gain(before, after)
+    assert wrong.standard_error == pytest.approx(np.abs(np.diff(differences))[0] / 2 / np.sqrt(labels - 1))
+
+
+@pytest.mark.parametrize("too_sure", [1.0, 4.0])
+def test_own_probabilities_are_calibrated_where_that_is_certainly_better(rng, too_sure):
+    classes = Classes(("a", "b", "c"))
+    logarithms = 1.5 * rng.standard_normal((120, 3))
+    chances = np.exp(logarithms) / np.exp(logarithms).sum(axis=1, keepdims=True)
+    truth = (rng.random((120, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    own = too_sure * classes.log_ratios(np.log(chances))
+    score, rows = LogLoss(np.arange(120), truth, classes), np.arange(120)
+    labels = Labels(score, rows, Folds.of(rows, Held.AT_RANDOM, rng, trials=1), [])
+    units = Level.of(own)
+    found = HeldOutScores.of(units, own, units.apply(own)[None], labels)
+    if too_sure == 1.0:
+        assert found.scored.own_scale == 1.0
+        np.testing.assert_array_equal(found.own, own)
+    else:
+        assert found.scored.own_scale == temperature_of(own, score) < 0.5
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])

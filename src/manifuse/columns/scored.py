@@ -121,18 +121,21 @@ class HeldOutScores:
         Of classes, what labels ``taught`` knows the units of the column; else they are ``units``.
 
         The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
-        the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones that are
-        calibrated, too. Own scores of a regression are in other units if they are clearly farther from the labels than
-        a line over them, and either farther than the mean of the labels is, or if this line is steep. It brings both
-        into the right units. Whatever labels calibrate, each row is judged without the labels of its fold or block.
+        the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones, which
+        are calibrated, too, if that certainly makes them better. Own scores of a regression are in other units if they
+        are clearly farther from the labels than a line over them, and either farther than the mean of the labels is,
+        or if this line is steep. It brings both into the right units. Whatever labels calibrate, each row is judged
+        without the labels of its fold or block.
         """
         score, folds = labels.score, labels.folds
         if taught is not None and isinstance(taught.level, LogRatios):
             units = taught.level.level
         if isinstance(score, LogLoss):
-            found, own_scale = found_of(units, trials), temperature_of(own, score)
+            found, own_scale = found_of(units, trials), 1.0
             units = units.scaled(temperature_of(found, score))
-            values, own = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
+            values, calibrated = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
+            if score.gain(own, calibrated, folds).is_certain:
+                own, own_scale = calibrated, temperature_of(own, score)
             plain = Scoring(units, None, 1.0, None, own_scale)
             return cls(plain, values, own, score.gain(own, values, folds))
         plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)

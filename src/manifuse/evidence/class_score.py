@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from manifuse.tables.scales import Scale
 TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
 
 #: Inverse variance of the prior of the logarithm of a temperature above 1.
-PRIOR_PRECISION = 3.0
+PRIOR_PRECISION = 10.0
 
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
@@ -59,8 +59,19 @@ class LogLoss(Score):
         return np.asarray(self.classes.logarithms(log_ratios).argmax(axis=-1) == self.truth, dtype=np.float64)
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
-        """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`."""
-        return _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure, folds)
+        """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`.
+
+        The standard error is at least the one that the two predictions expect themselves, on average: few labels of
+        a good predictor can be all right by chance, and then their differences do not show what a wrong one costs.
+        """
+        gain = _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure, folds)
+        logarithms = [self.classes.logarithms(each) for each in (before, after)]
+        differences = _mean_of_trials(logarithms[1] - logarithms[0])
+        probabilities = np.mean([_mean_of_trials(np.exp(each)) for each in logarithms], axis=0)
+        expected = np.sum(probabilities * differences, axis=1, keepdims=True)
+        variances = np.sum(probabilities * (differences - expected) ** 2, axis=1)
+        least = float(np.sqrt(variances.sum())) / len(variances)
+        return replace(gain, standard_error=max(gain.standard_error, least))
 
     def gain_in_accuracy(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare how often two predictions are right, as `gain` compares their log loss."""
@@ -136,6 +147,11 @@ def calibrated_without(log_odds: FloatArray, risks: LogLoss, folds: Sequence[Ind
         offset, slope = line_of(log_odds[:, seen], others) if isinstance(others, LogLoss) else (0.0, 1.0)
         calibrated[:, fold] = offset + slope * log_odds[:, fold]
     return calibrated
+
+
+def _mean_of_trials(values: FloatArray) -> FloatArray:
+    """Mean of values (r, l, k) over trials; values (l, k) are of one."""
+    return np.asarray(values.mean(axis=0) if values.ndim == 3 else values)
 
 
 def _paired(differences: FloatArray, measure: Measure, folds: Folds | None) -> Gain:

@@ -145,9 +145,12 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
         return False
     if scored.line is not None and scored.line[1] == 0:
         return True
-    known, score = found.known.held_out, found.labels.score
-    backwards = score.is_backwards(given.problem.main.scores[score.rows])
-    return backwards or correlation(known["own"], known[found.columns.last]) < 0
+    score = found.labels.score
+    if score.is_backwards(given.problem.main.scores[score.rows]):
+        return True
+    # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
+    views = found.known.held_out, found.known.fitted
+    return any(correlation(known["own"], known[found.columns.last]) < 0 for known in views)
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
