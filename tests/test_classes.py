@@ -666,7 +666,10 @@ def test_what_was_not_taken_is_said_where_classes_are_judged():
     page = page_of(pairs)
     assert "The refinement was not taken, but at common rows. What stands here as “after”" in page
     assert f"<td>Brier score on the labels, after</td><td>{before:.4f}</td>" in page
-    assert "the others are only calibrated" in " ".join(pairs.summary().split())
+    measured = result.evidence.measured
+    for calibrated, said in ((True, "are only calibrated"), (False, "stay as they were")):
+        judged = with_evidence(pairs, measured=replace(measured, calibrated=calibrated))
+        assert f"the others {said}: on 60 labelled rows" in " ".join(judged.summary().split())
 
 
 def test_other_backends_bridges_tensors_and_samples_take_classes():

@@ -43,6 +43,8 @@ class Measurement(Saveable):
     in_other_units : bool
         Of a regression, whether own scores are in other units than the labels. Then ``accuracy`` and ``gain`` compare
         with own scores that a line brought into those of the labels.
+    calibrated : bool
+        Whether labels calibrate own probabilities, also of rows where nothing else is taken.
     averaged : pair of Gain, or None
         What the mean of own scores and all imputed references gains, and what the refined scores gain over it; None
         without references.
@@ -59,6 +61,7 @@ class Measurement(Saveable):
     by_class: ByClass | None = None
     risk: Accuracy | None = None
     in_other_units: bool = False
+    calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None
     like_rest: bool = True
 

@@ -119,7 +119,8 @@ def _taken(
     measured = _measured(given, found, honest, refined, at_pairs)
     if not verdict.takes_what_was_found:
         measured = measured.refused()
-    return scored, replace(measured, risk=risk if verdict.accepted else None)
+    calibrated = scored.own_scale != 1.0 and not measured.in_other_units
+    return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
 
 
 def _in_other_units(scored: Scoring, given: RunInputs) -> bool:

@@ -97,10 +97,8 @@ def verdict_of(evidence: Evidence) -> str:
     if accepted and gain.is_of_few:
         return f"{name} were refined. {too_few(gain)} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
-        # Labels calibrate the probabilities of all rows.
-        calibrated = evidence.measured.right is not None or evidence.measured.risk is not None
-        stay = "are only brought into units of the labels" if evidence.measured.in_other_units else "stay as they were"
-        rest = f"the others {'are only calibrated' if calibrated else stay}"
+        stay = "are only calibrated" if evidence.measured.calibrated else "stay as they were"
+        rest = f"the others {'are only brought into units of the labels' if evidence.measured.in_other_units else stay}"
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if evidence.verdict.reason is Reason.UNITS:
         return f"{name} are only brought into units of the labels: on {rows}, {change_of(evidence)}."
