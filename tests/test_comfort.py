@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -321,6 +322,22 @@ def test_frames_that_cannot_be_read_are_refused():
         mf.Observations.from_frame(frame, drop="town")
     with pytest.raises(mf.InputError, match="ndarray came for clinic, but Observations or a data frame was expected"):
         mf.Observations.from_frame(np.zeros((3, 2)), name="clinic")
+
+
+def test_warnings_point_to_the_line_of_the_user(case, tmp_path):
+    ours = pl.DataFrame({"id": range(40), "score": np.linspace(0.0, 1.0, 40), "fold": range(0, 80, 2)})
+    theirs = ours.select("id", pl.col("score") ** 2)
+    ours.write_csv(tmp_path / "ours.csv")
+    theirs.write_csv(tmp_path / "theirs.csv")
+    asked = [
+        lambda: mf.Observations.from_frame(ours, id="id", score="score", name="ours"),
+        lambda: mf.refine(ours, [theirs], id="id", score="score"),
+        lambda: mf.refine_files(tmp_path / "ours.csv", tmp_path / "theirs.csv", out=tmp_path / "out.csv"),
+    ]
+    for each in asked:
+        with pytest.warns(mf.ManifuseWarning, match="fold") as said:
+            each()
+        assert {Path(warning.filename).name for warning in said} == {Path(__file__).name}
 
 
 def test_notebooks_show_tables_and_no_markup_of_the_users(case):

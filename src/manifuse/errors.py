@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from inspect import currentframe
 from types import ModuleType
 from typing import TypeVar
 
@@ -99,9 +100,17 @@ class ManifuseWarning(UserWarning):
         self.code = code
 
 
-def warn(code: str, sentence: str, *, stacklevel: int) -> None:
-    """Give a `ManifuseWarning`; ``stacklevel`` counts from the caller, as of ``warnings.warn``."""
-    warnings.warn(ManifuseWarning(sentence, code), stacklevel=stacklevel + 1)
+def warn(code: str, sentence: str) -> None:
+    """Give a `ManifuseWarning` of what the user should know; see `pass_on`."""
+    pass_on(ManifuseWarning(sentence, code))
+
+
+def pass_on(warning: Warning) -> None:
+    """Give a warning that points to the line outside of this package that called it."""
+    frame, depth = currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(warning, stacklevel=depth)
 
 
 def require(module: str, *, extra: str, purpose: str, of: str = "manifuse") -> ModuleType:

@@ -15,5 +15,5 @@ def test_a_warning_is_shown_once_for_each_table_whatever_numbers_it_has(name, mo
     with once() as told:
         for number in (1, 2):
             for rows in ("6", "1,250", "0.75", "-3", "1.2e-07"):
-                warn("few", f"{name.format(number)} has {rows} rows, of {rows}.", stacklevel=1)
+                warn("few", f"{name.format(number)} has {rows} rows, of {rows}.")
     assert [each["sentence"] for each in told] == [f"{name.format(number)} has 6 rows, of 6." for number in (1, 2)]

@@ -131,5 +131,4 @@ def warn_of_recall(recall: float, name: str) -> None:
             "missed_neighbours",
             f"The neighbour search over {name} found {recall:.0%} of the true neighbours; project the features "
             "to fewer dimensions, or ask for exact search.",
-            stacklevel=4,
         )

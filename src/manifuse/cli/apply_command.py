@@ -57,7 +57,7 @@ def run_apply(
         changed, little = changed + part.changed, little + part.little
         tell(rows, part.total)
     if not rows:
-        warn("no_rows", f"{table} has no rows, so {out} has none.", stacklevel=2)
+        warn("no_rows", f"{table} has no rows, so {out} has none.")
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,

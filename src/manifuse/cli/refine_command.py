@@ -87,7 +87,6 @@ def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[int, int | 
             "left_unit_range",
             f"The scores of {found.result.main.name} are in [0, 1], and the refined ones are not; if they are "
             'probabilities, say so with scale = "probability" in a config.',
-            stacklevel=2,
         )
 
 

@@ -94,7 +94,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
             raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
-        warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.", stacklevel=4)
+        warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.")
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]
@@ -140,5 +140,4 @@ def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, u
         "unknown_labels",
         f"{many(left, what)} {are} that {main.name} does not have{dropped} ({example}); {they} left out, and the "
         f"others ({kept:,}) are used.",
-        stacklevel=5,
     )

@@ -247,7 +247,7 @@ def _methods(
         need = [*(name for name in NEED_FEATURES if name in methods), *(() if is_known else IMPUTING)]
         methods = {name: each for name, each in methods.items() if name not in need}
         said = f"{main.name} has no features, so methods that need them are left out ({', '.join(need)})."
-        warn("no_features", said, stacklevel=3)
+        warn("no_features", said)
     if references and (is_known or main.table is not None):
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {

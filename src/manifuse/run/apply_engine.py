@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from manifuse.errors import InputError, ManifuseError, ManifuseWarning
+from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
 from manifuse.files import check_folder_of, check_name, shorten, unfinished
 from manifuse.run.apply_part import RefinedPart, refine_part
 from manifuse.run.engine import cluster
@@ -76,7 +76,7 @@ def apply_on_engine(
                 raise done
             part, said = done
             for warning in said:
-                warnings.warn(warning, stacklevel=2)
+                pass_on(warning)
             seen.add(part.keys)
             left_out += part.left_out
             yield part

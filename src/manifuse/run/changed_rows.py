@@ -103,7 +103,6 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
             "changed_rows",
             f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
             "anew from what they bring, as later rows are.",
-            stacklevel=5,
         )
     scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     later, largest = scores[~known], np.abs(fitted).max(axis=0)
@@ -112,21 +111,18 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
         warn(
             "equal_scores",
             f"{all_alike(new, f' in all {len(later):,} rows that were not fitted')}; check the predictor.",
-            stacklevel=5,
         )
     elif len(later) and (strange := float(strange_by(later, largest).max())):
         warn(
             "strange_scores",
             f"The scores of {new.name} differ from the fitted ones by {figures(strange, 3)} standard deviations; "
             "check the units, and whether these rows are like the fitted ones.",
-            stacklevel=5,
         )
     elif len(later) >= FEWEST_ROWS and (share := _share_of_spread(later, fitted)) < NARROW:
         warn(
             "strange_scores",
             f"The scores of {new.name} that were not fitted vary by {share:.2g} of what the fitted ones do; check the "
             "units, and whether these rows are like the fitted ones.",
-            stacklevel=5,
         )
     return found
 

@@ -97,7 +97,7 @@ class Familiarity:
         deviations = strange_by(rows, self.widest)
         strange = np.flatnonzero(deviations)
         if len(strange):
-            warn("strange_columns", _of_strange(new, strange, deviations[strange]), stacklevel=5)
+            warn("strange_columns", _of_strange(new, strange, deviations[strange]))
 
     def warn_of_reversed(self, new: Observations, fitted: FloatArray) -> None:
         """Warn of later scores that run against the ``fitted`` ones (n, ...) of similar rows; ``new`` as above.
@@ -117,7 +117,6 @@ class Familiarity:
                 "reversed_scores",
                 f"The scores of {new.name} run against those of similar fitted rows (correlation {alignment:.2f}); "
                 "check their sign, and the order of the features.",
-                stacklevel=5,
             )
 
     def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:

@@ -70,7 +70,6 @@ def warn_of_lost_pairs(rows: Observations, fitted: Observations, references: Seq
             "lost_pairs",
             f"{many(lost, 'row')} of {rows.name} would pair with the references, but the fit had only {left:,} other "
             f"such rows; {REMEDY}.",
-            stacklevel=3,
         )
 
 

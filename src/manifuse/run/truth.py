@@ -39,7 +39,7 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     known = np.flatnonzero(~np.isnan(grades))
     if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
         unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
-        warn("minus_one_in_labels", unsure, stacklevel=4)
+        warn("minus_one_in_labels", unsure)
     return known, grades[known]
 
 

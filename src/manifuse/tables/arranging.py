@@ -40,7 +40,6 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
                 "features_by_position",
                 f"{fitted.name} was fitted with features that have no names, so those of {table.name} are taken in "
                 "their order; check it.",
-                stacklevel=4,
             )
         return table
     places = places_of(wanted, names, fitted=fitted.name, came=table.name)

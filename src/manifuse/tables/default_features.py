@@ -75,7 +75,6 @@ def without_row_numbers(table: TableHead, names: Sequence[str], fitted: Collecti
             "index_columns",
             f"{table.name} has columns that number or name its rows, as the index of a data frame does, or "
             f"hold nothing ({shown}); they are left out; {table.choose} if these are meant.",
-            stacklevel=4,
         )
     return [name for name in names if name not in left]
 

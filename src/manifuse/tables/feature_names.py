@@ -32,7 +32,6 @@ def warn_of_names(table: object, names: Sequence[str]) -> None:
             "suspicious_names",
             f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
             f"are used as features; leave them out with `drop` if they are not.",
-            stacklevel=4,
         )
 
 
@@ -73,11 +72,7 @@ def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[in
         there = f", and has {_listed(further)}, without which it was fitted" if further else ""
         raise InputError(f"{said}{there}; give the same columns.")
     if further:
-        warn(
-            "further_columns",
-            f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.",
-            stacklevel=5,
-        )
+        warn("further_columns", f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.")
     return [places[name] for name in wanted]
 
 

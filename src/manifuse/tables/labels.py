@@ -104,7 +104,6 @@ class RankLabels:
                 "circular_labels",
                 "The labels go in a circle, such as a above b above c above a, so they cannot all be right; leave out "
                 "those you trust least.",
-                stacklevel=2,
             )
         return labels
 
@@ -175,7 +174,7 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
 def warn_of_unused_groups(name: object) -> None:
     """Warn that a table of ordered pairs has groups."""
     said = f"{name} has ordered pairs, which are held out by their rows, so the groups beside them are not used."
-    warn("unused_groups", said, stacklevel=4)
+    warn("unused_groups", said)
 
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:

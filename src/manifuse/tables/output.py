@@ -68,7 +68,6 @@ def write_table(
             "formulas",
             f"{path} has text such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
             "write Parquet, or set `escape_formulas`.",
-            stacklevel=2,
         )
     others = dict(beside or {})
     write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns, classes))})

@@ -158,7 +158,6 @@ def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> Non
             "spelling_of_ids",
             f"{many(more - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote {said}; "
             "spell them alike.",
-            stacklevel=5,
         )
 
 
@@ -181,9 +180,7 @@ def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
         )
     if pairs < FEW_PAIRS:
         warn(
-            "few_pairs",
-            f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} rarely help.",
-            stacklevel=5,
+            "few_pairs", f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} rarely help."
         )
     if pairs < len(main) and not main.has_graph:
         raise InputError(

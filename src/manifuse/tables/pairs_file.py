@@ -64,7 +64,6 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
             "pairs_of_others",
             f"{source} has {many(len(others), 'pair')} of tables that did not come ({named}); they are left out, "
             f"because the references are {told_apart(known)}.",
-            stacklevel=2,
         )
     return renamed
 

@@ -69,7 +69,7 @@ class Reference:
         turned = None if turning is None else turning.turn(table.scores[reference_rows])
         idle = why_idle(main, table, main_rows, reference_rows, is_coupled=coupled, turned=turned)
         if idle is not None:
-            warn("idle_reference", idle, stacklevel=4)
+            warn("idle_reference", idle)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
 
     @property

@@ -154,7 +154,6 @@ def _feature_names_of(
             "further_columns",
             f"{path} has columns that the refinement was fitted without ({shorten(', '.join(further))}); "
             "they are ignored.",
-            stacklevel=2,
         )
     return tuple(names)
 

@@ -91,7 +91,6 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
             f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do, so they count little. "
             "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
             "logarithms.",
-            stacklevel=4,
         )
 
 
@@ -108,7 +107,6 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
                 "lacking_classes",
                 f"{reference.name} does not have all classes of {main.name} ({shown} {missing}), so it gives their "
                 "rows to other classes.",
-                stacklevel=4,
             )
 
 
@@ -141,7 +139,7 @@ def tell_left_out(name: str, left_out: int, rows: int) -> None:
         raise InputError(f"{name} has no row whose numbers are all finite; correct them.")
     if left_out:
         said = f"{name} has values that are not finite in {left_out:,} of {rows:,} rows, which are left out."
-        warn("invalid_rows", said, stacklevel=4)
+        warn("invalid_rows", said)
 
 
 def demand_finite(

@@ -98,7 +98,9 @@ def verdict_of(evidence: Evidence) -> str:
         return f"{name} were refined. {too_few(gain)} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
         stay = "are only calibrated" if evidence.measured.calibrated else "stay as they were"
-        rest = f"the others {'are only brought into units of the labels' if evidence.measured.in_other_units else stay}"
+        rest = (
+            f"the others {'are only brought into units of the labels' if evidence.measured.in_other_units else stay}"
+        )
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if evidence.verdict.reason is Reason.UNITS:
         return f"{name} are only brought into units of the labels: on {rows}, {change_of(evidence)}."
