@@ -198,10 +198,14 @@ def check_name(path: Path) -> None:
 
 
 def shorten(said: object, *, most: int = 160) -> str:
-    """Return the first line of another library's message, without its full stop and cut after ``most`` characters."""
+    """Return the first line of a text without its full stop, cut between words where it is longer than ``most``."""
     said = said.strerror or said if isinstance(said, OSError) else said
     line = str(said).strip().partition("\n")[0].rstrip(".")
-    return line if len(line) <= most else f"{line[:most]}..."
+    if len(line) <= most:
+        return line
+    words = line[:most].rpartition(" ")[0].rstrip(",")
+    # A word that is as long as the rest is cut itself.
+    return f"{words if 2 * len(words) > most else line[:most]}..."
 
 
 @contextmanager

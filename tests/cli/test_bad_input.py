@@ -18,6 +18,7 @@ from tests.problems import draw, remade
 
 from manifuse.cli import app
 from manifuse.errors import ManifuseWarning
+from manifuse.files import shorten
 
 
 def table(observations, **columns):
@@ -877,3 +878,14 @@ def test_help_and_version_answer(monkeypatch, capsys):
         status, output = refuse([command, "--help"], monkeypatch, capsys)
         assert status == 0
         assert "Usage" in output.out
+
+
+def test_lists_in_sentences_are_cut_between_names():
+    names = [f"column{number}" for number in range(40)]
+    said = shorten(", ".join(names))
+    assert said.endswith("...")
+    assert len(said) <= 163
+    assert {*said.removesuffix("...").split(", ")} < {*names}
+    # One long word has no place between words.
+    assert shorten("No " + "x" * 300) == "No " + "x" * 157 + "..."
+    assert shorten("short. ") == "short"
