@@ -176,6 +176,18 @@ def test_labels_that_mean_the_opposite_are_noticed(case, taught):
     assert "backwards" not in taught.summary()
 
 
+@pytest.mark.parametrize("task", ["ranking", "regression"])
+def test_labels_of_other_rows_are_noticed(case, task):
+    labels = case.labels()
+    # As if the ids had slipped by some rows.
+    slipped = mf.RankLabels(np.roll(labels.keys, 7), labels.grades)
+    for each, unrelated in ((labels, False), (slipped, True)):
+        result = mf.refine(case.main, case.references, each, rng=0, task=task)
+        said = " ".join(result.summary().split())
+        assert ("“main” say no more of the labels than chance could. If that surprises" in said) is unrelated
+        assert result.evidence.measured.unrelated is unrelated
+
+
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_few_labels_in_reverse_turn_no_weak_scores_around(seed):
     """So few labels cannot tell that scores rank them backwards; what they teach points the other way all the same."""

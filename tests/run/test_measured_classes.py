@@ -24,6 +24,9 @@ def test_where_nothing_is_taken_no_measure_changes():
     told = mf.ClassLabels(known.keys, np.random.default_rng(4).permutation(known.names))
     result = mf.refine(main, others, told, rng=0)
     assert result.reason is Reason.REVERSED
+    assert result.evidence.measured.unrelated
+    assert "say no more of the labels than chance could" in " ".join(result.summary().split())
+    assert not mf.refine(main, others, known, rng=0).evidence.measured.unrelated
     assert result.accuracy.measure == "class_accuracy"
     assert result.accuracy.after == result.accuracy.before
     assert result.log_loss.after == result.log_loss.before

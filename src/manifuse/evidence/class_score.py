@@ -77,6 +77,11 @@ class LogLoss(Score):
         """Compare how often two predictions are right, as `gain` compares their log loss."""
         return _paired(self.is_right(after) - self.is_right(before), "class_accuracy", folds)
 
+    def guess(self) -> FloatArray:
+        """How frequent the classes are, with one more label of each; see `Score.guess`."""
+        counts = np.bincount(self.truth, minlength=len(self.classes)) + 1.0
+        return np.tile(self.classes.log_ratios(np.log(counts / counts.sum())), (len(self.truth), 1))
+
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         places = self.truth[kept]

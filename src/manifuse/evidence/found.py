@@ -33,6 +33,8 @@ class Measurement(Saveable):
         Of classes, the same of how often the class is right; ``accuracy`` and ``gain`` are then of the log loss.
     backwards : bool
         Whether the main predictor ranks the labels the other way around.
+    unrelated : bool
+        Whether own scores say no more of the labels than chance could.
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     by_class : ByClass or None
@@ -57,6 +59,7 @@ class Measurement(Saveable):
     held: Held
     right: tuple[Accuracy, Gain] | None = None
     backwards: bool = False
+    unrelated: bool = False
     at_pairs: Gain | None = None
     by_class: ByClass | None = None
     risk: Accuracy | None = None

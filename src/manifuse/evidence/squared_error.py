@@ -43,6 +43,10 @@ class SquaredError(Score):
         error = error_of_sum(influence - influence.mean(), folds) / float(np.sqrt(count * (count - 1)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
 
+    def guess(self) -> FloatArray:
+        """The mean of the targets of each row; see `Score.guess`."""
+        return np.full(len(self.truth), self.truth.mean())
+
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         # A line and its standard error need three.

@@ -9,7 +9,7 @@ import numpy as np
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.scored import HeldOutScores, Scoring
+from manifuse.columns.scored import HeldOutScores, Scoring, comparable
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
@@ -215,6 +215,7 @@ def _measured(
         gain,
         labels.held,
         backwards=taught.is_backwards(there),
+        unrelated=_is_unrelated(given, found),
         at_pairs=at_pairs,
         in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, there, refined),
@@ -225,6 +226,15 @@ def _measured(
     right = taught.gain_in_accuracy(there, refined, labels.folds)
     share = _change("class_accuracy", float(taught.is_right(there).mean()), right)
     return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
+
+
+def _is_unrelated(given: RunInputs, found: RunOutputs) -> bool:
+    """Whether own scores say no more of the labels than chance could, though they are many."""
+    assert found.labels is not None, "there are labels"
+    score, folds = found.labels.score, found.labels.folds
+    own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
+    known = score.gain(score.guess(), own, folds)
+    return not (known.is_of_few or known.is_clear)
 
 
 def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: FloatArray) -> tuple[Gain, Gain] | None:

@@ -59,6 +59,9 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     if measured.backwards:
         said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
+    elif measured.unrelated:
+        said = f"The scores of “{evidence.name}” say no more of the labels than chance could."
+        yield Finding("unrelated", False, f"{said} If that surprises you, check the ids of the labels.", "labels")
     if not gain.rows:
         yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
         return
