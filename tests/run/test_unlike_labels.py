@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from tests.problems import smooth_truth
 
 import manifuse as mf
@@ -78,3 +79,26 @@ def test_labels_that_were_chosen_by_the_score_are_not_like_the_rest(chosen):
         labelled = middle if chosen == "middle" else np.concatenate([order[: LABELS // 2], order[-LABELS // 2 :]])
         result, _ = refined(ours, truth, labelled, "ranking")
         assert not result.evidence.measured.like_rest
+
+
+@pytest.mark.parametrize("kind", ["score", "classes"])
+@pytest.mark.parametrize("chosen", ["differ", "any"])
+def test_labels_that_were_chosen_where_predictors_differ_are_not_like_the_rest(kind, chosen):
+    """As disputed cases are looked at first: 60 of the 120 rows that both sides know."""
+    for seed in range(4):
+        ours, truth, _ = drawn(seed, "any")
+        rng = np.random.default_rng(seed)
+        theirs = (truth + 2 * rng.standard_normal(ROWS))[:120]
+        far = np.argsort(-np.abs(theirs - ours.scores[:120]))[:LABELS]
+        labelled = far if chosen == "differ" else rng.permutation(120)[:LABELS]
+        if kind == "score":
+            reference, labels = mf.Observations(theirs, ids=range(120)), mf.RankLabels(labelled, truth[labelled])
+        else:
+            sure, known = (expit((scores - 3) / 10) for scores in (ours.scores, theirs))
+            ours, reference = (
+                mf.Observations(np.column_stack([1 - p, p]), x, ids=range(len(p)), classes=["a", "b"], name=name)
+                for p, x, name in ((sure, ours.table, "ours"), (known, None, "theirs"))
+            )
+            labels = mf.ClassLabels(labelled, np.where(truth[labelled] > 3, "b", "a"))
+        result = mf.refine(ours, [reference], labels, rng=0)
+        assert result.evidence.measured.like_rest is (chosen == "any")

@@ -13,9 +13,10 @@ from manifuse.columns.view import View
 from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.randomness import Stream, generator
+from manifuse.tables.level import Level
 
 #: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
 #: too large a matrix, or too much time.
@@ -112,22 +113,31 @@ def most_taught(score: Score) -> int:
 def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
     """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains.
 
-    Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen.
+    Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen, or
+    that from a reference's scores at its pairs, as if rows were chosen where these differ.
     """
-    own = rows["own"]
+    own, every = rows["own"], np.arange(len(rows))
     # Apart, because features may be large, and are not copied.
-    parts = [rows.features, own, np.abs(own - np.median(own, axis=0))]
-    count = sum(part.shape[1] for part in parts)
-    share = len(labelled) / len(rows)
-    error = np.sqrt(max(1.0 - share, 0.0) / len(labelled))
+    parts = [(rows.features, every), (own, every), (np.abs(own - np.median(own, axis=0)), every)]
+    for reference, known in enumerate(rows.known.T):
+        pairs = np.flatnonzero(known)
+        ours, theirs = (Level.of(each).apply(each) for each in (own[pairs], rows["references"][pairs, reference]))
+        parts.append((np.abs(ours - theirs), pairs))
+    count = sum(values.shape[1] for values, _ in parts)
+    return all(_has_means_of_all(values, np.isin(there, labelled), count) for values, there in parts)
+
+
+def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool:
+    """Whether chosen rows of values (q, k) have the means of all, as far as chance explains in so many columns."""
+    few = int(chosen.sum())
+    if few == 0:
+        return True
+    error = np.sqrt(max(1.0 - few / len(chosen), 0.0) / few)
     most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
-    for part in parts:
-        means, deviations = means_and_deviations(part)
-        away = np.abs(part[labelled].mean(axis=0) - means)
-        # A column that is constant has means that differ by rounding alone.
-        if ((deviations > 0) & (away > most * deviations)).any():
-            return False
-    return True
+    means, deviations = means_and_deviations(values)
+    away = np.abs(values[chosen].mean(axis=0) - means)
+    # A column that is constant has means that differ by rounding alone.
+    return not ((deviations > 0) & (away > most * deviations)).any()
 
 
 def _distances(
