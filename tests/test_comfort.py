@@ -59,8 +59,9 @@ def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):
 
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(taught):
     refused = with_evidence(taught, verdict=Verdict.of(Reason.NO_GAIN), gain=Gain(-0.021, 0.01, 60, "accuracy"))
-    before = taught.accuracy.before
-    assert f"would go from {before:.1%} to {before - 0.021:.1%}" in verdict_of(refused)
+    kept = replace(taught.accuracy, after=taught.accuracy.before)
+    refused = with_evidence(refused, measured=replace(refused.evidence.measured, accuracy=kept))
+    assert f"would go from {kept.before:.1%} to {kept.before - 0.021:.1%}" in verdict_of(refused)
 
 
 @pytest.mark.parametrize("value, chance", [(-0.021, False), (-0.019, True), (0.005, True), (0.021, False)])

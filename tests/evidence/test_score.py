@@ -64,7 +64,8 @@ def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
     score = PairedRanking(np.arange(80), np.arange(40), np.arange(40, 80))
     before, after = rng.standard_normal((2, 80))
     correct = [(np.sign(values[:40] - values[40:]) + 1) / 2 for values in (before, after)]
-    expected = (correct[1] - correct[0]).std() / np.sqrt(40)
+    # One more pair is counted that only one of both puts right.
+    expected = np.sqrt(40 * (correct[1] - correct[0]).var() + 1) / 40
     assert score.gain(before, after).standard_error == pytest.approx(expected)
 
 
@@ -142,7 +143,8 @@ def test_rows_that_a_group_repeats_are_no_more_evidence(kind, rng):
     student = stdtrit(count - 1, 0.975) / ndtri(0.975)
     assert often.value == pytest.approx(once.value)
     assert often.standard_error == pytest.approx(student * alone.standard_error, rel=0.03)
-    assert deceived.standard_error == pytest.approx(alone.standard_error / np.sqrt(7), rel=0.03)
+    # Of pairs, one more is counted among 20 and among 140.
+    assert deceived.standard_error == pytest.approx(alone.standard_error / np.sqrt(7), rel=0.05)
     # A group of the two rows of a pair is one pair, as before, but for the factor.
     factor = student * np.sqrt(20 / 19) if kind == "paired" else 1.0
     assert once.standard_error == pytest.approx(factor * alone.standard_error)
@@ -165,3 +167,17 @@ def test_ordered_pairs_are_held_out_by_blocks_of_rows(rng):
         assert np.isin(np.flatnonzero(shares), out).all()
     # Two of ten blocks have a row of 36 in 100 pairs, and one of them of 19.
     assert 0.15 < np.mean([len(out) for out in unseen]) / 80 < 0.45
+
+
+@pytest.mark.parametrize("pairs", [10, 100, 1000])
+def test_one_pair_that_is_put_right_is_no_certain_gain(pairs, rng):
+    score = PairedRanking(np.arange(2 * pairs), np.arange(pairs), np.arange(pairs, 2 * pairs))
+    before = rng.standard_normal(2 * pairs)
+    for changed, certain in ((1, False), (8, True)):
+        wrong = np.flatnonzero(before[:pairs] < before[pairs:])[:changed]
+        after = before.copy()
+        after[wrong], after[pairs + wrong] = before[pairs + wrong], before[wrong]
+        if len(wrong) == changed:
+            gain = score.gain(before, after)
+            assert gain.value == pytest.approx(changed / pairs)
+            assert gain.is_certain is certain

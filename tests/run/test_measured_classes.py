@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from tests.test_classes import draw
+from tests.test_classes import NAMES, draw
 
 import manifuse as mf
 from manifuse.columns.held_labels import Labels
@@ -30,6 +30,31 @@ def test_where_nothing_is_taken_no_measure_changes():
     assert result.accuracy.measure == "class_accuracy"
     assert result.accuracy.after == result.accuracy.before
     assert result.log_loss.after == result.log_loss.before
+
+
+@pytest.mark.parametrize("seed, reason, words", [(6, Reason.PAIRS, "the others"), (10, Reason.CALIBRATED, "“ours”")])
+def test_what_is_not_taken_is_compared_with_own_probabilities_as_they_stay(seed, reason, words):
+    """A classifier that is much too sure, and a reference of noise: labels calibrate all rows and take no more."""
+    rng, count = np.random.default_rng(seed), 300
+    truth, features = rng.integers(4, size=count), rng.standard_normal((count, 5))
+    ours = softmax(4 * (1.5 * np.eye(4)[truth] + rng.standard_normal((count, 4))), axis=1)
+    pairs, labelled = rng.permutation(count)[:100], rng.permutation(count)[:60]
+    main = mf.Observations(ours, features, ids=range(count), classes=NAMES, name="ours")
+    noise = softmax(1.2 * rng.standard_normal((100, 4)), axis=1)
+    reference = mf.Observations(noise, ids=pairs, classes=NAMES, name="theirs")
+    known = mf.ClassLabels(labelled, np.array(NAMES)[truth[labelled]])
+    result = mf.refine(main, [reference], known, rng=0)
+    assert result.reason is reason
+    assert result.gain.is_loss
+    rest = np.setdiff1d(np.arange(count), np.union1d(pairs, labelled))
+    before, after = (-np.log(each[rest, truth[rest]]).mean() for each in (main.came, np.asarray(result.predictions)))
+    assert result.log_loss.after == pytest.approx(after, abs=0.15)
+    assert result.log_loss.before - result.log_loss.after == pytest.approx(before - after, abs=0.15)
+    said = " ".join(result.summary().split())
+    assert f"{words} are only calibrated: on 60 labelled rows" in said
+    reached = result.gain.reached_from(result.log_loss.after)
+    start = f"{result.log_loss.after:.3f}"
+    assert f"with “ours” calibrated by the labels, the log loss would go from {start} to {reached:.3f}" in said
 
 
 def test_rows_of_a_group_count_once_in_the_error_of_the_accuracy():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +25,8 @@ class Measurement(Saveable):
     accuracy : Accuracy
         On the labelled rows, before and after.
     gain : Gain
-        Of the refinement, taken or not. Each labelled row is judged without its own label.
+        Of the refinement; if it was not taken, of what it would have been over what stays. Each labelled row is judged
+        without its own label.
     held : Held
         How labels were held out.
     right : pair of Accuracy and Gain, or None
@@ -67,15 +67,6 @@ class Measurement(Saveable):
     calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None
     like_rest: bool = True
-
-    def refused(self) -> Self:
-        """Return the same of a refinement that is not taken: no measure changes."""
-
-        def kept(accuracy: Accuracy) -> Accuracy:
-            return replace(accuracy, after=accuracy.before)
-
-        right = None if self.right is None else (kept(self.right[0]), self.right[1])
-        return replace(self, accuracy=kept(self.accuracy), right=right)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
-#: Nor is a gain in ranking, if fewer labels than this are not the commonest one: they alone tell better from worse.
+#: Nor is a gain of scores, if fewer labels than this are not the commonest one: they alone tell better from worse.
 FEWEST_OTHERS = 5
 
 
@@ -77,7 +77,7 @@ class Gain(Saveable):
         What is gained: a share of ranking accuracy, less root mean squared error, less log loss, a share of rows whose
         class is right, or correlation at held-out pairs.
     others : int or None
-        Of a ranking by graded labels, how many are not the commonest one.
+        Of graded labels and of targets, how many are not the commonest one.
     """
 
     value: float

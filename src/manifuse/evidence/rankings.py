@@ -143,13 +143,18 @@ class PairedRanking(Score):
         return Gain(value, error / len(difference), count, self.measure)
 
     def _variance_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
-        """Variance of the sum of deviations (p,), where pairs that share one of the rows' ``blocks`` (2 p,) depend."""
+        """Variance of the sum of deviations (p,), where pairs that share one of the rows' ``blocks`` (2 p,) depend.
+
+        It counts one more pair of blocks, which only one of two predictions puts right, so that one proves nothing.
+        """
         _, block = np.unique(blocks, return_inverse=True)
         better, worse = block[self.better], block[self.worse]
         two = better != worse
         sums = np.bincount(np.append(better, worse[two]), np.append(deviations, deviations[two]))
         # The sum over blocks counts a pair of two blocks twice, once at each of them.
-        return max(float(np.sum(sums**2) - np.sum(deviations[two] ** 2)), float(np.sum(deviations**2)))
+        variance = max(float(np.sum(sums**2) - np.sum(deviations[two] ** 2)), float(np.sum(deviations**2)))
+        different = len(np.unique(np.sort([better, worse], axis=0), axis=1).T)
+        return variance + (len(deviations) / different) ** 2
 
     def hold_out(
         self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int

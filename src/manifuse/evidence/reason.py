@@ -11,10 +11,10 @@ class Reason(StrEnum):
     NO_REFERENCE: none takes part. TAUGHT, UNGUARDED: labels taught, with or without a gain that was seen. NO_GAIN,
     FEW_LABELS: held-out labels show a loss, or are too few. AGREE, TOLD, ASSUMED, WEAK: references are followed,
     because they share one factor, because the user says so, because one or two cannot contradict it, or because they
-    share one factor that the main predictor has no certain part in. DIFFER, OPPOSED,
-    NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that references know
-    themselves follow them. UNITS: what labels taught is refused, but scores are brought into units of the labels.
-    REVERSED: what labels taught turns the main predictor around.
+    share one factor that the main predictor has no certain part in. DIFFER, OPPOSED, NOT_SHOWN, WORSE: they are not
+    followed. PAIRS: held-out labels show a loss, but rows that references know themselves follow them. UNITS: what
+    labels taught is refused, but scores are brought into units of the labels. CALIBRATED: the same of classes, whose
+    own probabilities labels calibrate. REVERSED: what labels taught turns the main predictor around.
     """
 
     NO_REFERENCE = auto()
@@ -23,6 +23,7 @@ class Reason(StrEnum):
     NO_GAIN = auto()
     PAIRS = auto()
     UNITS = auto()
+    CALIBRATED = auto()
     REVERSED = auto()
     FEW_LABELS = auto()
     AGREE = auto()

@@ -29,6 +29,11 @@ class SquaredError(Score):
     truth: FloatArray
     measure: ClassVar[Measure] = "rmse"
 
+    @property
+    def others(self) -> int:
+        """How many targets are not the commonest one."""
+        return len(self.truth) - int(np.unique(self.truth, return_counts=True)[1].max())
+
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
         return np.asarray(-np.sqrt(np.mean((candidates - self.truth[:, None]) ** 2, axis=0)))
@@ -41,7 +46,7 @@ class SquaredError(Score):
         influence = scaled[:, 0] - scaled[:, 1]
         count = len(influence)
         error = error_of_sum(influence - influence.mean(), folds) / float(np.sqrt(count * (count - 1)))
-        return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure)
+        return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure, self.others)
 
     def guess(self) -> FloatArray:
         """The mean of the targets of each row; see `Score.guess`."""

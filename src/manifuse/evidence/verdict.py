@@ -51,7 +51,7 @@ class Verdict(Saveable):
 
     def is_close(self, gain: Gain) -> bool:
         """Whether it hangs on the draw of folds: the gain is within one standard error of what is refused."""
-        limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS, Reason.UNITS)
+        limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
         return limited and abs(gain.value + gain.standard_error) < gain.standard_error
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ def judge(
     safeguarded: bool,
     turned: bool = False,
     pairs_follow: bool = False,
-    in_other_units: bool = False,
+    otherwise: Reason | None = None,
 ) -> Verdict:
     """Decide whether a refinement is taken.
 
@@ -88,8 +88,8 @@ def judge(
         Whether what labels taught turns the main predictor around.
     pairs_follow : bool
         Whether there are rows that references know themselves, and that follow them whatever labels say of others.
-    in_other_units : bool
-        Whether the main predictor came in other units than the labels, which bring it into theirs in any case.
+    otherwise : Reason or None
+        What labels do with own scores if what was found is refused: UNITS or CALIBRATED. None if nothing.
 
     Notes
     -----
@@ -99,7 +99,7 @@ def judge(
     """
     # Also few labels, which do not decide, can teach what turns the scores around.
     if safeguarded and turned:
-        return Verdict.of(Reason.UNITS, 0.0) if in_other_units else Verdict.of(Reason.REVERSED)
+        return Verdict.of(otherwise, 0.0) if otherwise else Verdict.of(Reason.REVERSED)
     if gain is None or (gain.is_of_few and agreement.answer in YES):
         return Verdict.of(agreement.answer)
     if not safeguarded:
@@ -109,7 +109,7 @@ def judge(
     if gain.is_loss:
         if pairs_follow:
             return Verdict.of(Reason.PAIRS, 0.0)
-        return Verdict.of(Reason.UNITS, 0.0) if in_other_units else Verdict.of(Reason.NO_GAIN)
+        return Verdict.of(otherwise, 0.0) if otherwise else Verdict.of(Reason.NO_GAIN)
     if gain.standard_error == 0:
         return Verdict.of(Reason.TAUGHT, 1.0 if gain.value > 0 else float(ndtr(EXPECTED_GAIN)))
     errors = gain.value / gain.standard_error

@@ -17,6 +17,7 @@ from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of
 from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.reason import Reason
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.course import Course
@@ -93,7 +94,7 @@ def _judged(
         safeguarded=safeguarded,
         turned=turned,
         pairs_follow=pairs_follow,
-        in_other_units=_in_other_units(scored, given),
+        otherwise=_otherwise(scored, given, turned=turned),
     )
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is None:
@@ -116,11 +117,16 @@ def _taken(
 ) -> tuple[Scoring, Measurement]:
     """Calibrate what is taken of what was found, and measure it."""
     scored, refined, risk = _calibrated(found, honest, scored, given.problem.main)
-    measured = _measured(given, found, honest, refined, at_pairs)
-    if not verdict.takes_what_was_found:
-        measured = measured.refused()
+    measured = _measured(given, found, honest, refined, at_pairs, verdict)
     calibrated = scored.own_scale != 1.0 and not measured.in_other_units
     return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
+
+
+def _otherwise(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
+    """What labels do with own scores where what was found is refused; labels that turn classes around do nothing."""
+    if _in_other_units(scored, given):
+        return Reason.UNITS
+    return Reason.CALIBRATED if given.labels_are_classes and scored.own_scale != 1.0 and not turned else None
 
 
 def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
@@ -201,15 +207,23 @@ def _measured(
     honest: HeldOutScores,
     refined: FloatArray,
     at_pairs: Gain | None,
+    verdict: Verdict,
 ) -> Measurement:
-    """What labels measure, by refined scores of held-out labelled rows."""
-    score, labels, own = given.score, found.labels, given.problem.main.scores
+    """What labels measure, by refined scores of held-out labelled rows, taken or not."""
+    score, labels = given.score, found.labels
     assert score is not None, "there are labels"
     assert labels is not None, "there are labels"
-    taught, is_regression = labels.score, score.measure == "rmse"
-    there = honest.own if is_regression else own[taught.rows]
+    taught = labels.score
+    own = honest.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
+    # What is not taken is compared with what stays: of classes, with own probabilities that may be calibrated.
+    there = own if verdict.takes_what_was_found or not verdict.accepted else honest.own
     gain = taught.gain(there, refined, labels.folds)
-    accuracy = _change(score.measure, taught.measured(there, labels.folds), gain)
+
+    def change(measure: Measure, before: float, stays: float, gained: Gain) -> Accuracy:
+        return Accuracy(measure, before, gained.reached_from(before) if verdict.takes_what_was_found else stays)
+
+    before, stays = (taught.measured(each, labels.folds) for each in (own, there))
+    accuracy = change(score.measure, before, stays, gain)
     measured = Measurement(
         accuracy,
         gain,
@@ -223,9 +237,9 @@ def _measured(
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured
-    right = taught.gain_in_accuracy(there, refined, labels.folds)
-    share = _change("class_accuracy", float(taught.is_right(there).mean()), right)
-    return replace(measured, right=(share, right), by_class=ByClass.of(taught, there, refined))
+    right, share = taught.gain_in_accuracy(own, refined, labels.folds), float(taught.is_right(own).mean())
+    by_class = ByClass.of(taught, own, refined)
+    return replace(measured, right=(change("class_accuracy", share, share, right), right), by_class=by_class)
 
 
 def _is_unrelated(given: RunInputs, found: RunOutputs) -> bool:
@@ -250,8 +264,3 @@ def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: Flo
     trials = np.repeat(values[None], len(refined), axis=0)
     averaged = HeldOutScores.of(given.problem.units, own, trials, found.labels).values
     return score.gain(own, averaged, folds), score.gain(averaged, refined, folds)
-
-
-def _change(measure: Measure, before: float, gain: Gain) -> Accuracy:
-    """A measure before and after, by the comparisons of the gain."""
-    return Accuracy(measure, before, gain.reached_from(before))

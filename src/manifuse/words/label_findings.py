@@ -25,17 +25,20 @@ AVERAGING = "imputing the references and averaging all scores"
 def change_of(evidence: Evidence) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
     assert evidence.measured is not None, "there are labels"
-    measured, goes = evidence.measured, "goes" if evidence.verdict.takes_what_was_found else "would go"
-    said = _change(measured.accuracy, measured.gain, goes)
+    measured, taken = evidence.measured, evidence.verdict.takes_what_was_found
+    said = _change(measured.accuracy, measured.gain, taken=taken)
     if measured.in_other_units:
         said = f"with “{evidence.name}” brought into units of the labels by a line, {said}"
-    return said if measured.right is None else f"{_change(*measured.right, goes)}, and {said}"
+    if measured.calibrated and measured.right is not None and not taken:
+        said = f"with “{evidence.name}” calibrated by the labels, {said}"
+    return said if measured.right is None else f"{_change(*measured.right, taken=taken)}, and {said}"
 
 
-def _change(accuracy: Accuracy, gain: Gain, goes: str) -> str:
-    """Say how one measure changes."""
+def _change(accuracy: Accuracy, gain: Gain, *, taken: bool) -> str:
+    """Say how one measure changes, or would have changed."""
     name, gained = MEASURES[accuracy.measure], gain.amount(signed=True)
-    values = accuracy.before, gain.reached_from(accuracy.before)
+    start, goes = (accuracy.before, "goes") if taken else (accuracy.after, "would go")
+    values = start, gain.reached_from(start)
     before, after = (measured_as(accuracy.measure, each) for each in values)
     way = f"{goes} from {before} to {after}"
     return f"the {name} {way} (gain {gained})" if accuracy.measure in LOSSES else f"{name} {way} ({gained})"

@@ -23,6 +23,9 @@ REASONS: Mapping[Reason, str] = {
     Reason.UNITS: "At labels that were held out the refinement is worse than the main predictor in units of the "
     "labels, or it turns the main predictor around, so its scores are only brought into these units, by a line; give "
     "more labels, or set `safeguarded` to false to take the refinement all the same.",
+    Reason.CALIBRATED: "At labels that were held out the refinement is worse than the calibrated main predictor, so "
+    "the labels only calibrate its probabilities; give more labels, or set `safeguarded` to false to take the "
+    "refinement all the same.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
     "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor "
     "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
@@ -58,6 +61,7 @@ REMEDIES: Mapping[Reason, str] = {
     Reason.NO_GAIN: "safeguarded",
     Reason.PAIRS: "safeguarded",
     Reason.UNITS: "safeguarded",
+    Reason.CALIBRATED: "safeguarded",
     Reason.REVERSED: "safeguarded",
     Reason.FEW_LABELS: "safeguarded",
     Reason.UNGUARDED: "safeguarded",

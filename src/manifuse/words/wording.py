@@ -68,6 +68,8 @@ def doubt_of(evidence: Evidence) -> str:
         return "at common rows alone"
     if evidence.verdict.reason is Reason.UNITS:
         return "in other units alone"
+    if evidence.verdict.reason is Reason.CALIBRATED:
+        return "calibrated alone"
     if is_unmeasured(evidence):
         return "not measured"
     gain = evidence.gain
@@ -76,7 +78,11 @@ def doubt_of(evidence: Evidence) -> str:
 
 def headline_of(evidence: Evidence) -> str:
     """Say in a few words what became of the scores."""
-    limits = {Reason.PAIRS: "were refined at common rows", Reason.UNITS: "are in units of the labels"}
+    limits = {
+        Reason.PAIRS: "were refined at common rows",
+        Reason.UNITS: "are in units of the labels",
+        Reason.CALIBRATED: "were calibrated",
+    }
     became = limits.get(evidence.verdict.reason, "were refined") if evidence.verdict.accepted else "stay as they were"
     return f"The scores of “{evidence.name}” {became}"
 
@@ -104,6 +110,8 @@ def verdict_of(evidence: Evidence) -> str:
         return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
     if evidence.verdict.reason is Reason.UNITS:
         return f"{name} are only brought into units of the labels: on {rows}, {change_of(evidence)}."
+    if evidence.verdict.reason is Reason.CALIBRATED:
+        return f"{name} are only calibrated: on {rows}, {change_of(evidence)}."
     if not gain.rows:
         return f"{name} stay as they were. {too_few(gain)} are too few to measure a gain."
     if not accepted:
