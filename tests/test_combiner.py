@@ -83,6 +83,14 @@ def scaled(combiner):
     return Pipeline([("scale", columns.set_output(transform="pandas")), ("combine", combiner)])
 
 
+def test_a_random_state_of_scikit_learn_is_a_seed(case):
+    fits = [
+        mf.PredictorCombiner(case.references, random_state=np.random.RandomState(4)).fit(frame_of(case.main))
+        for _ in range(2)
+    ]
+    assert fits[0].refinement_.seed == fits[1].refinement_.seed == np.random.RandomState(4).randint(2**31)
+
+
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
 

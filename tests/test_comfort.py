@@ -236,6 +236,17 @@ def test_few_values_of_a_regression_give_no_errors_in_other_units(case):
         assert (mf.refine(*given, labels, rng=0, task="regression").uncertainty is not None) is known
 
 
+def test_errors_that_grow_with_the_scores_are_said_to_be_too_small_there(case):
+    truth = np.exp(case.truth + 0.5 * np.random.default_rng(0).standard_normal(len(case.truth)))
+    labels = mf.RankLabels(case.main.keys[:100], truth[:100])
+    result = mf.refine(case.main, case.references, labels, rng=0, task="regression")
+    assert result.evidence.measured.uneven > 0
+    said = " ".join(result.summary().split())
+    assert "missed by more where refined scores are higher. Standard errors do not know that" in said
+    turned = with_evidence(result, measured=replace(result.evidence.measured, uneven=-0.5))
+    assert "where refined scores are lower" in " ".join(turned.summary().split())
+
+
 def test_single_hyperparameters_are_those_of_the_method(case):
     method = mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(neighbours=7))
     whole = mf.refine(case.main, case.references, method=method, rng=0)

@@ -515,6 +515,11 @@ CASES = {
         ["--reference", "b.csv", "--pairs", "p.csv"],
         "The column 'table' of p.csv names theirs, but",
     ),
+    "labels of two kinds": (
+        {"l.csv": text("id,label,better,worse\nm1,1,m1,m2\nm2,0,m3,m4\n")},
+        ["--labels", "l.csv"],
+        "leave one of both out",
+    ),
     "a label above itself": ({"l.csv": text("better,worse\nm1,m1\n")}, ["--labels", "l.csv"], "above itself"),
     "no labels": ({"l.csv": text("better,worse\n")}, ["--labels", "l.csv"], "0 better and 0 worse ids"),
     "half an ordered pair": ({"l.csv": text("better,worse\nm1,\n")}, ["--labels", "l.csv"], "no value in line 2"),

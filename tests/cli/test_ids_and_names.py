@@ -200,6 +200,32 @@ def test_ids_that_lost_leading_zeros_are_noticed(case, collide):
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_equal_ids_that_the_pairs_do_not_pair_are_counted(capsys, monkeypatch, tmp_path):
+    """20 rows have other names there, and 10 have the same: the table lists only the first, or mixes up the others."""
+    monkeypatch.chdir(tmp_path)
+    case = draw(0, rows=60, pairs=30, references=1)
+    table = case.references[0]
+    write(case.main, "main.csv", case.main.keys)
+    common = np.flatnonzero(np.isin(table.keys, case.main.keys))
+    names = table.keys.astype(object)
+    names[common[10:]] = [f"z{row}" for row in range(20)]
+    write(table, "theirs.csv", names)
+    listed = {"main": table.keys[common[10:]], "reference": names[common[10:]]}
+    same, turned = names[common[:10]], np.roll(names[common[:10]], 1)
+    kinds = {
+        "few": (listed, 10),
+        "all": ({"main": [*listed["main"], *same], "reference": [*listed["reference"], *same]}, 0),
+        "mixed": ({"main": [*listed["main"], *same], "reference": [*listed["reference"], *turned]}, 10),
+    }
+    for kind, (pairs, apart) in kinds.items():
+        pl.DataFrame({side: [str(name) for name in each] for side, each in pairs.items()}).write_csv(f"{kind}.csv")
+        done, said = run(capsys, monkeypatch, *REFINE, "--pairs", f"{kind}.csv")
+        assert done == 0, said
+        warned = f"does not pair {apart} rows of theirs with the rows of main that have the same ids"
+        assert (warned in " ".join(said.split())) is (apart > 0)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_pairs_of_tables_that_did_not_come_are_left_out(capsys, monkeypatch, tmp_path):
     """Two partners number their rows 0, 1, 2 ..., and one of them is left out."""
     monkeypatch.chdir(tmp_path)

@@ -329,6 +329,15 @@ def test_ids_that_a_program_wrote_with_a_fraction_of_zero_are_whole_numbers(fold
     assert json.loads(capsys.readouterr().out)["references"][0]["pairs"] == 50
 
 
+def test_features_are_chosen_where_there_are_some(folder, monkeypatch):
+    """A reference of ids and scores alone has none to choose from."""
+    theirs = pl.read_csv(folder / "theirs.csv").select("id", "score")
+    theirs.write_csv(folder / "theirs.csv")
+    assert run(monkeypatch, *USUAL, "--features", "x[0-5]", "--out", "chosen.csv") == 0
+    assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
+    assert (folder / "chosen.csv").read_bytes() == (folder / "usual.csv").read_bytes()
+
+
 @pytest.mark.filterwarnings("ignore:.*are named like labels:manifuse.errors.ManifuseWarning")
 @pytest.mark.parametrize("columns", [("label",), ("label", "group"), ("better", "worse")])
 def test_columns_called_like_labels_are_features_unless_the_labels_have_them(folder, columns):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manifuse.evidence.holding_out import Folds, Held
-from manifuse.evidence.intervals import NINETY, error_scale_of, standard_errors
+from manifuse.evidence.intervals import NINETY, error_scale_of, standard_errors, unevenness_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 
@@ -42,3 +42,17 @@ def test_few_labels_in_perfect_order_or_in_reverse_leave_errors_in_the_size_of_t
     folds = Folds(np.zeros((1, 10), dtype=int), Held.AT_RANDOM, np.arange(10))
     scale = error_scale_of(sign * grades[None], np.ones((1, 10)), score, folds)
     assert 0.2 < scale / grades.std() < 20.0
+
+
+@pytest.mark.parametrize("rises, sign", [(0.0, 0), (1.0, 1), (-1.0, -1)])
+def test_misses_that_grow_with_the_score_are_seen(rises, sign, rng):
+    scores, variances = rng.standard_normal((1, 100)), np.ones((1, 100))
+    truth = scores[0] + np.exp(rises * scores[0]) * rng.standard_normal(100)
+    found = unevenness_of(scores, variances, SquaredError(np.arange(100), truth))
+    assert np.sign(found) == sign
+    # If the variances know it, nothing is left.
+    known = np.exp(2.0 * rises * scores)
+    assert unevenness_of(scores, known, SquaredError(np.arange(100), truth)) == 0.0
+    # Few targets that differ say nothing, and rankings have no misses.
+    assert unevenness_of(scores, variances, SquaredError(np.arange(100), np.r_[truth[:4], np.zeros(96)])) == 0.0
+    assert unevenness_of(scores, variances, GradedRanking(np.arange(100), truth)) == 0.0

@@ -50,6 +50,9 @@ class Measurement(Saveable):
     averaged : pair of Gain, or None
         What the mean of own scores and all imputed references gains, and what the refined scores gain over it; None
         without references.
+    uneven : float
+        Of a regression, the rank correlation of refined scores with how far targets are from them, in standard errors;
+        0 unless it is clear.
     like_rest : bool
         Whether the labelled rows are like the rest; see `Labels`.
     """
@@ -66,6 +69,7 @@ class Measurement(Saveable):
     in_other_units: bool = False
     calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None
+    uneven: float = 0.0
     like_rest: bool = True
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import stdtr, stdtrit
+from scipy.stats import spearmanr
 
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import is_constant
 
 #: Standard errors within which 90 of 100 truths lie.
 NINETY = 1.6449
+
+#: Labels are missed by more at higher scores if the rank correlation is so many standard errors above 0.
+UNEVEN = 3.0
 
 #: The error of a difference follows Student's t with so many degrees of freedom. Its tails are heavy, because a few
 #: rows are far off.
@@ -49,6 +54,21 @@ def standard_errors(variances: FloatArray, scale: float) -> FloatArray:
     """Standard errors of rows whose truths have these variances about the lesson (q,), at most `LARGEST_ERROR`."""
     with np.errstate(over="ignore"):
         return np.minimum(scale * np.sqrt(np.maximum(variances, LEAST_VARIANCE)), LARGEST_ERROR)
+
+
+def unevenness_of(honest: FloatArray, variances: FloatArray, score: Score) -> float:
+    """Rank correlation of refined scores with how far targets are from them, in standard errors; 0 unless it is clear.
+
+    Parameters are as of `error_scale_of`. It is 0 if the labels are no values in units.
+    """
+    if not isinstance(score, SquaredError) or score.is_of_few:
+        return 0.0
+    scores, root = honest.mean(axis=0), np.sqrt(np.maximum(variances, LEAST_VARIANCE).mean(axis=0))
+    misses = np.abs(scores - score.truth) / root
+    if is_constant(np.column_stack([scores, misses])).any():
+        return 0.0
+    found = float(spearmanr(scores, misses).statistic)
+    return found if abs(found) > UNEVEN / np.sqrt(len(scores) - 1.0) else 0.0
 
 
 def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, folds: Folds) -> float:

@@ -42,7 +42,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         are the same in every fold. With known truth there need be none.
     method : JointDiffusion, optional
         The hyperparameters. Each is also a parameter of the combiner, such as ``method__diffusion__neighbours``.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         The ``rng`` of `refine`.
     id_column, score_column : str
         The names of the columns of ids and of scores, in all data frames. `Observations.from_frame` reads a reference
@@ -136,7 +136,9 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             demand_pairs(main, references)
         else:
             main = with_pairs(main, self._observe(self.pair_rows, main, name="pair_rows"), references)
-        self.refinement_ = refine(main, references, labels=labels, method=self.method, rng=self.random_state)
+        state = self.random_state
+        seed = state.randint(2**31) if isinstance(state, np.random.RandomState) else state
+        self.refinement_ = refine(main, references, labels=labels, method=self.method, rng=seed)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -15,7 +15,7 @@ from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
-from manifuse.evidence.intervals import error_scale_of
+from manifuse.evidence.intervals import error_scale_of, unevenness_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.verdict import Verdict, judge
@@ -213,6 +213,7 @@ def _measured(
     score, labels = given.score, found.labels
     assert score is not None, "there are labels"
     assert labels is not None, "there are labels"
+    assert found.variances is not None, "there are labels"
     taught = labels.score
     own = honest.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
     # What is not taken is compared with what stays: of classes, with own probabilities that may be calibrated.
@@ -233,6 +234,7 @@ def _measured(
         at_pairs=at_pairs,
         in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, there, refined),
+        uneven=unevenness_of(refined, found.variances, taught),
         like_rest=labels.like_rest,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):

@@ -44,6 +44,10 @@ def read_labels(
     """
     file = open_columns(path, called.of_labels(classes))
     columns = file.take([name for name in READ if name in file.types])
+    if {"label", "better", "worse"} <= columns.keys():
+        raise InputError(
+            f"{path} has a label for each row and ordered pairs, better and worse; leave one of both out."
+        )
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
         if not classes:

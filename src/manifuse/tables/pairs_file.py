@@ -37,7 +37,7 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
     Warns
     -----
     ManifuseWarning
-        If pairs are of tables that did not come.
+        If pairs are of tables that did not come, or rows with equal ids are not paired.
     """
     file = open_columns(source, ColumnNames(roles=(), text=("main", "reference", "table")))
     has_tables = len(references) > 1 or "table" in file.theirs
@@ -59,6 +59,8 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
         _renamed(reference, main, [(theirs, ours) for table, theirs, ours in rows if table == reference.name], source)
         for reference in references
     ]
+    for before, after in zip(references, renamed, strict=True):
+        _warn_of_equal_ids(main, before, after, source)
     if others:
         warn(
             "pairs_of_others",
@@ -66,6 +68,18 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
             f"because the references are {told_apart(known)}.",
         )
     return renamed
+
+
+def _warn_of_equal_ids(main: Table, reference: Table, renamed: Table, source: Path) -> None:
+    """Warn of rows of a reference that have the ids of main rows, and are not paired with them."""
+    ours, (ids, now) = {*map(str, main.ids.tolist())}, (map(str, each.ids.tolist()) for each in (reference, renamed))
+    apart = [name for name, paired in zip(ids, now, strict=True) if name in ours and name != paired]
+    if apart:
+        warn(
+            "equal_ids_apart",
+            f"{source} does not pair {many(len(apart), 'row')} of {reference.name} with the rows of {main.name} that "
+            f"have the same ids (first: {apart[0]!r}); if equal ids mean the same thing, add these pairs.",
+        )
 
 
 def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], source: Path) -> Table:

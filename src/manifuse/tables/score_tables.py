@@ -135,7 +135,8 @@ def _feature_names_of(
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]
-    if pattern is not None:
+    # A table of ids and scores alone has nothing to choose from.
+    if pattern is not None and names:
         names = choose_columns(path, names, pattern)
     else:
         table = TableHead(

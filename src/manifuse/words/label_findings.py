@@ -93,6 +93,10 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     if gain.is_of_few and gain.measure == "rmse":
         said = "There are too few labels to bring the scores into their units, so the scores keep their own."
         yield Finding("units", False, f"{said} The errors compare both as they came.", "labels")
+    if measured.uneven:
+        where = "higher" if measured.uneven > 0 else "lower"
+        said = f"The labels are missed by more where refined scores are {where}."
+        yield Finding("uneven", False, f"{said} Standard errors do not know that, so they are too small there.")
     if not measured.like_rest:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         yield Finding("unlike", False, f"{said} What they teach fades elsewhere.", "labels")
@@ -133,7 +137,7 @@ def _of_pairs(gain: Gain) -> Finding:
 def too_few(gain: Gain) -> str:
     """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
     if not gain.rows:
-        return "Labels that are all equal where they are held out together"
+        return "Labels that are so few, or all equal where they are held out together,"
     rows = many(gain.rows, "labelled row")
     if gain.rows < FEWEST_ROWS or gain.others is None:
         return rows
