@@ -15,6 +15,7 @@ from manifuse.columns.scored import HeldOutScores
 from manifuse.evidence.class_score import PRIOR_PRECISION, LogLoss, temperature_of
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.reason import Reason
+from manifuse.report.refinement_page import page_of
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 
@@ -55,6 +56,11 @@ def test_what_is_not_taken_is_compared_with_own_probabilities_as_they_stay(seed,
     reached = result.gain.reached_from(result.log_loss.after)
     start = f"{result.log_loss.after:.3f}"
     assert f"with “ours” calibrated by the labels, the log loss would go from {start} to {reached:.3f}" in said
+    page = page_of(result)
+    assert "Brier score on the labels, before" in page
+    assert "Brier score on the labels, after" not in page
+    # What the references answer stands there, and, where rows follow them, as a finding, too.
+    assert page.count("so the refinement follows them") == (2 if reason is Reason.PAIRS else 1)
 
 
 def test_rows_of_a_group_count_once_in_the_error_of_the_accuracy():

@@ -50,20 +50,23 @@ def files_grid(result: Refinement) -> Grid:
 def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     """The outcome: measures on the labels before and after, and how the rows moved."""
     facts, taken = {}, result.evidence.verdict.takes_what_was_found
-    for measured in filter(None, (result.accuracy, result.log_loss)):
-        for when, value in (("before", measured.before), ("after", measured.after)):
-            said = measured_as(measured.measure, value, more=1)
-            facts[f"{MEASURES[measured.measure]} on the labels, {when}"] = said
-    if result.evidence.by_class is not None:
-        before, after = result.evidence.by_class.brier
+    for each in filter(None, (result.accuracy, result.log_loss)):
+        for when, value in (("before", each.before), ("after", each.after)):
+            said = measured_as(each.measure, value, more=1)
+            facts[f"{MEASURES[each.measure]} on the labels, {when}"] = said
+    measured = result.evidence.measured
+    if measured is not None and measured.by_class is not None:
+        before, after = measured.by_class.brier
         facts["Brier score on the labels, before"] = f"{before:.4f}"
-        facts["Brier score on the labels, after"] = f"{after if taken else before:.4f}"
+        # Where own probabilities are only calibrated, that of what stays is not measured.
+        if taken or not measured.calibrated:
+            facts["Brier score on the labels, after"] = f"{after if taken else before:.4f}"
     if result.gain is not None:
         what = "gain" if taken else "gain of the refinement that was not taken"
         facts[what] = result.gain.amount(signed=True)
         facts["labelled rows"] = f"{result.gain.rows:,}"
-    if result.evidence.measured is not None and result.evidence.measured.averaged is not None:
-        facts[f"gain by {AVERAGING}"] = result.evidence.measured.averaged[0].amount(signed=True)
+    if measured is not None and measured.averaged is not None:
+        facts[f"gain by {AVERAGING}"] = measured.averaged[0].amount(signed=True)
     if result.worth is not None:
         facts["worth of all references together"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"

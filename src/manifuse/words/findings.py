@@ -56,7 +56,8 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
     weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.WEAK, Reason.TOLD)
-    if evidence.verdict.accepted:
+    # Where only units or calibration of own scores are taken, no row follows a reference.
+    if evidence.verdict.accepted and reason not in (Reason.UNITS, Reason.CALIBRATED):
         answer = reason if evidence.measured is None else asked.answer
         yield Finding("answer", not weak, REASONS[answer], REMEDIES.get(answer))
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
