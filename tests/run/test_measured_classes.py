@@ -28,6 +28,8 @@ def test_where_nothing_is_taken_no_measure_changes():
     assert result.evidence.measured.unrelated
     assert "say no more of the labels than chance could" in " ".join(result.summary().split())
     assert not mf.refine(main, others, known, rng=0).evidence.measured.unrelated
+    assert not result.evidence.measured.calibrated
+    assert "calibrated by the labels" not in result.summary()
     assert result.accuracy.measure == "class_accuracy"
     assert result.accuracy.after == result.accuracy.before
     assert result.log_loss.after == result.log_loss.before

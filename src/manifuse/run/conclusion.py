@@ -118,7 +118,7 @@ def _taken(
     """Calibrate what is taken of what was found, and measure it."""
     scored, refined, risk = _calibrated(found, honest, scored, given.problem.main)
     measured = _measured(given, found, honest, refined, at_pairs, verdict)
-    calibrated = scored.own_scale != 1.0 and not measured.in_other_units
+    calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
     return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
 
 
