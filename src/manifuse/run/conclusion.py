@@ -26,6 +26,9 @@ from manifuse.run.preparation import PreparedRun
 from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 
+#: Fitted scores are turned around if their correlation with own scores is so many standard errors below 0.
+TURNED = 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
@@ -155,9 +158,11 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
     score = found.labels.score
     if score.is_backwards(given.problem.main.scores[score.rows]):
         return True
+    held_out, fitted = (
+        correlation(known["own"], known[found.columns.last]) for known in (found.known.held_out, found.known.fitted)
+    )
     # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
-    views = found.known.held_out, found.known.fitted
-    return any(correlation(known["own"], known[found.columns.last]) < 0 for known in views)
+    return held_out < 0 or fitted < -TURNED / np.sqrt(len(given.problem.main))
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
