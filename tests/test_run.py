@@ -255,7 +255,8 @@ def test_a_handful_of_labels_never_makes_a_gain_certain(method):
     wrong[[high, low]] = -0.1, 0.1
     labels = mf.RankLabels.from_pairs([case.main.keys[high]], [case.main.keys[low]])
     result = mf.refine(remade(case.main, predictions=wrong), case.references, labels, method, rng=0)
-    assert (result.gain.value, result.gain.standard_error) == (1.0, 0.0)
+    # One pair alone may be off by one pair.
+    assert (result.gain.value, result.gain.standard_error) == (1.0, 1.0)
     assert not result.gain.is_certain
     # Where labels teach and are not certain, the answer of the references counts.
     told = Reason.TOLD if method.same_target else Reason.ASSUMED

@@ -25,7 +25,7 @@ SURFACE = {
     "surface": [[0.5, 0.6], [0.7, 0.8]],
 }
 
-CUT = 'hyperparameters is {"step_sizes": [0.1, 1], "weight_scales"...'
+CUT = 'hyperparameters is {"step_sizes": [0.1, 1]...'
 
 
 def row(**changes):
