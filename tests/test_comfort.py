@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
@@ -201,6 +202,22 @@ def test_few_labels_in_reverse_turn_no_weak_scores_around(seed):
     assert (right.reason, reversed_.reason) == (Reason.TAUGHT, Reason.REVERSED)
     assert not reversed_.evidence.measured.backwards
     np.testing.assert_array_equal(reversed_.scores, ours.scores)
+
+
+@pytest.mark.parametrize("seed", [202, 223])
+def test_scores_that_know_nothing_are_refined_though_fitted_ones_hardly_correlate_with_them(seed):
+    """A correlation a little below 0 turns nothing around."""
+    rng, rows = np.random.default_rng(seed), 120
+    features = rng.standard_normal((rows, 3))
+    truth = features @ [1.0, 1.0, 0.5]
+    main = mf.Observations(rng.standard_normal(rows), features, ids=range(rows), name="ours")
+    theirs = (truth + 0.5 * rng.standard_normal(rows))[50:110]
+    labels = mf.RankLabels(range(40), truth[:40])
+    result = mf.refine(main, [mf.Observations(theirs, ids=range(50, 110), name="theirs")], labels, rng=0)
+    assert -0.01 < np.corrcoef(result.scores, main.scores)[0, 1] < 0
+    assert result.reason is Reason.TAUGHT
+    assert ranking_accuracy(truth[40:], main.scores[40:]) < 0.55
+    assert ranking_accuracy(truth[40:], result.scores[40:]) > 0.9
 
 
 def test_a_regression_that_says_the_same_of_all_rows_is_not_taken(case):

@@ -69,10 +69,10 @@ def test_pairs_follow_where_labels_refuse_but_not_if_these_turn_all_around(gain,
 
 
 def test_scores_in_other_units_are_brought_into_those_of_the_labels_even_if_nothing_else_is_taken():
-    verdict = judge(answering(Reason.AGREE), AGAINST, safeguarded=True, otherwise=Reason.UNITS)
+    verdict = judge(answering(Reason.AGREE), AGAINST, safeguarded=True, fallback=Reason.UNITS)
     assert (verdict.reason, verdict.accepted, verdict.takes_what_was_found) == (Reason.UNITS, True, False)
-    assert judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, otherwise=Reason.UNITS).reason is Reason.TAUGHT
-    turned = judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, turned=True, otherwise=Reason.UNITS)
+    assert judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, fallback=Reason.UNITS).reason is Reason.TAUGHT
+    turned = judge(answering(Reason.AGREE), CERTAIN, safeguarded=True, turned=True, fallback=Reason.UNITS)
     assert turned.reason is Reason.UNITS
 
 

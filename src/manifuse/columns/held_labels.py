@@ -44,8 +44,8 @@ class Labels:
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
     like_rest : bool
-        Whether the means of the labelled rows' features and own scores, and the spread of own scores, are those of all
-        rows, but for chance.
+        Whether the means of the labelled rows' features and own scores, the spread of own scores, and at pairs their
+        distance from a reference's, are those of all rows, but for chance.
     """
 
     score: Score
@@ -116,15 +116,15 @@ def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
     Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen, or
     that from a reference's scores at its pairs, as if rows were chosen where these differ.
     """
-    own, every = rows["own"], np.arange(len(rows))
+    own, chosen = rows["own"], np.isin(np.arange(len(rows)), labelled)
     # Apart, because features may be large, and are not copied.
-    parts = [(rows.features, every), (own, every), (np.abs(own - np.median(own, axis=0)), every)]
+    parts = [(values, chosen) for values in (rows.features, own, np.abs(own - np.median(own, axis=0)))]
     for reference, known in enumerate(rows.known.T):
         pairs = np.flatnonzero(known)
         ours, theirs = (Level.of(each).apply(each) for each in (own[pairs], rows["references"][pairs, reference]))
-        parts.append((np.abs(ours - theirs), pairs))
+        parts.append((np.abs(ours - theirs), chosen[pairs]))
     count = sum(values.shape[1] for values, _ in parts)
-    return all(_has_means_of_all(values, np.isin(there, labelled), count) for values, there in parts)
+    return all(_has_means_of_all(values, there, count) for values, there in parts)
 
 
 def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool:

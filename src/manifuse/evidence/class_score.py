@@ -64,10 +64,10 @@ class LogLoss(Score):
         The standard error is at least the one that the two predictions expect themselves, on average: few labels of
         a good predictor can be all right by chance, and then their differences do not show what a wrong one costs.
         """
-        gain = _paired(self.log_likelihoods(after) - self.log_likelihoods(before), self.measure, folds)
-        logarithms = [self.classes.logarithms(each) for each in (before, after)]
-        differences = _mean_of_trials(logarithms[1] - logarithms[0])
-        probabilities = np.mean([_mean_of_trials(np.exp(each)) for each in logarithms], axis=0)
+        was, now = (self.classes.logarithms(each) for each in (before, after))
+        gain = _paired((now - was)[..., np.arange(len(self.truth)), self.truth], self.measure, folds)
+        differences = _mean_of_trials(now - was)
+        probabilities = np.mean([_mean_of_trials(np.exp(each)) for each in (was, now)], axis=0)
         expected = np.sum(probabilities * differences, axis=1, keepdims=True)
         variances = np.sum(probabilities * (differences - expected) ** 2, axis=1)
         least = float(np.sqrt(variances.sum())) / len(variances)

@@ -18,7 +18,8 @@ LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
 
-#: Nor is a gain of scores, if fewer labels than this are not the commonest one: they alone tell better from worse.
+#: Nor is a gain of a ranking or a regression, if fewer labels than this are not the commonest one: they alone tell
+#: better from worse.
 FEWEST_OTHERS = 5
 
 

@@ -16,7 +16,7 @@ from manifuse.kernels.sphere import is_constant
 #: Standard errors within which 90 of 100 truths lie.
 NINETY = 1.6449
 
-#: Labels are missed by more at higher scores if the rank correlation is so many standard errors above 0.
+#: Labels are missed by more at higher or lower scores if the rank correlation is so many standard errors from 0.
 UNEVEN = 3.0
 
 #: The error of a difference follows Student's t with so many degrees of freedom. Its tails are heavy, because a few

@@ -153,7 +153,7 @@ class PairedRanking(Score):
         sums = np.bincount(np.append(better, worse[two]), np.append(deviations, deviations[two]))
         # The sum over blocks counts a pair of two blocks twice, once at each of them.
         variance = max(float(np.sum(sums**2) - np.sum(deviations[two] ** 2)), float(np.sum(deviations**2)))
-        different = len(np.unique(np.sort([better, worse], axis=0), axis=1).T)
+        different = int(np.unique(np.sort([better, worse], axis=0), axis=1).shape[1])
         return variance + (len(deviations) / different) ** 2
 
     def hold_out(

@@ -72,7 +72,7 @@ def judge(
     safeguarded: bool,
     turned: bool = False,
     pairs_follow: bool = False,
-    otherwise: Reason | None = None,
+    fallback: Reason | None = None,
 ) -> Verdict:
     """Decide whether a refinement is taken.
 
@@ -88,7 +88,7 @@ def judge(
         Whether what labels taught turns the main predictor around.
     pairs_follow : bool
         Whether there are rows that references know themselves, and that follow them whatever labels say of others.
-    otherwise : Reason or None
+    fallback : Reason or None
         What labels do with own scores if what was found is refused: UNITS or CALIBRATED. None if nothing.
 
     Notes
@@ -99,7 +99,7 @@ def judge(
     """
     # Also few labels, which do not decide, can teach what turns the scores around.
     if safeguarded and turned:
-        return Verdict.of(otherwise, 0.0) if otherwise else Verdict.of(Reason.REVERSED)
+        return Verdict.of(fallback, 0.0) if fallback else Verdict.of(Reason.REVERSED)
     if gain is None or (gain.is_of_few and agreement.answer in YES):
         return Verdict.of(agreement.answer)
     if not safeguarded:
@@ -109,7 +109,7 @@ def judge(
     if gain.is_loss:
         if pairs_follow:
             return Verdict.of(Reason.PAIRS, 0.0)
-        return Verdict.of(otherwise, 0.0) if otherwise else Verdict.of(Reason.NO_GAIN)
+        return Verdict.of(fallback, 0.0) if fallback else Verdict.of(Reason.NO_GAIN)
     if gain.standard_error == 0:
         return Verdict.of(Reason.TAUGHT, 1.0 if gain.value > 0 else float(ndtr(EXPECTED_GAIN)))
     errors = gain.value / gain.standard_error

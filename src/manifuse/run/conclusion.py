@@ -97,7 +97,7 @@ def _judged(
         safeguarded=safeguarded,
         turned=turned,
         pairs_follow=pairs_follow,
-        otherwise=_otherwise(scored, given, turned=turned),
+        fallback=_fallback(scored, given, turned=turned),
     )
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if honest is None:
@@ -125,7 +125,7 @@ def _taken(
     return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
 
 
-def _otherwise(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
+def _fallback(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
     """What labels do with own scores where what was found is refused; labels that turn classes around do nothing."""
     if _in_other_units(scored, given):
         return Reason.UNITS

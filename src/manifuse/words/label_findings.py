@@ -137,7 +137,7 @@ def _of_pairs(gain: Gain) -> Finding:
 def too_few(gain: Gain) -> str:
     """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
     if not gain.rows:
-        return "Labels that are so few, or all equal where they are held out together,"
+        return "Labels that are few, or all equal where they are held out together,"
     rows = many(gain.rows, "labelled row")
     if gain.rows < FEWEST_ROWS or gain.others is None:
         return rows

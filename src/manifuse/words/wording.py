@@ -31,6 +31,22 @@ COLUMNS = (
     "much is known of them at your rows.",
 )
 
+#: Where a refinement is taken in part: what limits it, what a headline says of it, and what else became of the scores.
+LIMITS = {
+    Reason.PAIRS: "at common rows alone",
+    Reason.UNITS: "in other units alone",
+    Reason.CALIBRATED: "calibrated alone",
+}
+BECAME = {
+    Reason.PAIRS: "were refined at common rows",
+    Reason.UNITS: "are in units of the labels",
+    Reason.CALIBRATED: "were calibrated",
+}
+ONLY = {
+    Reason.UNITS: "are only brought into units of the labels",
+    Reason.CALIBRATED: "are only calibrated",
+}
+
 #: What the ends of the support of a row mean.
 SUPPORT = "0: the references say nothing of it; 1: they know it"
 
@@ -64,12 +80,8 @@ def is_unmeasured(evidence: Evidence) -> bool:
 
 def doubt_of(evidence: Evidence) -> str:
     """What limits a refinement that was taken, in a few words; empty if labels or references surely speak for it."""
-    if evidence.verdict.reason is Reason.PAIRS:
-        return "at common rows alone"
-    if evidence.verdict.reason is Reason.UNITS:
-        return "in other units alone"
-    if evidence.verdict.reason is Reason.CALIBRATED:
-        return "calibrated alone"
+    if evidence.verdict.reason in LIMITS:
+        return LIMITS[evidence.verdict.reason]
     if is_unmeasured(evidence):
         return "not measured"
     gain = evidence.gain
@@ -78,12 +90,7 @@ def doubt_of(evidence: Evidence) -> str:
 
 def headline_of(evidence: Evidence) -> str:
     """Say in a few words what became of the scores."""
-    limits = {
-        Reason.PAIRS: "were refined at common rows",
-        Reason.UNITS: "are in units of the labels",
-        Reason.CALIBRATED: "were calibrated",
-    }
-    became = limits.get(evidence.verdict.reason, "were refined") if evidence.verdict.accepted else "stay as they were"
+    became = BECAME.get(evidence.verdict.reason, "were refined") if evidence.verdict.accepted else "stay as they were"
     return f"The scores of “{evidence.name}” {became}"
 
 
@@ -103,15 +110,15 @@ def verdict_of(evidence: Evidence) -> str:
     if accepted and gain.is_of_few:
         return f"{name} were refined. {too_few(gain)} are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
-        stay = "are only calibrated" if evidence.measured.calibrated else "stay as they were"
-        rest = (
-            f"the others {'are only brought into units of the labels' if evidence.measured.in_other_units else stay}"
-        )
-        return f"{name} follow the references at rows that these know; {rest}: on {rows}, {change_of(evidence)}."
-    if evidence.verdict.reason is Reason.UNITS:
-        return f"{name} are only brought into units of the labels: on {rows}, {change_of(evidence)}."
-    if evidence.verdict.reason is Reason.CALIBRATED:
-        return f"{name} are only calibrated: on {rows}, {change_of(evidence)}."
+        rest = "stay as they were"
+        if evidence.measured.in_other_units:
+            rest = ONLY[Reason.UNITS]
+        elif evidence.measured.calibrated:
+            rest = ONLY[Reason.CALIBRATED]
+        said = f"{name} follow the references at rows that these know; the others {rest}"
+        return f"{said}: on {rows}, {change_of(evidence)}."
+    if evidence.verdict.reason in ONLY:
+        return f"{name} {ONLY[evidence.verdict.reason]}: on {rows}, {change_of(evidence)}."
     if not gain.rows:
         return f"{name} stay as they were. {too_few(gain)} are too few to measure a gain."
     if not accepted:
