@@ -190,6 +190,14 @@ def test_labels_of_other_rows_are_noticed(case, task):
         assert result.evidence.measured.unrelated is unrelated
 
 
+def test_scores_in_the_order_of_skewed_values_know_something_of_them(case, rng):
+    """A line over the scores explains little of log-normal values, but their order."""
+    values = np.exp(2.0 * case.truth[case.labelled] + 0.5 * rng.standard_normal(60))
+    labels = mf.RankLabels(case.main.keys[case.labelled], values)
+    result = mf.refine(case.main, case.references, labels, rng=0, task="regression")
+    assert not result.evidence.measured.unrelated
+
+
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_few_labels_in_reverse_turn_no_weak_scores_around(seed):
     """So few labels cannot tell that scores rank them backwards; what they teach points the other way all the same."""

@@ -60,6 +60,29 @@ def test_the_standard_error_is_the_deviation_of_the_gain_over_new_samples(kind):
     assert np.mean(errors) == pytest.approx(np.std(gains), rel=0.12)
 
 
+def test_errors_of_what_is_learned_in_folds_are_larger_than_those_of_its_rows():
+    """Four useless numbers are learned from 30 targets of deviation 1, and the truth would be 0 everywhere."""
+    rows, hits = np.arange(30), []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        features, truth = np.column_stack([np.ones(30), rng.standard_normal((30, 3))]), rng.standard_normal(30)
+        folds, after = Folds.of(rows, Held.AT_RANDOM, rng), np.empty((5, 30))
+        for trial, values in enumerate(after):
+            for fold in folds.rows(trial):
+                others = np.setdiff1d(rows, fold)
+                values[fold] = features[fold] @ np.linalg.lstsq(features[others], truth[others])[0]
+        score, own = SquaredError(rows, truth), np.zeros(30)
+        learned = np.linalg.lstsq(features, truth)[0]
+        gain, alone = score.gain(own, after, folds), score.gain(own, after, folds.together())
+        assert gain.standard_error == pytest.approx(1.5 * alone.standard_error)
+        # On new rows, the squared error is that of the targets and of the four numbers.
+        missed = abs(gain.value - (1.0 - np.sqrt(1.0 + learned @ learned)))
+        hits.append([missed < 1.645 * each.standard_error for each in (gain, alone)])
+    certain, deceived = np.mean(hits, axis=0)
+    assert deceived < 0.72
+    assert 0.8 < certain < 0.95
+
+
 def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
     score = PairedRanking(np.arange(80), np.arange(40), np.arange(40, 80))
     before, after = rng.standard_normal((2, 80))

@@ -141,17 +141,19 @@ class HeldOutScores:
         plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)
         if not isinstance(score, SquaredError):
             return cls(plain, values, own, score.gain(own, values, folds))
+        # A line over all other blocks is certain sooner than what is learned in folds.
+        blocks = folds.together()
         own_line = Line.of(own[None], score.truth, folds.blocks)
         is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
         in_units = own_line.held_out(own[None])[0]
-        if is_far and own_line.slope > 0 and score.gain(own, in_units, folds).is_clear:
+        if is_far and own_line.slope > 0 and score.gain(own, in_units, blocks).is_clear:
             units = units.scaled(own_line.slope, own_line.offset)
             plain = replace(plain, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
             values, own = own_line.held_out(values), in_units
         last = trials.reshape(trials.shape[:-1])
         line = Line.of(last, score.truth, folds.blocks)
         fitted = line.held_out(last)
-        better = score.gain(values.mean(axis=0), fitted, folds)
+        better = score.gain(values.mean(axis=0), fitted, blocks)
         # A line over labels that are not like the rest would move all rows.
         if (better.is_certain and labels.like_rest) or (plain.own_scale != 1.0 and better.is_seen):
             plain, values = replace(plain, line=(line.offset, line.slope)), fitted

@@ -91,6 +91,10 @@ class Folds:
         """Return the first trial alone."""
         return replace(self, numbers=self.numbers[:1])
 
+    def together(self) -> Folds:
+        """Return the same blocks in one fold, for what holds out each block alone."""
+        return replace(self, numbers=np.zeros((1, len(self.blocks)), dtype=np.intp))
+
     def rows(self, trial: int) -> list[IndexArray]:
         """The labels of every fold of a trial."""
         return [np.flatnonzero(self.numbers[trial] == fold) for fold in np.unique(self.numbers[trial])]
@@ -115,6 +119,16 @@ def error_of_sum(deviations: FloatArray, folds: Folds | None) -> float:
         return error
     sums = np.bincount(np.unique(folds.blocks, return_inverse=True)[1], deviations)
     return error if len(sums) == len(deviations) else max(error, error_of_blocks(float(np.sum(sums**2)), len(sums)))
+
+
+def overlap_of(folds: Folds | None) -> float:
+    """By what factor the standard error of a mean over folds is larger than that over as many rows.
+
+    What was learned for any two of k folds has most labels in common, so that the errors of folds are alike. The
+    variance of their mean is 1 + k / (k - 1) times as large (Nadeau and Bengio, Machine Learning, 2003).
+    """
+    count = 1 if folds is None else int(folds.numbers.max()) + 1
+    return float(np.sqrt(1.0 + count / (count - 1.0))) if count > 1 else 1.0
 
 
 def error_of_blocks(variance: float, count: int) -> float:

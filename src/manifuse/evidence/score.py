@@ -111,6 +111,10 @@ class Score(ABC):
     def observations(self) -> FloatArray:
         """What the labels tell (p, t), of about variance 1: t values of each row, or of each contrast of rows."""
 
+    def order(self) -> Score:
+        """How well the order of the labels is known, whatever the units; of classes, which have none, this measure."""
+        return self
+
     def guess(self) -> FloatArray:
         """What who knows nothing of the labelled rows says of them, (l,) or (l, c): the same of all."""
         return np.zeros(len(self.rows))

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds, error_of_sum
+from manifuse.evidence.holding_out import Folds, error_of_sum, overlap_of
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -39,18 +40,22 @@ class SquaredError(Score):
         return np.asarray(-np.sqrt(np.mean((candidates - self.truth[:, None]) ** 2, axis=0)))
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
-        """Compare two predictions; see `Score.gain`. The standard error is by the delta method."""
+        """Compare two predictions; see `Score.gain`.
+
+        The standard error is by the delta method, and counts that what was learned in different folds is alike.
+        """
         squares = np.mean((in_trials(before, after) - self.truth) ** 2, axis=0).T
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
-        count = len(influence)
-        error = error_of_sum(influence - influence.mean(), folds) / float(np.sqrt(count * (count - 1)))
+        count, deviations = len(influence), influence - influence.mean()
+        error = max(overlap_of(folds) * error_of_sum(deviations, None), error_of_sum(deviations, folds))
+        error /= float(np.sqrt(count * (count - 1)))
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure, self.others)
 
-    def guess(self) -> FloatArray:
-        """The mean of the targets of each row; see `Score.guess`."""
-        return np.full(len(self.truth), self.truth.mean())
+    def order(self) -> Score:
+        """The ranking by the targets; see `Score.order`."""
+        return GradedRanking(self.rows, self.truth)
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
