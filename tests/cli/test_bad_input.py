@@ -217,6 +217,11 @@ CASES = {
     "an output folder missing": ({}, ["--out", "nowhere/out.csv"], "The folder nowhere is not there"),
     "a report of another kind": ({}, ["--report", "page.pdf"], "ends in '.pdf', but reports end in .html"),
     "a report folder missing": ({}, ["--report", "nowhere/page.html"], "The folder nowhere is not there"),
+    "labels given twice": (
+        {"known.csv": text("id,label\nm0,1\nm1,0\n")},
+        ["--labels", "known.csv", "--labels=known.csv"],
+        "--labels came 2 times, but it takes one value; give it once.",
+    ),
     "a reference given twice": ({}, ["--reference", "reference.csv"], "was given twice"),
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no 'main' (it has: a, b)"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),

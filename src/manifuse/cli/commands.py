@@ -70,6 +70,16 @@ class Commands(TyperGroup):
             )
         return None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that arguments name, and refuse an option that would take the last of several values."""
+        name, command, rest = super().resolve_command(ctx, args)
+        for option in () if command is None else command.params:
+            if option.param_type_name == "option" and not (option.multiple or option.is_flag):
+                given = [each for each in rest if each.partition("=")[0] in option.opts]
+                if len(given) > 1:
+                    raise InputError(f"{option.opts[0]} came {len(given)} times, but it takes one value; give it once.")
+        return name, command, rest
+
     def make_context(self, *arguments: Any, **more: Any) -> Any:
         """Parse what comes before the name of a command."""
         with parsing():
