@@ -77,7 +77,9 @@ class Commands(TyperGroup):
             if option.param_type_name == "option" and not (option.multiple or option.is_flag):
                 given = [each for each in rest if each.partition("=")[0] in option.opts]
                 if len(given) > 1:
-                    raise InputError(f"{option.opts[0]} came {len(given)} times, but it takes one value; give it once.")
+                    raise InputError(
+                        f"{option.opts[0]} came {len(given)} times, but it takes one value; give it once."
+                    )
         return name, command, rest
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:

@@ -18,6 +18,9 @@ from manifuse.records import Saveable
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
 FEATURE_WIDTHS, REFERENCE_WIDTHS = (0.3, 1.0), (0.3,)
 
+#: The source of the parts that read the references' scores.
+OF_REFERENCES = ("references",)
+
 
 @dataclass(frozen=True, eq=False)
 class CovariancePart(Saveable):
@@ -110,15 +113,19 @@ class Covariance(Saveable):
                 parts += [*linear, CovariancePart((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
             waves = RankWaves.of(drawn_rows.features)
             parts.append(CovariancePart((), waves, float(len(waves.places)), ()))
-        points = drawn_rows.points(("references",)) if references else np.empty((0, 0))
+        points = drawn_rows.points(OF_REFERENCES) if references else np.empty((0, 0))
         width = _median_distance(points)
         if width > 0:
-            source = ("references",)
             parts += [
-                CovariancePart(source, None, float(points.shape[1]), ()),
-                CovariancePart(source, None, width, REFERENCE_WIDTHS),
+                CovariancePart(OF_REFERENCES, None, float(points.shape[1]), ()),
+                CovariancePart(OF_REFERENCES, None, width, REFERENCE_WIDTHS),
             ]
         return cls(tuple(parts))
+
+    @property
+    def count(self) -> int:
+        """Number of matrices."""
+        return sum(part.count for part in self.parts)
 
     def points(self, rows: View) -> tuple[FloatArray, ...]:
         """What each part reads of rows."""
@@ -132,7 +139,7 @@ class Covariance(Saveable):
     def matrices(self, points: Sequence[FloatArray]) -> FloatArray:
         """Covariances of rows with each other, shape (k, l, l)."""
         rows = len(points[0])
-        found = np.empty((sum(part.count for part in self.parts), rows, rows))
+        found = np.empty((self.count, rows, rows))
         for number, matrix in enumerate(self.each(points, points)):
             found[number] = matrix
         return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews, Mixed
+from manifuse.columns.covariance import OF_REFERENCES, Covariance
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import Learned, teach
@@ -26,7 +27,6 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
 from manifuse.kernels.gaussian_process import predict_without
-from manifuse.kernels.nearest import squared_distances_to
 from manifuse.tables.level import Level
 
 
@@ -103,42 +103,19 @@ class _Anew:
     def _rows(self) -> View:
         return self.found.known.held_out.take(self.labels.score.rows)
 
-    @cached_property
-    def _fixed(self) -> FloatArray:
-        """What does not read references, of the covariance of the labelled rows (l, l)."""
-        lesson, total, place = self.learned.lesson, 0.0, 0
-        for part in lesson.covariance.parts:
-            if part.source != ("references",):
-                points = part.points(self._rows)
-                for matrix in part.between(points, points):
-                    total = total + lesson.variances[place] * matrix
-                    place += 1
-        return np.asarray(total)
-
-    @cached_property
-    def _of_references(self) -> tuple[FloatArray, FloatArray]:
-        """Products and squared distances of the references' scores at labelled rows, each (l, l)."""
-        points = self._rows.points(("references",))
-        return points @ points.T, squared_distances_to(points, points)
-
     def _covariance(self, kept: Sequence[int]) -> FloatArray:
         """Of the labelled rows (l, l), by the references ``kept`` and without the others."""
-        total, lesson = self._fixed.copy(), self.learned.lesson
-        parts = [part for part in lesson.covariance.parts if part.source == ("references",)]
-        if not parts or not len(kept):
-            return total
-        scores = self._rows["references"]
-        products, squares = (each.copy() for each in self._of_references)
-        for column in np.setdiff1d(np.arange(scores.shape[1]), kept):
-            left = scores[:, column]
-            products -= left @ left.T
-            squares -= squared_distances_to(left, left)
-        share, variances = len(kept) / scores.shape[1], lesson.variances[-1 - sum(part.count for part in parts) : -1]
-        linear, gaussian = parts
-        total += variances[0] * products / (linear.unit * share)
-        for width, variance in zip(gaussian.widths, variances[1:], strict=True):
-            total += variance * np.exp(np.minimum(-squares, 0.0) / (width * gaussian.unit * share))
-        return total
+        lesson, scores = self.learned.lesson, self._rows["references"]
+        # Their part is measured in distances that grow with the number of references.
+        share = len(kept) / scores.shape[1]
+        parts = [
+            replace(part, unit=share * part.unit) if part.source == OF_REFERENCES else part
+            for part in lesson.covariance.parts
+            if share or part.source != OF_REFERENCES
+        ]
+        covariance = Covariance(tuple(parts))
+        points = covariance.points(self._rows.with_column("references", scores[:, list(kept)]))
+        return covariance.between(points, points, lesson.variances[: covariance.count])
 
     def _expected(self, kept: Sequence[int]) -> FloatArray:
         """What would be expected of the labelled rows (l, c)."""
