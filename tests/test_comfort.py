@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import spearmanr
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
@@ -196,6 +197,15 @@ def test_scores_in_the_order_of_skewed_values_know_something_of_them(case, rng):
     labels = mf.RankLabels(case.main.keys[case.labelled], values)
     result = mf.refine(case.main, case.references, labels, rng=0, task="regression")
     assert not result.evidence.measured.unrelated
+
+
+def test_few_labels_that_scores_clearly_rank_are_not_said_to_be_of_other_rows():
+    """Own scores have seen no label, so that rows of all folds are compared."""
+    for seed in range(15):
+        case = draw(seed, noise=0.4)
+        labels = mf.RankLabels(case.main.keys[case.labelled[:20]], case.truth[case.labelled[:20]])
+        clear = spearmanr(case.main.scores[case.labelled[:20]], labels.grades).pvalue < 1e-3
+        assert not (clear and mf.refine(case.main, [], labels, rng=seed).evidence.measured.unrelated)
 
 
 @pytest.mark.parametrize("seed", range(1, 8))

@@ -368,21 +368,22 @@ def test_references_of_scores_come_in_frames_beside_classes():
         assert "reference 1" in str(mf.explain(found, main.keys[0], [frame]))
 
 
-def test_later_rows_need_no_features_if_none_are_read(case):
-    """References that know all rows, and no labels."""
+def test_later_rows_bring_the_features_though_references_know_all_fitted_rows(case):
+    """A later row that they know, too, gets their scores; another one is imputed by its features."""
     noise = np.random.default_rng(0)
-    ids = [*case.main.keys, "new1", "new2"]
-    truth = np.append(case.truth, [0.0, 1.0])
+    ids = [*case.main.keys, "known"]
+    truth = np.append(case.truth, 1.0)
     others = [pl.DataFrame({"id": ids, "score": truth + noise.standard_normal(len(ids))}) for _ in range(3)]
     features = {f"x{k}": column for k, column in enumerate(case.main.table.T)}
     ours = pl.DataFrame({"id": case.main.keys, "score": case.main.scores} | features)
     result = mf.refine(ours, others, rng=0)
-    assert not result.fitted_model.reads_features
-    later = pl.DataFrame({"id": ids[-2:], "score": [0.5, -0.5]})
-    expected = result.apply(mf.Observations(later["score"], ids=later["id"]))
-    assert result.apply(later)["score"].to_list() == expected.to_list()
-    beside = later.with_columns(x0=pl.lit("not read"))
-    assert result.apply(beside)["score"].to_list() == expected.to_list()
+    later = pl.DataFrame({"id": ["known", "new"], "score": [0.5, 0.5]})
+    with pytest.raises(mf.InputError, match="lacks the features"):
+        result.apply(later)
+    later = later.with_columns(**{name: column[:1].repeat(2) for name, column in features.items()})
+    known, new = result.apply(later)["score"]
+    assert known > new
+    assert result.apply(later)["support"].to_list() == [1.0, pytest.approx(0.95, abs=0.05)]
 
 
 def test_rivals_are_compared_on_frames(case, hospital, monkeypatch):

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
+from tests.problems import draw
 
+import manifuse as mf
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
-from manifuse.evidence.one_factor import MOST_LOADING, OneFactor, correlation, correlations
+from manifuse.evidence.one_factor import (
+    MOST_LOADING,
+    OneFactor,
+    correlation,
+    correlations,
+    influence_on_correlation,
+)
 from manifuse.evidence.reason import Reason
 
 
@@ -149,6 +157,27 @@ def test_three_of_one_truth_agree_and_better_ones_count_more(rng):
     assert found.answer is Reason.AGREE
     assert (np.diff(found.pulls) > 0).all()
     assert found.gain > found.standard_error
+
+
+def test_the_influence_of_rows_on_a_correlation_gives_its_standard_error(rng):
+    first = rng.standard_normal((200, 2))
+    second = first + rng.standard_normal((200, 2))
+    influence = influence_on_correlation(first, second)
+    assert influence.sum() == pytest.approx(0.0, abs=1e-12)
+    samples = [correlation(first[rows], second[rows]) for rows in rng.integers(200, size=(1000, 200))]
+    assert np.sqrt(np.sum(influence**2)) == pytest.approx(np.std(samples), rel=0.1)
+    assert not influence_on_correlation(first, np.ones((200, 2))).any()
+
+
+@pytest.mark.parametrize("references", [2, 3])
+def test_what_others_gain_varies_over_pairs_as_its_standard_error_says(references):
+    found = []
+    for seed in range(16):
+        case = draw(seed, rows=200, pairs=60, references=references)
+        agreement = mf.refine(case.main, case.references, same_target=True, rng=0).evidence.agreement
+        found.append((agreement.gain, agreement.standard_error))
+    gains, errors = np.array(found).T
+    assert np.mean(np.abs(gains - gains.mean()) < 1.645 * errors) > 0.8
 
 
 def test_references_are_followed_but_said_not_to_agree_where_the_main_predictor_surely_has_no_part_in_them(rng):

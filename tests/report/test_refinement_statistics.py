@@ -42,6 +42,20 @@ def labelled():
     return mf.refine(case.main, case.references, case.labels(), rng=0)
 
 
+def test_the_picture_of_scores_in_other_units_has_the_line_between_the_units(case):
+    """Its axes have the ranges of the scores before and after."""
+    main = remade(case.main, predictions=300.0 + 50.0 * case.main.scores)
+    changed = mf.refine(main, case.references, case.labels(), task="regression", rng=0)
+    axes = mf.plot(changed, "shift").axes[0]
+    before, after = axes.lines[0].get_data()
+    slope, offset = np.polyfit(main.scores[case.labelled], case.truth[case.labelled], 1)
+    np.testing.assert_allclose(before, [main.scores.min(), main.scores.max()])
+    np.testing.assert_allclose(after, offset + slope * before, atol=0.05)
+    assert axes.get_ylim()[1] < 10.0
+    same = mf.plot(mf.refine(case.main, case.references, case.labels(), rng=0), "shift").axes[0]
+    np.testing.assert_array_equal(*same.lines[0].get_data())
+
+
 def standings(result):
     return tuple(entry.standing for entry in result.relevance)
 

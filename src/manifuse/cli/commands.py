@@ -73,7 +73,8 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command that arguments name, and refuse an option that would take the last of several values."""
         name, command, rest = super().resolve_command(ctx, args)
-        for option in () if command is None else command.params:
+        options: list[Any] = [] if command is None else command.params
+        for option in options:
             if option.param_type_name == "option" and not (option.multiple or option.is_flag):
                 given = [each for each in rest if each.partition("=")[0] in option.opts]
                 if len(given) > 1:

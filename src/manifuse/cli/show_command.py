@@ -23,7 +23,6 @@ def run_show(model: Path) -> dict[str, Any]:
     """
     result = load(model)
     made, main = result.provenance, result.fitted_model.main
-    reads = result.fitted_model.reads_features
     classes = None if main.classes is None else list(main.classes.names)
     return {
         "format": FORMAT,
@@ -41,8 +40,8 @@ def run_show(model: Path) -> dict[str, Any]:
             "classes": classes,
             "class_columns": made.classes,
             "scale": main.scale,
-            "features": None if main.feature_names is None or not reads else list(main.feature_names),
-            "width": main.table.shape[1] if reads and main.table is not None else 0,
+            "features": None if main.feature_names is None else list(main.feature_names),
+            "width": 0 if main.table is None else main.table.shape[1],
         },
     }
 

@@ -102,7 +102,15 @@ class Imputed(Column):
         imputed = [column for pairs in self.lessons for column in pairs.columns]
         return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
 
-    def with_lesson_of_common(self, rows: View, measured: IndexArray, name: str) -> Self:
+    def unknown(self, rows: View) -> FloatArray:
+        """Share of the references that know most or all fitted rows, but not these, (q,)."""
+        rare = [column for pairs in self.lessons if not pairs.know_most for column in pairs.columns]
+        known = np.delete(rows.known, rare, axis=1)
+        return 1.0 - known.mean(axis=1) if known.shape[1] else np.zeros(len(rows))
+
+    def with_lesson_of_common(
+        self, rows: View, measured: IndexArray, name: str
+    ) -> tuple[Self, IndexArray, FloatArray]:
         """Learn the references that know all fitted ``rows``, for later rows that they do not know.
 
         Parameters
@@ -111,15 +119,26 @@ class Imputed(Column):
             The fitted rows, with all references.
         measured, name
             As of `impute`.
+
+        Returns
+        -------
+        imputed : Imputed
+        few : (k,) array of int
+            Rows that taught.
+        unseen : (k, m, c) array
+            What is known of these rows if these references do not know them.
         """
         taught = {column for pairs in self.lessons for column in pairs.columns}
         columns = [column for column in range(len(self.numbers)) if column not in taught]
-        if not columns:
-            return self
-        covariance = Covariance.of(rows, measured, name, references=False)
         few = drawn(len(rows), MOST_COMMON)
-        learned = _learn_pairs(covariance, rows.take(few), rows["references"][few[:, None], columns])
-        return replace(self, lessons=(*self.lessons, PairLesson(learned.lesson, tuple(columns), know_most=True)))
+        unseen = rows["references"][few]
+        if not columns:
+            return self, few, unseen
+        covariance = Covariance.of(rows, measured, name, references=False)
+        learned = _learn_pairs(covariance, rows.take(few), unseen[:, columns])
+        unseen[:, columns] = _without_each(learned).reshape(len(few), len(columns), -1)
+        lessons = (*self.lessons, PairLesson(learned.lesson, tuple(columns), know_most=True))
+        return replace(self, lessons=lessons), few, unseen
 
     def _width(self, rows: View) -> int:
         return int(rows["own"].shape[1])
@@ -136,7 +155,7 @@ class Imputed(Column):
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str
 ) -> tuple[Imputed, FittedViews, FloatArray]:
-    """Add the columns "references", "imputed" and "pairs".
+    """Add the columns "references", "imputed", "unseen" and "pairs".
 
     Parameters
     ----------
@@ -153,7 +172,8 @@ def impute(
     column : Imputed
     known : FittedViews
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
-        reference knows most rows; and no row counts as a pair.
+        reference knows most rows; and no row counts as a pair. Unseen, it is always predicted from the other pairs,
+        but for references that know all rows.
     doubt : (n, m) array
         As of `Imputed.add_to`.
     """
@@ -167,30 +187,36 @@ def impute(
         values[reference.main_rows, column] = levels[-1].apply(paired)
         if not reference.is_coupled:
             groups.setdefault(reference.main_rows.tobytes(), []).append(column)
-    held_out, doubt, lessons = values.copy(), np.zeros((len(rows), count)), []
+    held_out, never, doubt, lessons = values.copy(), values.copy(), np.zeros((len(rows), count)), []
     for columns in groups.values():
         paired_rows = list(references.values())[columns[0]].main_rows
         pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
         learned = _learn_pairs(covariance, rows.take(pairs), values[pairs[:, None], columns])
         predicted, variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
         unseen, shape = predicted.copy(), (len(rows), len(columns), -1)
-        alone = [np.array([pair]) for pair in range(len(pairs))]
-        unseen[pairs] = learned.without(alone, alone)[0]
+        unseen[pairs] = _without_each(learned)
         unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
         values[unpaired[:, None], columns] = predicted.reshape(shape)[unpaired]
         know_most = 2 * len(paired_rows) > len(rows)
-        held_out[:, columns] = values[:, columns] if know_most else unseen.reshape(shape)
+        never[:, columns] = unseen.reshape(shape)
+        held_out[:, columns] = (values if know_most else never)[:, columns]
         doubt[unpaired[:, None], columns] = learned.lesson.doubt(variances)[unpaired, None]
         lessons.append(PairLesson(learned.lesson, tuple(columns), know_most))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels))
-    known = known.add("references", values, held_out).add("imputed", held_out)
+    known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
 
 
 def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:
     """Learn the scores (p, m, c) of references from what is known of p rows."""
     return learn(covariance, rows, scores.reshape(len(rows), -1), np.empty((len(rows), 0)))
+
+
+def _without_each(learned: RefittableLesson) -> FloatArray:
+    """What a lesson says of each row that taught (p, t), without that row."""
+    alone = [np.array([row]) for row in range(len(learned.targets))]
+    return learned.without(alone, alone)[0]
 
 
 def known_at_pairs(references: Sequence[Reference], rows: int, width: int) -> FloatArray:

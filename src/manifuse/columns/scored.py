@@ -13,6 +13,7 @@ from manifuse.columns.view import LogRatios
 from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
+from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
@@ -47,6 +48,8 @@ class Scoring(Saveable):
         What is added to them then, if they are risks or values; else 0.
     pairs_follow : bool
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
+    error_if_unknown : float
+        Standard error that is added at rows that no reference knows itself which knows most of the fitted rows.
     """
 
     units: Level
@@ -56,6 +59,7 @@ class Scoring(Saveable):
     own_scale: float = 1.0
     own_offset: float = 0.0
     pairs_follow: bool = False
+    error_if_unknown: float = 0.0
 
     def found(self, values: FloatArray) -> FloatArray:
         """What was found, in units, from the last column (..., c); scores lose its last axis."""
@@ -78,6 +82,16 @@ class Scoring(Saveable):
         """Refined scores, between what is known of rows without labels and what was found, both in units."""
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
+    def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
+        """Standard errors of rows (q,), by the column "variance" and the shares of references that lack them.
+
+        Of a row that references know, scores that are computed without them are off by their change, too, if both are
+        the best guesses from what they know: then the change has nothing to do with the error that is left.
+        """
+        assert self.error_scale is not None, "labels taught"
+        lacking = np.sqrt(unknown) * self.error_if_unknown
+        return np.minimum(np.hypot(standard_errors(variances, self.error_scale), lacking), LARGEST_ERROR)
+
     def calibrated(self, offset: float, slope: float) -> Self:
         """Put what labels calibrate on all scores: a line from those of now."""
         return replace(self, units=self.units.scaled(slope, offset), own_scale=slope, own_offset=offset)
@@ -87,6 +101,8 @@ class Scoring(Saveable):
         line = (0.0, 0.0) if self.line is None else self.line
         scale = 1.0 if self.error_scale is None else self.error_scale
         if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and 0 < self.own_scale < np.inf):
+            raise ValueError("refined scores are out of range")
+        if not 0 <= self.error_if_unknown < np.inf:
             raise ValueError("refined scores are out of range")
         if not np.isfinite([*line, self.own_offset]).all():
             raise ValueError("refined scores are out of range")

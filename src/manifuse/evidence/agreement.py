@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from manifuse.evidence.one_factor import OneFactor, correlation, correlations
+from manifuse.evidence.holding_out import overlap_of
+from manifuse.evidence.one_factor import OneFactor, correlation, correlations, influence_on_correlation
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable, is_amount
@@ -61,7 +62,7 @@ class Agreement(Saveable):
         Above this, one factor does not fit.
     gain, standard_error : float
         By how much the others predict a reference that is held back better than the main predictor does, in
-        correlation, mean over references; NaN with fewer than two.
+        correlation, mean over references, and its standard error by the pairs; NaN with fewer than two.
     worths, worth_errors : (m,) array
         What is lost of that gain without each reference, and its standard error; NaN with fewer than three.
     """
@@ -151,8 +152,8 @@ def ask(
         each[kept[1:]] = weights[1:] / (weights[0] + presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
-    gains, worths = _left_out(own, known, held_out, pulls, copies[1:])
-    answer = _answer(len(voices) - 1, len(kept) - 1, gains, same_target, agrees=agrees)
+    gain, worths = _left_out(own, known, held_out, pulls, copies[1:])
+    answer = _answer(len(voices) - 1, len(kept) - 1, gain, same_target, agrees=agrees)
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
     enough = len(voices) > FEWEST_REFERENCES
@@ -163,10 +164,10 @@ def ask(
         loadings=model.loadings[copies],
         residual=model.residual if enough else np.nan,
         most_residual=most,
-        gain=float(gains.mean()) if len(gains) > 1 else np.nan,
-        standard_error=_error(gains),
-        worths=np.array([_mean(row[np.isfinite(row)]) for row in worths]),
-        worth_errors=np.array([_error(row[np.isfinite(row)]) for row in worths]),
+        gain=gain.value,
+        standard_error=gain.error,
+        worths=np.array([each.value for each in worths]),
+        worth_errors=np.array([each.error for each in worths]),
     )
 
 
@@ -229,7 +230,7 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None, *, agrees: bool) -> Reason:
+def _answer(count: int, kept: int, gain: _Change, same_target: bool | None, *, agrees: bool) -> Reason:
     """The answer of ``count`` references, of which so many are ``kept``; whether the main predictor surely agrees."""
     if count == 0:
         return Reason.NO_REFERENCE
@@ -242,47 +243,70 @@ def _answer(count: int, kept: int, gains: FloatArray, same_target: bool | None, 
         return Reason.ASSUMED if few else Reason.AGREE if agrees else Reason.WEAK
     if kept < FEWEST_REFERENCES or not agrees:
         return Reason.NOT_SHOWN
-    return Reason.AGREE if gains.mean() > _error(gains) else Reason.WORSE
+    return Reason.AGREE if gain.value > gain.error else Reason.WORSE
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """How much better one column correlates with a reference than another one does.
+
+    Attributes
+    ----------
+    value : float
+        NaN if nothing was compared.
+    influence : (n,) array
+        What each row has to do with it: the deviations whose root sum of squares is the standard error.
+    """
+
+    value: float
+    influence: FloatArray
+
+    @classmethod
+    def of(cls, better: FloatArray, worse: FloatArray, truth: FloatArray, rows: IndexArray, count: int) -> Self:
+        """Compare two columns (p, c) with a reference at its pairs, which are ``rows`` (p,) of so many."""
+        influence = np.zeros(count)
+        influence[rows] = influence_on_correlation(better, truth) - influence_on_correlation(worse, truth)
+        return cls(correlation(better, truth) - correlation(worse, truth), influence)
+
+    @classmethod
+    def mean(cls, changes: Sequence[Self]) -> Self:
+        """Average over references. Their pairs may be the same rows, whose influences add up."""
+        if not changes:
+            return cls(np.nan, np.array([np.nan]))
+        values, influences = zip(*((each.value, each.influence) for each in changes), strict=True)
+        return cls(float(np.mean(values)), np.mean(influences, axis=0))
+
+    @property
+    def error(self) -> float:
+        """Standard error, from which pairs there happen to be; each was predicted from nearly all others."""
+        return overlap_of(np.count_nonzero(self.influence)) * float(np.sqrt(np.sum(self.influence**2)))
 
 
 def _left_out(
     own: FloatArray, known: FloatArray, held_out: FloatArray, pulls: FloatArray, copies: IndexArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[_Change, list[_Change]]:
     """How much better the others predict each reference that is followed, at its pairs, than the main predictor does.
 
     Copies of a reference are not among the others.
 
     Returns
     -------
-    gains : (f,) array
-        Of the f references that are followed and have another one beside them.
-    worths : (m, m) array
-        What is lost of the gain on the reference in the column without the reference in the row; NaN where there is no
-        other.
+    gain : _Change
+        Mean over the references that are followed, if there are two.
+    worths : list of _Change
+        What is lost of the gain without each reference, mean over the other ones.
     """
-    count = known.shape[1]
-    worths, gains = np.full((count, count), np.nan), []
+    gains: list[_Change] = []
+    losses: list[list[_Change]] = [[] for _ in pulls]
     followed = np.flatnonzero(pulls)
-    if len(followed) < 2:
-        return np.empty(0), worths
-    for number in followed:
-        rows = np.isfinite(known[:, number]).all(axis=1)
+    for number in followed if len(followed) > 1 else ():
+        rows = np.flatnonzero(np.isfinite(known[:, number]).all(axis=1))
         others = np.where(copies == copies[number], 0.0, pulls)
-        truth, said = known[rows, number], np.einsum("nmc,m->nc", held_out[rows], others)
-        by_others = correlation(own[rows] + said, truth)
-        gains.append(by_others - correlation(own[rows], truth))
+        truth, alone = known[rows, number], own[rows]
+        by_others = alone + np.einsum("nmc,m->nc", held_out[rows], others)
+        gains.append(_Change.of(by_others, alone, truth, rows, len(own)))
         for other in followed:
             if others[other] and len(followed) > 2:
-                without = own[rows] + said - pulls[other] * held_out[rows, other]
-                worths[other, number] = by_others - correlation(without, truth)
-    return np.array(gains), worths
-
-
-def _mean(values: FloatArray) -> float:
-    """Mean of values; NaN without any."""
-    return float(values.mean()) if len(values) else np.nan
-
-
-def _error(values: Sequence[float] | FloatArray) -> float:
-    """Standard error of the mean of values; NaN with fewer than two."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+                without = by_others - pulls[other] * held_out[rows, other]
+                losses[other].append(_Change.of(by_others, without, truth, rows, len(own)))
+    return _Change.mean(gains), [_Change.mean(each) for each in losses]

@@ -79,6 +79,11 @@ class Folds:
         return cls(drawn[:, block], held, blocks)
 
     @property
+    def count(self) -> int:
+        """Number of folds."""
+        return int(self.numbers.max()) + 1
+
+    @property
     def block_count(self) -> int:
         """Number of blocks."""
         return len(np.unique(self.blocks))
@@ -121,14 +126,13 @@ def error_of_sum(deviations: FloatArray, folds: Folds | None) -> float:
     return error if len(sums) == len(deviations) else max(error, error_of_blocks(float(np.sum(sums**2)), len(sums)))
 
 
-def overlap_of(folds: Folds | None) -> float:
-    """By what factor the standard error of a mean over folds is larger than that over as many rows.
+def overlap_of(folds: int) -> float:
+    """By what factor the standard error of a mean over so many folds is larger than that over as many rows.
 
-    What was learned for any two of k folds has most labels in common, so that the errors of folds are alike. The
+    What was learned for any two of k folds has most rows in common, so that the errors of folds are alike. The
     variance of their mean is 1 + k / (k - 1) times as large (Nadeau and Bengio, Machine Learning, 2003).
     """
-    count = 1 if folds is None else int(folds.numbers.max()) + 1
-    return float(np.sqrt(1.0 + count / (count - 1.0))) if count > 1 else 1.0
+    return float(np.sqrt(1.0 + folds / (folds - 1.0))) if folds > 1 else 1.0
 
 
 def error_of_blocks(variance: float, count: int) -> float:

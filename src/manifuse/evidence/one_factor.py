@@ -152,3 +152,17 @@ def correlation(a: FloatArray, b: FloatArray) -> float:
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     norm = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     return float(np.sum(a * b)) / norm if norm > 0 else 0.0
+
+
+def influence_on_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    """How much each row of values (n, c) has to do with their `correlation`, (n,); the sum is 0.
+
+    The root sum of squares is the standard error (Hampel, Journal of the American Statistical Association, 1974).
+    """
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    squares = float(np.sum(a * a)), float(np.sum(b * b))
+    if not all(squares):
+        return np.zeros(len(a))
+    products = np.sum(a * b, axis=1) / np.sqrt(squares[0] * squares[1])
+    parts = np.sum(a * a, axis=1) / squares[0] + np.sum(b * b, axis=1) / squares[1]
+    return np.asarray(products - 0.5 * products.sum() * parts)

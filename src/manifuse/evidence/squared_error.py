@@ -49,7 +49,9 @@ class SquaredError(Score):
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
         influence = scaled[:, 0] - scaled[:, 1]
         count, deviations = len(influence), influence - influence.mean()
-        error = overlap_of(folds) * error_of_sum(deviations, folds) / float(np.sqrt(count * (count - 1)))
+        error = error_of_sum(deviations, folds) / float(np.sqrt(count * (count - 1)))
+        if folds is not None:
+            error *= overlap_of(folds.count)
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure, self.others)
 
     def order(self) -> Score:

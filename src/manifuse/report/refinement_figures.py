@@ -119,8 +119,8 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     """Draw the scores of some rows before and after; the colour is the support."""
     figure, axes = blank(PAGE_WIDTH, 4.2)
     before, after = shift.before[rows], shift.after[rows]
-    ends = [min(before.min(), after.min()), max(before.max(), after.max())]
-    axes.plot(ends, ends, color=GREY, lw=0.9, ls=":", zorder=1)
+    ends = np.array([before.min(), before.max()])
+    axes.plot(ends, shift.line[0] + shift.line[1] * ends, color=GREY, lw=0.9, ls=":", zorder=1)
     dots = axes.scatter(before, after, c=shift.support[rows], cmap="cividis", vmin=0, vmax=1, s=11, lw=0, zorder=2)
     axes.set_xlabel("score before")
     axes.set_ylabel("score after")

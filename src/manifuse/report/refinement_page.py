@@ -112,6 +112,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         by_class=_by_class(result),
         hyperparameters=tables.hyperparameters_grid(result),
         trials=tables.trials_grid(result),
+        shift=shift,
         figures=draw_all(result, shift),
         labelled=result.accuracy is not None,
         steps=any(step.step > 0 for step in result.history),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,8 @@ class Shift:
     support : (n,) array
     uncertainty : (n,) array or None
         Standard errors of the scores after; None if no label taught.
+    line : tuple of float
+        Offset and slope of the line that brings the scores before into the units of those after.
     """
 
     keys: NDArray[np.str_]
@@ -38,12 +40,22 @@ class Shift:
     after: FloatArray
     support: FloatArray
     uncertainty: FloatArray | None = None
+    line: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
         main, refined = result.main, result.refined.in_scale_of(result.main)
-        return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty)
+        made = cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty)
+        if result.evidence.measured is None or not result.evidence.measured.in_other_units:
+            return made
+        scored = result.fitted_model.scored
+        return replace(made, line=(scored.own_offset, scored.own_scale))
+
+    @property
+    def is_in_other_units(self) -> bool:
+        """Whether the scores after are in other units than those before."""
+        return self.line != (0.0, 1.0)
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:

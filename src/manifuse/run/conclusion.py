@@ -252,7 +252,8 @@ def _measured(
 def _is_unrelated(given: RunInputs, found: RunOutputs) -> bool:
     """Whether own scores say no more of the labels than chance could, though they are many."""
     assert found.labels is not None, "there are labels"
-    score, folds = found.labels.score.order(), found.labels.folds
+    # Own scores have seen no label, so that all rows can be compared.
+    score, folds = found.labels.score.order(), found.labels.folds.together()
     own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
     known = score.gain(score.guess(), own, folds)
     return not (known.is_of_few or known.is_clear)

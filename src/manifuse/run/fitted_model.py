@@ -12,10 +12,11 @@ from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.all_columns import Columns, RunOutputs
 from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
+from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.evidence.intervals import standard_errors
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.columns.unknown import change_if_unknown
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
@@ -55,7 +56,10 @@ class FittedModel(Saveable):
     def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
         """Make the model of what a run found, with the fitted rows refined."""
         columns, known = found.columns, found.known.fitted
-        errors = None if scored.error_scale is None else standard_errors(known["variance"], scored.error_scale)
+        errors = None
+        if scored.error_scale is not None:
+            scored = replace(scored, error_if_unknown=_error_if_unknown(main, found, scored))
+            errors = scored.errors(known["variance"], columns.references.unknown(known))
         return cls(
             main=main,
             joining=None if columns.smoothed is None else Joining.of(graph),
@@ -80,8 +84,7 @@ class FittedModel(Saveable):
             If they lack features of the fitted rows, or there is not enough memory.
         """
         rows, known = self.locate(new.keys)
-        if self.reads_features:
-            new = with_features_of(new, self.main)
+        new = with_features_of(new, self.main)
         known = known & ~find_changed(new, self.main, rows, known)
         fitted = self.fitted
         errors = None if fitted.uncertainty is None else fitted.uncertainty[rows]
@@ -116,11 +119,6 @@ class FittedModel(Saveable):
     @cached_property
     def _fitted_keys(self) -> KeyIndex:
         return KeyIndex(self.main.keys)
-
-    @property
-    def reads_features(self) -> bool:
-        """Whether the features of later rows are read: by the graph or by a lesson."""
-        return self.later_rows.reads_features
 
     def check(self) -> None:
         """Refuse parts that do not fit together."""
@@ -165,3 +163,15 @@ class FittedModel(Saveable):
             raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
+
+
+def _error_if_unknown(main: Observations, found: RunOutputs, scored: Scoring) -> float:
+    """By how much rows are off beside the rest if references that know most rows do not know them; 0 if none does."""
+    columns, known = found.columns, found.known.fitted
+    usual = [column for pairs in columns.references.lessons if pairs.know_most for column in pairs.columns]
+    if not usual:
+        return 0.0
+    rows = np.flatnonzero(known.known[:, usual].all(axis=1))
+    rows = rows[drawn(len(rows), MOST_COMMON)]
+    here = known.take(rows)
+    return change_if_unknown(columns, scored, main.scores[rows], here, here["unseen"])

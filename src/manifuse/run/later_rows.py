@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_limits
 from manifuse.backends.index import Index
 from manifuse.columns.all_columns import MEASURING_ROWS, Columns
 from manifuse.columns.edges import Edges, Joining
-from manifuse.columns.imputed import Imputed
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
+from manifuse.columns.unknown import change_if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
-from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
+from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.machine import threads
 from manifuse.run.familiarity import Familiarity
@@ -45,15 +45,9 @@ class LaterRows:
     scored: Scoring
     fitted: RefinedScores
 
-    @property
-    def reads_features(self) -> bool:
-        """Whether the features of later rows are read: by the graph or by a lesson."""
-        columns = self.columns
-        return self.joining is not None or columns.learned is not None or bool(columns.references.lessons)
-
     def view(self, table: Observations) -> View:
-        """What is known of a table's rows by themselves and by references; without features if none are read."""
-        features = features_of(table) if self.reads_features else np.empty((len(table), 0))
+        """What is known of a table's rows by themselves and by references; without features if none were fitted."""
+        features = np.empty((len(table), 0)) if self.main.table is None else features_of(table)
         own = self.columns.own.apply(table.scores.reshape(len(table), -1))
         nothing = np.zeros((len(table), len(self.columns.references.numbers)))
         return self.columns.references.look_up(table.keys, View(features, {"own": own}, nothing))
@@ -101,7 +95,7 @@ class LaterRows:
             self.columns.diffused.prepare()
         _ = self._index, self._familiarity, self.ranks
         _ = None if self.fitted.uncertainty is None else self._error_of_ranks
-        _ = None if self._all_known(new) else self._references
+        _ = None if self._all_known(new) else self._common
 
     def _all_known(self, new: View) -> bool:
         """Whether references that know all fitted rows know these, too, so that none needs a lesson."""
@@ -112,8 +106,7 @@ class LaterRows:
     def _refine_block(self, rows: View, scores: FloatArray) -> RefinedScores:
         """Refine later rows, of which there are `BLOCK`, from own scores (q,)."""
         edges = Edges.of(rows.features, self._index, self.joining)
-        references = self.columns.references if self._all_known(rows) else self._references
-        columns = replace(self.columns, references=references)
+        columns, scored = (self.columns, self.scored) if self._all_known(rows) else self._common
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
@@ -121,9 +114,8 @@ class LaterRows:
         refined = share * found + (1.0 - share) * self.ranks.at(scores)
         errors = None
         if self.scored.error_scale is not None:
-            errors = standard_errors(rows["variance"], self.scored.error_scale)
-            sure = familiar * self._known(rows)
-            errors = np.asarray(np.hypot(np.sqrt(sure) * errors, np.sqrt(1.0 - sure) * self._error_of_ranks))
+            errors = scored.errors(rows["variance"], columns.references.unknown(rows))
+            errors = np.asarray(np.hypot(np.sqrt(familiar) * errors, np.sqrt(1.0 - familiar) * self._error_of_ranks))
         return RefinedScores(refined, familiar * support_of(rows["doubt"], self.columns.expected.pulls), errors)
 
     @cached_property
@@ -139,13 +131,19 @@ class LaterRows:
         return Index.of(self.main.table, standardised=self.joining.standardised, name=self.main.name)
 
     @cached_property
-    def _references(self) -> Imputed:
+    def _common(self) -> tuple[Columns, Scoring]:
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
         view = self.fitted_view.with_column("references", self.fitted_view["looked up"])
         measured = drawn_by_place(places_of(main), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
         try:
-            return imputed.with_lesson_of_common(view, measured, main.name)
+            taught, rows, unseen = imputed.with_lesson_of_common(view, measured, main.name)
+            columns = replace(self.columns, references=taught)
+            if self.scored.error_scale is None:
+                return columns, self.scored
+            view = taught.add_to(self.fitted_view.take(rows), "references")
+            change = change_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
+            return columns, replace(self.scored, error_if_unknown=max(change, self.scored.error_if_unknown))
         except ValueError:
             # Numbers of a saved refinement that are finite, but whose products are not.
             raise InputError(
@@ -168,21 +166,18 @@ class LaterRows:
 
     @cached_property
     def _familiarity(self) -> Familiarity | None:
-        """Where the fitted rows are, if their features are read."""
-        return Familiarity.of(self.main, self._index) if self.reads_features else None
+        """Where the fitted rows are, if they have features."""
+        return Familiarity.of(self.main, self._index)
 
     def _familiar(self, rows: View, edges: Edges) -> FloatArray:
         """How near later rows are to the fitted ones; without features, whether a reference knows them."""
-        if self._familiarity is not None:
-            return self._familiarity.at(rows.features, edges, self._index)
-        return (self._known(rows) > 0).astype(np.float64)
-
-    def _known(self, rows: View) -> FloatArray:
-        """Share of the references that know later rows; those with a lesson know all rows that are near."""
-        taught = [column for pairs in self.columns.references.lessons for column in pairs.columns]
-        known = rows.known.copy()
-        known[:, taught] = 1.0
-        return known.mean(axis=1) if known.shape[1] else np.ones(len(rows))
+        known = rows.known.max(axis=1) if rows.known.shape[1] else np.ones(len(rows))
+        if self._familiarity is None:
+            return known
+        near = self._familiarity.at(rows.features, edges, self._index)
+        # If nothing but the imputation reads features, what is known of a row itself is enough.
+        reads = self.joining is not None or self.columns.learned is not None
+        return near if reads else np.maximum(near, rows.known.mean(axis=1))
 
 
 def _use_one_thread() -> None:

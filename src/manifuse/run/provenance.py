@@ -168,7 +168,7 @@ class Provenance(Saveable):
             # A table may also have manifuse's own names, if no others were asked for.
             all_there=bool(id or score or classes),
         )
-        return LaterTable(given, features, main.feature_names if model.reads_features else (), columns, tuple(drop))
+        return LaterTable(given, features, () if main.table is None else main.feature_names, columns, tuple(drop))
 
 
 def _has_numbers(labels: Labels | None) -> bool:

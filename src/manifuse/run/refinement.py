@@ -246,8 +246,8 @@ class Refinement(Saveable):
         return self.refine_later(later).in_scale_of(later)
 
     def _observe_later(self, new: Any, **names: Any) -> Observations:
-        model = self.fitted_model
-        return FrameColumns.later(new, model.main, reads_features=model.reads_features, **names)
+        fitted = self.fitted_model.main
+        return FrameColumns.like(fitted, **names).observe(new, name="the frame", fitted=fitted)
 
     def refine_later(self, new: Observations) -> RefinedScores:
         """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""

@@ -118,7 +118,6 @@ def observe_frame(
     name: str,
     classes: ClassColumns,
     fitted: Observations | None = None,
-    reads_features: bool = True,
     without: Sequence[str] = (),
     **more: Any,
 ) -> Observations:
@@ -131,8 +130,7 @@ def observe_frame(
     frame, id, score, drop, name, classes
         As of `Observations.from_frame`.
     fitted : Observations, optional
-        A fitted table, of which these are later rows. Its features are their features, if any are read.
-    reads_features : bool
+        A fitted table, of which these are later rows. Its features are their features.
     without : sequence of str
         Columns that are no features and need not be there.
     **more
@@ -170,7 +168,7 @@ def observe_frame(
     if fitted is None:
         features = _features_of(table, others, None if called.classes else score, name=name)
     else:
-        features = _features_as_in(fitted, others, name=name) if reads_features else []
+        features = _features_as_in(fitted, others, name=name)
     made = kind(
         (table[score] if classes is None else table[list(scores)]).to_native(),
         table[features].to_native() if features else None,

@@ -186,12 +186,6 @@ class FrameColumns:
         with rows_as(("row", known)):
             return (RankLabels if main.classes is None else ClassLabels)(ids, truths, *groups)
 
-    @classmethod
-    def later(cls, given: Any, fitted: Observations, *, reads_features: bool, **names: Any) -> Observations:
-        """Read later rows of a ``fitted`` table, with the ``names`` of `like`."""
-        columns = cls.like(fitted, **names)
-        return columns.observe(given, name="the frame", fitted=fitted, reads_features=reads_features)
-
     def _observe(self, given: Any, name: str, scale: Scale | None, **more: Any) -> Observations:
         if isinstance(given, Observations):
             return given

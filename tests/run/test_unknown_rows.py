@@ -1,0 +1,69 @@
+"""Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
+
+import numpy as np
+import pytest
+from tests.problems import smooth_truth
+
+import manifuse as mf
+
+FITTED, LATER = 250, 300
+
+
+def problem(seed, known):
+    """A main table, later rows, two references that know some fitted rows, and the truth of all rows."""
+    rng = np.random.default_rng(seed)
+    features, smooth = smooth_truth(rng, FITTED + LATER)
+    truth = smooth + 0.3 * rng.standard_normal(FITTED + LATER)
+    ids = np.array([f"m{row}" for row in range(FITTED + LATER)])
+    scores = truth + 0.8 * rng.standard_normal(FITTED + LATER)
+    main, later = (
+        mf.Observations(scores[rows], features[rows], ids=ids[rows], name="main")
+        for rows in (slice(FITTED), slice(FITTED, None))
+    )
+    chosen = rng.choice(FITTED, known, replace=False)
+    references = [
+        mf.Observations(truth[chosen] + 0.2 * rng.standard_normal(known), ids=ids[chosen], name=name) for name in "ab"
+    ]
+    return main, later, references, truth, chosen
+
+
+@pytest.mark.parametrize("known", [200, 240, FITTED])
+def test_intervals_of_ninety_hold_about_ninety_of_rows_that_references_lack(known):
+    held, wide = [], []
+    for seed in range(5):
+        main, later, references, truth, chosen = problem(seed, known)
+        labelled = np.random.default_rng(seed).choice(FITTED, 60, replace=False)
+        labels = mf.RankLabels(main.keys[labelled], truth[labelled])
+        result = mf.refine(main, references, labels, task="regression", rng=0)
+        applied = result.apply_in_full(later)
+        off = np.abs(applied.scores - truth[FITTED:])
+        wide.append(applied.uncertainty.mean() / np.sqrt(np.mean(off**2)))
+        hits = off < 1.645 * applied.uncertainty
+        unknown = np.setdiff1d(np.arange(FITTED), np.append(chosen, labelled))
+        fitted = np.abs(result.scores - truth[:FITTED]) < 1.645 * result.uncertainty
+        held.append(np.append(fitted[unknown], hits).mean())
+    assert 0.86 < np.mean(held) < 0.97
+    assert np.mean(wide) < 1.3
+
+
+def test_without_labels_later_rows_are_imputed_that_references_lack():
+    main, later, references, truth, _ = problem(0, FITTED)
+    result = mf.refine(main, references, rng=0)
+    applied = result.apply_in_full(later)
+    before, after = (np.corrcoef(scores, truth[FITTED:])[0, 1] for scores in (later.scores, applied.scores))
+    assert after > before + 0.05
+    assert np.median(applied.support) > 0.8
+
+
+def test_a_later_row_far_away_is_refined_if_references_know_it():
+    main, _, references, truth, _ = problem(0, FITTED)
+    known = [
+        mf.Observations(np.append(each.scores, truth.max()), ids=[*each.keys, "far"], name=each.name)
+        for each in references
+    ]
+    result = mf.refine(main, known, rng=0)
+    far = mf.Observations([float(np.median(main.scores))], main.table[:1] + 100.0, ids=["far"], name="later")
+    with pytest.warns(mf.ManifuseWarning, match="differs from the fitted rows"):
+        applied = result.apply_in_full(far)
+    assert applied.scores[0] > np.quantile(result.scores, 0.9)
+    assert applied.support[0] == 1.0
