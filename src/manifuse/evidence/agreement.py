@@ -279,7 +279,7 @@ class _Change:
     @property
     def error(self) -> float:
         """Standard error, from which pairs there happen to be; each was predicted from nearly all others."""
-        return overlap_of(np.count_nonzero(self.influence)) * float(np.sqrt(np.sum(self.influence**2)))
+        return overlap_of(int(np.count_nonzero(self.influence))) * float(np.sqrt(np.sum(self.influence**2)))
 
 
 def _left_out(
