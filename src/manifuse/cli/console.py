@@ -24,18 +24,8 @@ OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 #: Numbers that differ from part to part of a table; those at the beginning and within words belong to names.
 COUNTS = re.compile(r"(?<!^)(?<![\w'.-])-?\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?(?![\w-])")
 
-#: Parameters, which messages name in backticks, as the command line calls them.
-FLAGS = {
-    "classes": "--classes",
-    "drop": "--drop",
-    "drop_invalid": "--drop-invalid",
-    "features": "--features",
-    "id": "--id",
-    "label": "--label",
-    "pairs": "--pairs",
-    "same_target": "--same-target",
-    "score": "--score",
-}
+#: Parameters, which messages name in backticks, that are options of the command line.
+OPTIONS = {"classes", "drop", "drop_invalid", "features", "id", "label", "pairs", "same_target", "score"}
 
 #: The same where a sentence says a value: its option, or its key in a config. A line may break within it.
 VALUED = {
@@ -51,7 +41,11 @@ def in_flags(sentence: str) -> str:
     """Call the parameters that a sentence names in backticks as the command line does, and not what they are of."""
     for said, option in VALUED.items():
         sentence = re.sub(said.replace(" ", r"\s"), option, sentence)
-    return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: FLAGS.get(named[1], named[1]), sentence)
+    return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: _in_flag(named[1]), sentence)
+
+
+def _in_flag(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}" if parameter in OPTIONS else parameter
 
 
 def say(sentence: str, *, style: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
-from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
+from manifuse.evidence.holding_out import TRIALS, Folds, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
@@ -63,6 +63,7 @@ class Labels:
         places: IndexArray,
         nearest: IndexArray | None,
         seed: int,
+        trials: int = TRIALS,
     ) -> Self:
         """Choose the labels that teach, and put them into folds.
 
@@ -78,6 +79,7 @@ class Labels:
         nearest : (n,) array of int or None
             The nearest other row of each.
         seed : int
+        trials : int
         """
         rng = generator(seed, Stream.TEACHING)
         score = score.few(most_taught(score), rng)
@@ -86,23 +88,14 @@ class Labels:
             None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
         )
         blocks, held = held_together(score.rows, places[score.rows], named, nearest, distances)
-        return cls(score, blocks, *score.hold_out(blocks, held, rng, TRIALS), _is_like_rest(rows, score.rows))
-
-    @property
-    def held(self) -> Held:
-        """How they are held out."""
-        return self.folds.held
-
-    def first(self) -> Self:
-        """Return the same with the first trial alone."""
-        return replace(self, folds=self.folds.first(), unseen=self.unseen[:1])
+        return cls(score, blocks, *score.hold_out(blocks, held, rng, trials), _is_like_rest(rows, score.rows))
 
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""
         score = self.score.of_observations(kept)
         places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
         rng, blocks = np.random.default_rng(0), self.blocks[places]
-        return Labels(score, blocks, *score.hold_out(blocks, self.held, rng, len(self.unseen)), self.like_rest)
+        return Labels(score, blocks, *score.hold_out(blocks, self.folds.held, rng, len(self.unseen)), self.like_rest)
 
 
 def most_taught(score: Score) -> int:

@@ -20,6 +20,7 @@ from manifuse.columns.scored import Line, comparable, found_of
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.holding_out import TRIALS
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -120,8 +121,8 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     """Put labels into folds; None without labels."""
     if given.score is None:
         return None
-    labels = Labels.of(given.score, given.groups, known.fitted, given.places, given.nearest, given.seed)
-    return labels.first() if one_trial else labels
+    trials = 1 if one_trial else TRIALS
+    return Labels.of(given.score, given.groups, known.fitted, given.places, given.nearest, given.seed, trials)
 
 
 def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:

@@ -92,10 +92,6 @@ class Folds:
         """Return the folds of some labels (k,)."""
         return replace(self, numbers=self.numbers[:, kept], blocks=self.blocks[kept])
 
-    def first(self) -> Folds:
-        """Return the first trial alone."""
-        return replace(self, numbers=self.numbers[:1])
-
     def together(self) -> Folds:
         """Return the same blocks in one fold, for what holds out each block alone."""
         return replace(self, numbers=np.zeros((1, len(self.blocks)), dtype=np.intp))

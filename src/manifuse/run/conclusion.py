@@ -49,11 +49,11 @@ class Conclusion:
 
 def conclude(prepared: PreparedRun) -> Conclusion:
     """Let every column of a prepared problem follow, and judge what comes of it."""
-    given, problem = prepared.given, prepared.problem
+    given, problem = prepared.given, prepared.given.problem
     found = refine_columns(given)
     honest = _honest(given, found)
     verdict, scored, measured = _judged(prepared, found, honest)
-    fitted_model = FittedModel.of(problem.main, prepared.bridges.graph, found, scored)
+    fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
     evidence = Evidence(
         name=problem.main.name,
@@ -84,7 +84,7 @@ def _judged(
     prepared: PreparedRun, found: RunOutputs, honest: HeldOutScores | None
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
-    given, scored = prepared.given, Scoring(prepared.problem.units, None, 1.0, None)
+    given, scored = prepared.given, Scoring(prepared.given.problem.units, None, 1.0, None)
     at_pairs, gain = None, None
     if honest is not None:
         scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
@@ -233,7 +233,7 @@ def _measured(
     measured = Measurement(
         accuracy,
         gain,
-        labels.held,
+        labels.folds.held,
         backwards=taught.is_backwards(there),
         unrelated=_is_unrelated(given, found),
         at_pairs=at_pairs,

@@ -54,7 +54,7 @@ class Course(Saveable):
         alignments = tuple(seen.alignment for seen in prepared.pair_evidence)
         nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
         return cls(
-            setting=prepared.bridges.setting,
+            setting=prepared.given.bridges.setting,
             standardised=tables.standardised(),
             recall=tables.recall(),
             trials=prepared.trials,

@@ -10,7 +10,7 @@ from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import RunInputs
 from manifuse.columns.held_labels import most_taught
 from manifuse.columns.imputed import MOST_PAIRS
-from manifuse.diffusion.bridges import Bridges, NeighbourTables
+from manifuse.diffusion.bridges import NeighbourTables
 from manifuse.diffusion.footprint import LessonSize, demand_memory
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
@@ -46,16 +46,6 @@ class PreparedRun:
     tables: NeighbourTables
     trials: tuple[TriedSetting, ...]
     pair_evidence: tuple[PairEvidence, ...]
-
-    @property
-    def problem(self) -> Problem:
-        """The problem, started from the main predictor as it came."""
-        return self.given.problem
-
-    @property
-    def bridges(self) -> Bridges:
-        """Under the best setting."""
-        return self.given.bridges
 
 
 def prepare(

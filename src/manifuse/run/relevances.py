@@ -44,7 +44,7 @@ def relevance_of(
     prepared: PreparedRun, found: RunOutputs, refined: RefinedScores, worths: Mapping[int, Gain]
 ) -> RelevanceTable:
     """Put together what a run found out about every reference."""
-    problem, numbers = prepared.problem, list(prepared.given.taking_part)
+    problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
     for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
         fidelity, weight, reached = seen.fidelity, 0.0, 0.0
@@ -84,7 +84,7 @@ def _standing(found: RunOutputs, column: int) -> Standing:
 
 def metric_of(prepared: PreparedRun, refined: RefinedScores) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
-    problem = prepared.problem
+    problem = prepared.given.problem
     ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
     pairs = known_at_pairs(problem.references, len(ours), ours.shape[2])
     columns = np.concatenate([ours, pairs], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from manifuse.evidence.reason import Reason
@@ -56,20 +57,9 @@ REASONS: Mapping[Reason, str] = {
     "predictor says of them, so it comes back unchanged; give labels or other references.",
 }
 
-#: The parameter that a reason names as its remedy.
+#: The parameter that a reason names first, as its remedy.
 REMEDIES: Mapping[Reason, str] = {
-    Reason.NO_GAIN: "safeguarded",
-    Reason.PAIRS: "safeguarded",
-    Reason.UNITS: "safeguarded",
-    Reason.CALIBRATED: "safeguarded",
-    Reason.REVERSED: "safeguarded",
-    Reason.FEW_LABELS: "safeguarded",
-    Reason.UNGUARDED: "safeguarded",
-    Reason.TOLD: "same_target",
-    Reason.WEAK: "same_target",
-    Reason.DIFFER: "same_target",
-    Reason.NOT_SHOWN: "same_target",
-    Reason.WORSE: "same_target",
+    reason: named[1] for reason, said in REASONS.items() if (named := re.search(r"`(\w+)`", said))
 }
 
 #: Whether a reference took part, and why not.
