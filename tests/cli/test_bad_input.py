@@ -610,7 +610,8 @@ def test_each_is_refused_in_one_sentence(name, folder, monkeypatch, capsys):
     main = more if isinstance(more, str) else next((f for f in files if f.startswith("main")), "main.csv")
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     options = [] if isinstance(more, str) else more
-    arguments = ["refine", main, "--reference", "reference.csv", "--out", "out.csv", *options]
+    out = [] if "--out" in options else ["--out", "out.csv"]
+    arguments = ["refine", main, "--reference", "reference.csv", *out, *options]
     status, output = refuse(arguments, monkeypatch, capsys)
     assert status == 2
     assert output.out == ""

@@ -117,6 +117,7 @@ class HeldOutScores:
     scored : Scoring
         As certain as can be.
     values : (r, l) or (r, l, c) array
+    labels : Labels
     own : (l, ...) array
         Own scores, as labels compare them; of a regression in the units of its labels, each without its own label.
     gain : Gain
@@ -125,6 +126,7 @@ class HeldOutScores:
 
     scored: Scoring
     values: FloatArray
+    labels: Labels
     own: FloatArray
     gain: Gain
 
@@ -153,10 +155,10 @@ class HeldOutScores:
             if score.gain(own, calibrated, folds).is_certain:
                 own, own_scale = calibrated, temperature_of(own, score)
             plain = Scoring(units, None, 1.0, None, own_scale)
-            return cls(plain, values, own, score.gain(own, values, folds))
+            return cls(plain, values, labels, own, score.gain(own, values, folds))
         plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)
         if not isinstance(score, SquaredError):
-            return cls(plain, values, own, score.gain(own, values, folds))
+            return cls(plain, values, labels, own, score.gain(own, values, folds))
         # A line over all other blocks is certain sooner than what is learned in folds.
         blocks = folds.together()
         own_line = Line.of(own[None], score.truth, folds.blocks)
@@ -173,7 +175,7 @@ class HeldOutScores:
         # A line over labels that are not like the rest would move all rows.
         if (better.is_certain and labels.like_rest) or (plain.own_scale != 1.0 and better.is_seen):
             plain, values = replace(plain, line=(line.offset, line.slope)), fitted
-        return cls(plain, values, own, score.gain(own, values, folds))
+        return cls(plain, values, labels, own, score.gain(own, values, folds))
 
 
 def found_of(units: Level, values: FloatArray) -> FloatArray:

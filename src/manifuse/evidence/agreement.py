@@ -6,15 +6,14 @@ contradict this assumption: one factor does not fit three references or more, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from manifuse.evidence.holding_out import overlap_of
-from manifuse.evidence.one_factor import OneFactor, correlation, correlations, influence_on_correlation
+from manifuse.evidence.left_out import Change, left_out
+from manifuse.evidence.one_factor import OneFactor, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable, is_amount
@@ -152,7 +151,7 @@ def ask(
         each[kept[1:]] = weights[1:] / (weights[0] + presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
-    gain, worths = _left_out(own, known, held_out, pulls, copies[1:])
+    gain, worths = left_out(own, known, held_out, pulls, copies[1:])
     answer = _answer(len(voices) - 1, len(kept) - 1, gain, same_target, agrees=agrees)
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
@@ -230,7 +229,7 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, gain: _Change, same_target: bool | None, *, agrees: bool) -> Reason:
+def _answer(count: int, kept: int, gain: Change, same_target: bool | None, *, agrees: bool) -> Reason:
     """The answer of ``count`` references, of which so many are ``kept``; whether the main predictor surely agrees."""
     if count == 0:
         return Reason.NO_REFERENCE
@@ -244,69 +243,3 @@ def _answer(count: int, kept: int, gain: _Change, same_target: bool | None, *, a
     if kept < FEWEST_REFERENCES or not agrees:
         return Reason.NOT_SHOWN
     return Reason.AGREE if gain.value > gain.error else Reason.WORSE
-
-
-@dataclass(frozen=True, eq=False)
-class _Change:
-    """How much better one column correlates with a reference than another one does.
-
-    Attributes
-    ----------
-    value : float
-        NaN if nothing was compared.
-    influence : (n,) array
-        What each row has to do with it: the deviations whose root sum of squares is the standard error.
-    """
-
-    value: float
-    influence: FloatArray
-
-    @classmethod
-    def of(cls, better: FloatArray, worse: FloatArray, truth: FloatArray, rows: IndexArray, count: int) -> Self:
-        """Compare two columns (p, c) with a reference at its pairs, which are ``rows`` (p,) of so many."""
-        influence = np.zeros(count)
-        influence[rows] = influence_on_correlation(better, truth) - influence_on_correlation(worse, truth)
-        return cls(correlation(better, truth) - correlation(worse, truth), influence)
-
-    @classmethod
-    def mean(cls, changes: Sequence[Self]) -> Self:
-        """Average over references. Their pairs may be the same rows, whose influences add up."""
-        if not changes:
-            return cls(np.nan, np.array([np.nan]))
-        values, influences = zip(*((each.value, each.influence) for each in changes), strict=True)
-        return cls(float(np.mean(values)), np.mean(influences, axis=0))
-
-    @property
-    def error(self) -> float:
-        """Standard error, from which pairs there happen to be; each was predicted from nearly all others."""
-        return overlap_of(int(np.count_nonzero(self.influence))) * float(np.sqrt(np.sum(self.influence**2)))
-
-
-def _left_out(
-    own: FloatArray, known: FloatArray, held_out: FloatArray, pulls: FloatArray, copies: IndexArray
-) -> tuple[_Change, list[_Change]]:
-    """How much better the others predict each reference that is followed, at its pairs, than the main predictor does.
-
-    Copies of a reference are not among the others.
-
-    Returns
-    -------
-    gain : _Change
-        Mean over the references that are followed, if there are two.
-    worths : list of _Change
-        What is lost of the gain without each reference, mean over the other ones.
-    """
-    gains: list[_Change] = []
-    losses: list[list[_Change]] = [[] for _ in pulls]
-    followed = np.flatnonzero(pulls)
-    for number in followed if len(followed) > 1 else ():
-        rows = np.flatnonzero(np.isfinite(known[:, number]).all(axis=1))
-        others = np.where(copies == copies[number], 0.0, pulls)
-        truth, alone = known[rows, number], own[rows]
-        by_others = alone + np.einsum("nmc,m->nc", held_out[rows], others)
-        gains.append(_Change.of(by_others, alone, truth, rows, len(own)))
-        for other in followed:
-            if others[other] and len(followed) > 2:
-                without = by_others - pulls[other] * held_out[rows, other]
-                losses[other].append(_Change.of(by_others, without, truth, rows, len(own)))
-    return _Change.mean(gains), [_Change.mean(each) for each in losses]

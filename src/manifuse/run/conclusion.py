@@ -8,6 +8,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
+from manifuse.columns.held_labels import Labels
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable
 from manifuse.columns.unexplained import unexplained_rows
@@ -87,7 +88,7 @@ def _judged(
     given, scored = prepared.given, Scoring(prepared.given.problem.units, None, 1.0, None)
     at_pairs, gain = None, None
     if honest is not None:
-        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest.scored)
+        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest)
     safeguarded, turned = prepared.method.safeguarded, _is_turned(given, found, scored)
     # Where what was learned turns all around, no row follows, and scores in other units are only brought into units.
     pairs_follow = _pairs_follow(found, at_pairs) and not (safeguarded and turned)
@@ -137,11 +138,10 @@ def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
     return given.score is not None and given.score.measure == "rmse" and scored.own_scale != 1.0
 
 
-def _gain_at_pairs(given: RunInputs, found: RunOutputs, scored: Scoring) -> Gain | None:
+def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -> Gain | None:
     """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
-    assert found.labels is not None, "there are labels"
-    known, pairs = found.known.fitted, found.known.fitted["pairs"] > 0
-    score = found.labels.score.only(np.flatnonzero(pairs[found.labels.score.rows]))
+    known, pairs, scored = found.known.fitted, found.known.fitted["pairs"] > 0, honest.scored
+    score = honest.labels.score.only(np.flatnonzero(pairs[honest.labels.score.rows]))
     if score is None:
         return None
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
@@ -184,9 +184,8 @@ def _calibrated(
     risk : Accuracy or None
         The log loss of risks before and after.
     """
-    assert found.labels is not None, "there are labels"
     assert found.variances is not None, "there are labels"
-    score, folds = found.labels.score, found.labels.folds
+    score, folds = honest.labels.score, honest.labels.folds
     own = main.scores[score.rows]
     refined, risk, risks = scored.between(honest.own, honest.values), None, risks_of(score, main.scale)
     # Where labels refuse, what was refused is measured.
@@ -215,9 +214,8 @@ def _measured(
     verdict: Verdict,
 ) -> Measurement:
     """What labels measure, by refined scores of held-out labelled rows, taken or not."""
-    score, labels = given.score, found.labels
+    score, labels = given.score, honest.labels
     assert score is not None, "there are labels"
-    assert labels is not None, "there are labels"
     assert found.variances is not None, "there are labels"
     taught = labels.score
     own = honest.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
@@ -235,10 +233,10 @@ def _measured(
         gain,
         labels.folds.held,
         backwards=taught.is_backwards(there),
-        unrelated=_is_unrelated(given, found),
+        unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
         in_other_units=_in_other_units(honest.scored, given),
-        averaged=_averaged(given, found, there, refined),
+        averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.variances, taught),
         like_rest=labels.like_rest,
     )
@@ -249,26 +247,27 @@ def _measured(
     return replace(measured, right=(change("class_accuracy", share, share, right), right), by_class=by_class)
 
 
-def _is_unrelated(given: RunInputs, found: RunOutputs) -> bool:
+def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:
     """Whether own scores say no more of the labels than chance could, though they are many."""
-    assert found.labels is not None, "there are labels"
     # Own scores have seen no label, so that all rows can be compared.
-    score, folds = found.labels.score.order(), found.labels.folds.together()
+    score, folds = labels.score.order(), labels.folds.together()
     own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
     known = score.gain(score.guess(), own, folds)
     return not (known.is_of_few or known.is_clear)
 
 
-def _averaged(given: RunInputs, found: RunOutputs, own: FloatArray, refined: FloatArray) -> tuple[Gain, Gain] | None:
+def _averaged(
+    given: RunInputs, found: RunOutputs, labels: Labels, own: FloatArray, refined: FloatArray
+) -> tuple[Gain, Gain] | None:
     """What imputing and averaging gains at held-out labelled rows, and what refined scores gain over it.
 
-    Parameters are own scores (l, ...) and refined ones (r, l, ...) there.
+    The last parameters are own scores (l, ...) and refined ones (r, l, ...) there.
     """
-    if not given.taking_part or found.labels is None:
+    if not given.taking_part:
         return None
-    score, folds, known = found.labels.score, found.labels.folds, found.known.held_out
+    score, folds, known = labels.score, labels.folds, found.known.held_out
     values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
     # No label was seen, so all trials are alike; they are compared within the same folds.
     trials = np.repeat(values[None], len(refined), axis=0)
-    averaged = HeldOutScores.of(given.problem.units, own, trials, found.labels).values
+    averaged = HeldOutScores.of(given.problem.units, own, trials, labels).values
     return score.gain(own, averaged, folds), score.gain(averaged, refined, folds)

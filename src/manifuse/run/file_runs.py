@@ -22,7 +22,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
-from manifuse.tables.observing import observe, observe_part
+from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
@@ -58,7 +58,7 @@ class RefinedFiles:
             return
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
-            part = observe_part(table, rows, scale=result.main.scale)
+            part = observe(table.part(rows), drop=False, scale=result.main.scale)
             yield refined_columns(part, result.refine_later(part))
 
 

@@ -17,7 +17,7 @@ from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.observing import observe, observe_part
+from manifuse.tables.observing import observe
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
 from manifuse.tables.score_tables import read_table
@@ -121,6 +121,6 @@ class Tables:
         if rows is None:
             main = observe(self.main, drop=drop, scale=scale)
             return main, [observe(each, drop=drop, scale=self.scale_of(each)) for each in self.references]
-        main = observe_part(self.main, rows[0], scale=scale)
+        main = observe(self.main.part(rows[0]), drop=False, scale=scale)
         parts = zip(self.references, rows[1:], strict=True)
-        return main, [observe_part(each, here, scale=self.scale_of(each)) for each, here in parts]
+        return main, [observe(each.part(here), drop=False, scale=self.scale_of(each)) for each, here in parts]

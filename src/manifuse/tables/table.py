@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.tables.containers import Counting
@@ -51,6 +52,13 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def part(self, rows: NDArray[Any] | range) -> Table:
+        """Return some rows, with their features read. Of rows that follow each other, a range, no others are read."""
+        source = None if self.source is None else Source.loaded(self.source.take(rows))
+        noun, first = self.counting
+        counting = noun, first + np.asarray(rows)
+        return replace(self, ids=self.ids[rows], scores=self.scores[rows], source=source, counting=counting)
 
     @property
     def features(self) -> NDArray[Any] | None:
