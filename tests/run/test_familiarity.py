@@ -100,6 +100,14 @@ def test_a_rare_value_and_rows_of_the_fit_are_familiar(rng):
     assert familiarity(Familiarity.of(table(apart)), table(apart)).min() == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_a_table_of_four_rows_refines_many_later_ones(rng):
+    main = table(rng.standard_normal((4, 2)))
+    theirs = mf.Observations(rng.standard_normal(4), ids=main.keys, name="theirs")
+    later = mf.Observations(np.arange(40.0), rng.standard_normal((40, 2)), ids=range(40))
+    assert mf.refine(main, [theirs], rng=0).apply(later).shape == (40,)
+
+
 def test_without_features_that_vary_nothing_is_compared(case):
     assert Familiarity.of(remade(case.main, features=None)) is None
     assert Familiarity.of(remade(case.main, features=np.ones((len(case.main), 2)))) is None

@@ -46,6 +46,22 @@ def test_intervals_of_ninety_hold_about_ninety_of_rows_that_references_lack(know
     assert np.mean(wide) < 1.3
 
 
+def test_errors_are_there_if_every_row_lacks_a_reference():
+    """Each of three references lacks another third of the rows."""
+    main, later, references, truth, _ = problem(1, FITTED)
+    known = {each.name: dict(zip(each.keys, each.scores, strict=True)) for each in references}
+    thirds = [main.keys[np.arange(FITTED) % 3 != third] for third in range(3)]
+    others = [
+        mf.Observations([known["a"][key] for key in keys], ids=keys, name=f"lacks {third}")
+        for third, keys in enumerate(thirds)
+    ]
+    result = mf.refine(main, others, mf.RankLabels(main.keys[::4], truth[:FITTED:4]), task="regression", rng=0)
+    applied = result.apply_in_full(later)
+    off = np.abs(applied.scores - truth[FITTED:])
+    assert 0.85 < np.mean(off < 1.645 * applied.uncertainty) < 0.99
+    assert np.isfinite(result.uncertainty).all()
+
+
 def test_without_labels_later_rows_are_imputed_that_references_lack():
     main, later, references, truth, _ = problem(0, FITTED)
     result = mf.refine(main, references, rng=0)

@@ -106,7 +106,7 @@ class Familiarity:
         -----
         ManifuseWarning
         """
-        if len(new) < FEWEST_ROWS:
+        if min(len(new), len(fitted)) < FEWEST_ROWS:
             return
         assert new.table is not None, "features were not compared"
         rows = thinned(len(new), SPREAD_ROWS)

@@ -171,7 +171,10 @@ def _error_if_unknown(main: Observations, found: RunOutputs, scored: Scoring) ->
     usual = [column for pairs in columns.references.lessons if pairs.know_most for column in pairs.columns]
     if not usual:
         return 0.0
-    rows = np.flatnonzero(known.known[:, usual].all(axis=1))
+    # No row may be known to all of them; then what is lost without those that know it stands for a part.
+    share = known.known[:, usual].mean(axis=1)
+    rows = np.flatnonzero(share == share.max())
     rows = rows[drawn(len(rows), MOST_COMMON)]
     here = known.take(rows)
-    return change_if_unknown(columns, scored, main.scores[rows], here, here["unseen"])
+    change = change_if_unknown(columns, scored, main.scores[rows], here, here["unseen"])
+    return change / float(np.sqrt(share.max()))
