@@ -496,3 +496,18 @@ def test_an_ignored_reference_moves_nothing_and_is_still_reported():
     assert ignoring.relevance[1].held_out_alignment > 0
     with pytest.raises(mf.InputError, match="no reference named 'reference 3'"):
         mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=("reference 3",)), rng=0)
+
+
+def test_a_number_that_stands_for_a_missing_value_makes_no_noise_of_other_rows():
+    """Features are in tiny units, so that squares of their differences vanish beside that number."""
+    rng, rows = np.random.default_rng(10), np.arange(240)
+    features = rng.standard_normal((240, 3))
+    truth = np.tanh(features[:, 0]) + features[:, 1]
+    scores, features = truth + rng.standard_normal(240), 1e-6 * features
+    features[rng.choice(240, 5, replace=False), 2] = -9999.0
+    pairs = rng.choice(240, 90, replace=False)
+    others = np.setdiff1d(rows, pairs)
+    theirs = mf.Observations(truth[pairs] + 0.5 * rng.standard_normal(90), ids=pairs, name="theirs")
+    result = mf.refine(mf.Observations(scores, features, ids=rows, name="ours"), [theirs], rng=0)
+    before, after = (np.corrcoef(each[others], truth[others])[0, 1] for each in (scores, result.scores))
+    assert after > before + 0.08

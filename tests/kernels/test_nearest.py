@@ -2,7 +2,7 @@ import faiss
 import numpy as np
 import pytest
 
-from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours
+from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours, squared_distances_to
 
 
 def test_exact_neighbours_are_the_nearest_others(rng):
@@ -35,3 +35,12 @@ def test_approximate_neighbours_leave_out_the_row_itself_among_copies(rng):
     neighbours, _ = approximate_neighbours(points, 8, faiss=faiss, rng=rng)
     assert neighbours.shape == (3000, 8)
     assert not (neighbours == np.arange(3000)[:, None]).any()
+
+
+def test_squared_distances_are_those_of_differences_or_nothing_where_only_rounding_is_left(rng):
+    points = rng.standard_normal((60, 5))
+    points[30:] = points[:30] + 1e-9
+    exact = ((points[:, None] - points) ** 2).sum(axis=2)
+    found = squared_distances_to(points, points)
+    assert (found[exact < 1e-16] == 0.0).all()
+    np.testing.assert_allclose(found[exact > 1e-4], exact[exact > 1e-4], rtol=1e-9)

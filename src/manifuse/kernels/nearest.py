@@ -8,14 +8,26 @@ from sklearn.neighbors import NearestNeighbors
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
+#: Less than this share of the squares of two rows is rounding.
+NOTHING = 2.0**-48
+
 
 def squared_distances_to(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """Squared distances of rows (q, d) to others (n, d), shape (q, n), by a matrix product; never negative."""
+    """Squared distances of rows (q, d) to others (n, d), shape (q, n), by a matrix product.
+
+    Where two rows are so near each other that nothing but rounding is left of their squares, it is 0.
+    """
+    norms, other_norms = np.einsum("qd,qd->q", rows, rows), np.einsum("nd,nd->n", others, others)
     squares = rows @ others.T
     squares *= -2.0
-    squares += np.einsum("qd,qd->q", rows, rows)[:, None]
-    squares += np.einsum("nd,nd->n", others, others)
-    return np.maximum(squares, 0.0, out=squares)
+    squares += norms[:, None]
+    squares += other_norms
+    most = NOTHING * (norms.max(initial=0.0) + other_norms.max(initial=0.0))
+    if squares.min(initial=np.inf) <= most:
+        here, there = np.nonzero(squares <= most)
+        near = squares[here, there]
+        squares[here, there] = np.where(near < NOTHING * (norms[here] + other_norms[there]), 0.0, near)
+    return squares
 
 
 def exact_neighbours(features: FloatArray, count: int) -> IndexArray:
