@@ -5,7 +5,7 @@ import pytest
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.heard import Heard, is_heard
+from manifuse.columns.heard import Heard, are_heard
 from manifuse.columns.view import View
 
 
@@ -15,22 +15,28 @@ def view(references, imputed):
     return View(nothing, columns, (references != imputed).astype(float))
 
 
-def test_the_correction_is_the_mean_and_variance_given_what_is_heard(rng):
+def test_the_correction_is_the_mean_and_variance_given_the_scores_that_are_known(rng):
+    """Of the joint normal distribution of the value and the sum; in every second row the first reference is silent."""
     values, variances = rng.standard_normal((6, 1)), rng.uniform(0.1, 1.0, 6)
     references = rng.standard_normal((6, 2))
-    heard = Heard(np.array([2.0, 1.0]), 0.3, 1.5, 0.4)
-    corrected, left = heard.correct(view(references, 0.5 * references), values, variances)
+    imputed = 0.5 * references
+    imputed[1::2, 0] = references[1::2, 0]
+    noise = np.array([[0.5, 0.2], [0.2, 0.4]])
+    heard = Heard(np.array([2.0, 1.0]), np.array([0.3, -0.1]), np.array([0.6, 0.9]), 2.0 * noise, noise)
+    corrected, left = heard.correct(view(references, imputed), values, variances)
     for row in range(6):
-        covariance = np.array([[variances[row], 1.5 * variances[row]], [0.0, 1.5**2 * variances[row] + 0.4]])
-        off = references[row] @ heard.weights - 0.3 - 1.5 * values[row, 0]
-        by_hand = values[row, 0] + covariance[0, 1] / covariance[1, 1] * off
-        assert corrected[row, 0] == pytest.approx(by_hand)
-        assert left[row] == pytest.approx(variances[row] - covariance[0, 1] ** 2 / covariance[1, 1])
+        weights = heard.weights * (references[row] != imputed[row])
+        slope, error = weights @ heard.slopes, weights @ noise @ weights
+        off = weights @ (references[row] - heard.offsets) - slope * values[row, 0]
+        gain = slope * variances[row] / (slope**2 * variances[row] + error)
+        assert corrected[row, 0] == pytest.approx(values[row, 0] + gain * off)
+        assert left[row] == pytest.approx(variances[row] - gain * slope * variances[row])
 
 
 def test_rows_of_which_nothing_is_heard_stay(rng):
     references, values, variances = rng.standard_normal((5, 2)), rng.standard_normal((5, 1)), np.ones(5)
-    corrected, left = Heard(np.ones(2), 0.0, 1.0, 0.1).correct(view(references, references), values, variances)
+    heard = Heard(np.ones(2), np.zeros(2), np.ones(2), np.eye(2), 0.1 * np.eye(2))
+    corrected, left = heard.correct(view(references, references), values, variances)
     np.testing.assert_array_equal(corrected, values)
     np.testing.assert_array_equal(left, variances)
 
@@ -42,10 +48,10 @@ def test_slope_and_noise_of_what_is_heard_are_found(rng):
     missed = np.sqrt(0.3) * rng.standard_normal(4000)
     said = 0.8 * (values + missed) + 0.5 * rng.standard_normal(4000)
     rows = view(said[:, None], np.zeros((4000, 1)))
-    assert is_heard(rows).all()
+    assert are_heard(rows).all()
     found = Heard.of(rows, values[:, None], variances)
-    assert found.slope / found.weights[0] == pytest.approx(0.8, abs=0.05)
-    assert found.noise / found.weights[0] ** 2 == pytest.approx(0.25, abs=0.03)
+    assert found.slopes[0] == pytest.approx(0.8, abs=0.05)
+    assert found.noise[0, 0] == pytest.approx(0.25, abs=0.03)
 
 
 def test_no_reference_is_believed_to_be_exact(rng):
@@ -80,3 +86,23 @@ def test_rows_that_a_good_reference_knows_are_nearly_as_good_as_without_it():
     ours, alone = np.mean(errors, axis=0)
     assert ours < 1.4 * alone
     assert np.mean(held) > 0.78
+
+
+def test_intervals_hold_where_each_of_many_references_knows_few_rows():
+    """What is imputed of the silent ones follows from the features, and is no measurement."""
+    held = []
+    for seed in range(4):
+        noise = np.random.default_rng(seed)
+        features, smooth = smooth_truth(noise, 400)
+        truth = smooth + 0.3 * noise.standard_normal(400)
+        main = mf.Observations(truth + noise.standard_normal(400), features, ids=range(400), name="main")
+        others, known = [], np.zeros(400, dtype=bool)
+        for number in range(15):
+            rows = noise.choice(400, 60, replace=False)
+            said, known[rows] = truth[rows] + 1.5 * noise.standard_normal(60), True
+            others.append(mf.Observations(said, ids=rows, name=f"reference {number}"))
+        labelled = noise.choice(400, 60, replace=False)
+        labels, known[labelled] = mf.RankLabels(labelled, truth[labelled]), False
+        result = mf.refine(main, others, labels, task="regression", rng=0)
+        held.append((np.abs(result.predictions - truth) < 1.645 * result.uncertainty)[known].mean())
+    assert 0.88 < np.mean(held) < 0.97

@@ -23,26 +23,28 @@ class Heard(Saveable):
     """How the references' own scores of a row correct what a lesson says of it.
 
     A lesson reads imputed scores, because most rows have only these, and what it makes of them does not fit to own
-    scores, which have more noise. So it reads imputed scores at all rows. Where references know a row themselves, the
-    sum of their scores measures the value of the lesson: it is ``offset + slope * value`` and noise. The value and its
-    variance follow as in a Kalman filter.
+    scores, which have more noise. So it reads imputed scores at all rows. Where references know a row themselves,
+    their scores measure the value of the lesson: each is ``offset + slope * value`` and noise. The value and its
+    variance follow from the sum of the scores that are known there, as in a Kalman filter.
 
     Attributes
     ----------
     weights : (m,) array
-        Of the references' scores in the sum.
-    offset, slope, noise : float
-        The noise is a variance.
+        Of the references' scores in a sum.
+    offsets, slopes : (m,) array
+    left, noise : (m, m) array
+        Covariances of what the lesson does not explain of the scores, and of the part of it that is noise.
     """
 
     weights: FloatArray
-    offset: float
-    slope: float
-    noise: float
+    offsets: FloatArray
+    slopes: FloatArray
+    left: FloatArray
+    noise: FloatArray
 
     @classmethod
     def of(cls, rows: View, values: FloatArray, variances: FloatArray) -> Self:
-        """Measure the sum at rows whose imputed scores are not their references' own ones.
+        """Measure the scores at rows that their references know, though these are imputed otherwise.
 
         Parameters
         ----------
@@ -52,39 +54,54 @@ class Heard(Saveable):
         variances : (q,) array
             Of these values.
         """
-        heard = np.flatnonzero(is_heard(rows))
-        said, value = rows["references"][heard, :, 0], values[heard, 0]
-        weights = _weights(said, value)
-        total = said @ weights
-        if not weights.any() or is_constant(total):
-            return cls(np.zeros(len(weights)), 0.0, 0.0, 1.0)
-        slope, offset = np.polyfit(value, total, 1)
-        left = float(np.sum((total - offset - slope * value) ** 2)) / (len(heard) - 2)
-        noise = left - slope**2 * float(variances[heard].mean())
-        return cls(weights, float(offset), float(slope), max(noise, LEAST_NOISE * left))
+        heard = are_heard(rows)
+        weights, offsets, slopes = np.zeros((3, heard.shape[1]))
+        off = np.zeros(heard.shape)
+        for column, here in enumerate(heard.T):
+            said, value = rows["references"][here, column, 0], values[here, 0]
+            weights[column] = _weight(said, value)
+            if weights[column]:
+                slopes[column], offsets[column] = np.polyfit(value, said, 1)
+                off[here, column] = said - offsets[column] - slopes[column] * value
+        counted = heard.astype(np.float64)
+        shared = counted.T @ counted
+        enough = shared >= FEWEST
+        left = np.where(enough, off.T @ off / np.maximum(shared - 2.0, 1.0), 0.0)
+        doubt = (counted * variances[:, None]).T @ counted / np.maximum(shared, 1.0)
+        return cls(weights, offsets, slopes, left, left - np.where(enough, np.outer(slopes, slopes) * doubt, 0.0))
 
     def correct(self, rows: View, values: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Correct values (q, 1) of a lesson and their variances (q,) where references know rows themselves."""
-        heard = is_heard(rows)
-        spread = self.slope**2 * variances + self.noise
-        gain = np.where(heard & (spread > 0), self.slope * variances / np.where(spread > 0, spread, 1.0), 0.0)
-        off = rows["references"][:, :, 0] @ self.weights - self.offset - self.slope * values[:, 0]
-        return values + (gain * off)[:, None], variances * (1.0 - gain * self.slope)
+        spoken = are_heard(rows) * self.weights
+        slope, value = spoken @ self.slopes, values[:, 0]
+        least = LEAST_NOISE * np.maximum(_quadratic(spoken, self.left), spoken**2 @ np.diag(self.left))
+        spread = slope**2 * variances + np.maximum(_quadratic(spoken, self.noise), least)
+        gain = np.divide(slope * variances, spread, out=np.zeros_like(value), where=spread > 0)
+        off = np.sum(spoken * rows["references"][:, :, 0], axis=1) - spoken @ self.offsets - slope * value
+        return (value + gain * off)[:, None], variances * (1.0 - gain * slope)
 
     def check(self) -> None:
         """Refuse values out of range."""
-        if not np.isfinite([*self.weights, self.offset, self.slope]).all() or not 0 <= self.noise < np.inf:
+        count = self.weights.size
+        shapes = [(count,)] * 3 + [(count, count)] * 2
+        arrays = (self.weights, self.offsets, self.slopes, self.left, self.noise)
+        if [each.shape for each in arrays] != shapes or not all(np.isfinite(each).all() for each in arrays):
             raise ValueError("what references say themselves is out of range")
 
 
-def is_heard(rows: View) -> BoolArray:
-    """Whether references know rows (q,) themselves, which would be imputed otherwise."""
-    return np.asarray((rows["references"] != rows["imputed"]).any(axis=(1, 2)))
+def are_heard(rows: View) -> BoolArray:
+    """Whether each reference knows rows itself, which would be imputed otherwise, (q, m)."""
+    return np.asarray((rows["references"] != rows["imputed"]).any(axis=2))
 
 
-def _weights(said: FloatArray, value: FloatArray) -> FloatArray:
-    """Weights of scores (p, m) in a sum that measures a value (p,), as if their noise were independent."""
-    if len(value) < FEWEST or is_constant(value):
-        return np.zeros(said.shape[1])
-    alike = np.array([correlation(each, value) for each in said.T])
-    return np.asarray(np.where(alike**2 > 1.0 / len(value), alike / (1.0 - np.minimum(alike**2, MOST_ALIKE)), 0.0))
+def _quadratic(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Products of rows (q, m) with themselves by a matrix (m, m), (q,)."""
+    return np.asarray(np.einsum("qm,qm->q", rows @ matrix, rows))
+
+
+def _weight(said: FloatArray, value: FloatArray) -> float:
+    """Weight of scores (p,) in a sum that measures a value (p,), as if the noise of each were independent."""
+    if len(value) < FEWEST or is_constant(value) or is_constant(said):
+        return 0.0
+    alike = correlation(said, value)
+    return alike / (1.0 - min(alike**2, MOST_ALIKE)) if alike**2 > 1.0 / len(value) else 0.0
