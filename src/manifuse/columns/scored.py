@@ -159,7 +159,7 @@ class HeldOutScores:
         plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)
         if not isinstance(score, SquaredError):
             return cls(plain, values, labels, own, score.gain(own, values, folds))
-        # A line over all other blocks is certain sooner than what is learned in folds.
+        # A line is fitted to all other blocks, so that the overlap of folds does not count.
         blocks = folds.together()
         own_line = Line.of(own[None], score.truth, folds.blocks)
         is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
