@@ -53,7 +53,8 @@ def test_the_offset_of_labels_and_the_unit_of_scores_decide_nothing(seed):
     found = []
     for scale, offset in ((1.0, 5.0), (100.0, 0.0), (100.0, 50.0), (0.1, 0.0), (0.01, 0.0)):
         result = refined(features, scale * scores, labelled, truth + offset, task="regression")
-        np.testing.assert_allclose(result.predictions - offset, plain.predictions, atol=1e-6)
+        # The search for the variances ends within some millionths, which rounding decides.
+        np.testing.assert_allclose(result.predictions - offset, plain.predictions, atol=1e-5)
         assert result.course.share == plain.course.share
         assert result.evidence.measured.in_other_units
         found.append((result.gain.value, result.accuracy.before))
