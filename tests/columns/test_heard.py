@@ -54,6 +54,19 @@ def test_slope_and_noise_of_what_is_heard_are_found(rng):
     assert found.noise[0, 0] == pytest.approx(0.25, abs=0.03)
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_the_noise_that_references_share_is_found_where_enough_rows_are_known_to_both(rng, together):
+    """It is shared by half. Where few rows are known to both, nothing is known of it."""
+    values = rng.standard_normal(4000)
+    shared, own = rng.standard_normal((4000, 1)), rng.standard_normal((4000, 2))
+    references = values[:, None] + np.sqrt(0.5) * (shared + own)
+    imputed = np.zeros((4000, 2))
+    if not together:
+        imputed[:2000, 0], imputed[2000:, 1] = references[:2000, 0], references[2000:, 1]
+    found = Heard.of(view(references, imputed), values[:, None], np.zeros(4000))
+    np.testing.assert_allclose(found.noise, [[1.0, 0.5 * together], [0.5 * together, 1.0]], atol=0.08)
+
+
 def test_no_reference_is_believed_to_be_exact(rng):
     """Variances of a lesson may be larger than what it misses; then nothing seems to be left for noise."""
     values = rng.standard_normal((50, 1))

@@ -73,3 +73,15 @@ def test_a_line_that_is_better_in_few_blocks_alone_is_not_taken():
     trials = np.tile(values, (2, 1))
     assert in_blocks(truth, values, trials, blocks).scored.line is None
     assert in_blocks(truth, values, trials, np.arange(120)).scored.line is not None
+
+
+def test_a_line_is_judged_by_the_other_blocks_whose_folds_do_not_overlap():
+    """Here it is better by more than one standard error, and by less than 1.5."""
+    rng = np.random.default_rng(24)
+    values, blocks = rng.standard_normal(40), np.arange(40)
+    truth = 1.35 * values + 0.6 * rng.standard_normal(40)
+    trials, score = np.tile(values, (2, 1)), SquaredError(np.arange(40), truth)
+    fitted = Line.of(trials, truth, blocks).held_out(trials)
+    gain = score.gain(values, fitted)
+    assert 1.0 < gain.value / gain.standard_error < 1.4
+    assert in_blocks(truth, values, trials, blocks).scored.line is not None

@@ -7,12 +7,13 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
+from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
     MOST_LOADING,
     OneFactor,
     correlation,
+    correlation_and_influence,
     correlations,
-    influence_on_correlation,
 )
 from manifuse.evidence.reason import Reason
 
@@ -162,11 +163,26 @@ def test_three_of_one_truth_agree_and_better_ones_count_more(rng):
 def test_the_influence_of_rows_on_a_correlation_gives_its_standard_error(rng):
     first = rng.standard_normal((200, 2))
     second = first + rng.standard_normal((200, 2))
-    influence = influence_on_correlation(first, second)
+    found, influence = correlation_and_influence(first, second)
+    assert found == pytest.approx(correlation(first, second))
     assert influence.sum() == pytest.approx(0.0, abs=1e-12)
     samples = [correlation(first[rows], second[rows]) for rows in rng.integers(200, size=(1000, 200))]
     assert np.sqrt(np.sum(influence**2)) == pytest.approx(np.std(samples), rel=0.1)
-    assert not influence_on_correlation(first, np.ones((200, 2))).any()
+    assert not correlation_and_influence(first, np.ones((200, 2)))[1].any()
+
+
+def test_errors_at_held_out_pairs_are_those_of_the_pairs_which_are_learned_from_nearly_all_others(rng):
+    columns = scores(rng, (0.5, 0.7, 0.6, 0.8), rows=300)
+    own, known = columns[:, 0], columns[:, 1:]
+    pulls, copies = np.array([0.5, 0.4, 0.6]), np.arange(3)
+
+    def gains(rows):
+        return left_out(own[rows], known[rows], known[rows], pulls, copies)
+
+    found, errors = gains(np.arange(300))
+    samples = np.array([gains(rows)[0] for rows in rng.integers(300, size=(500, 300))])
+    np.testing.assert_allclose(found, samples.mean(axis=0), atol=0.01)
+    np.testing.assert_allclose(errors, np.sqrt(1.0 + 300 / 299) * samples.std(axis=0), rtol=0.12)
 
 
 @pytest.mark.parametrize("references", [2, 3])

@@ -1,10 +1,14 @@
 """Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.problems import smooth_truth
 
 import manifuse as mf
+from manifuse.columns.unknown import error_if_unknown
+from manifuse.run import fitted_model
 
 FITTED, LATER = 250, 300
 
@@ -44,6 +48,37 @@ def test_intervals_of_ninety_hold_about_ninety_of_rows_that_references_lack(know
         held.append(np.append(fitted[unknown], hits).mean())
     assert 0.86 < np.mean(held) < 0.97
     assert np.mean(wide) < 1.3
+
+
+def test_intervals_hold_where_the_best_reference_is_lacking_and_poor_ones_know_all_rows():
+    held = []
+    for seed in range(5):
+        main, later, (best, _), truth, _ = problem(seed, 200)
+        noise, everywhere = np.random.default_rng(100 + seed), np.append(main.keys, later.keys)
+        poor = [
+            mf.Observations(truth + 1.5 * noise.standard_normal(len(truth)), ids=everywhere, name=f"poor {number}")
+            for number in range(4)
+        ]
+        labelled = noise.choice(FITTED, 60, replace=False)
+        labels = mf.RankLabels(main.keys[labelled], truth[labelled])
+        result = mf.refine(main, [*poor, best], labels, task="regression", rng=0)
+        applied = result.apply_in_full(later)
+        held.append(np.abs(applied.scores - truth[FITTED:]) < 1.645 * applied.uncertainty)
+    assert 0.87 < np.mean(held) < 0.97
+
+
+def test_the_error_where_references_are_lacking_is_the_change_without_them(monkeypatch):
+    """With no certainty, a row follows the reference that knows it, and keeps its own score if none does."""
+    main, _, (theirs, _), truth, chosen = problem(0, 200)
+    seen = []
+    monkeypatch.setattr(fitted_model, "error_if_unknown", lambda *given: seen.append(given) or 0.0)
+    mf.refine(main, [theirs], mf.RankLabels(main.keys[::4], truth[:FITTED:4]), task="regression", rng=0)
+    ((columns, scored, own, rows, unseen),) = seen
+    scored = replace(scored, certainty=0.0, pairs_follow=True)
+    known = np.sort(chosen)
+    changes = scored.followed(rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
+    error = error_if_unknown(columns, scored, own, rows, unseen)
+    assert error == pytest.approx(np.sqrt(np.mean(changes**2)))
 
 
 def test_errors_are_there_if_every_row_lacks_a_reference():

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
-from manifuse.evidence.holding_out import TRIALS, Folds, held_together
+from manifuse.evidence.holding_out import Folds, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
@@ -63,7 +63,7 @@ class Labels:
         places: IndexArray,
         nearest: IndexArray | None,
         seed: int,
-        trials: int = TRIALS,
+        trials: int,
     ) -> Self:
         """Choose the labels that teach, and put them into folds.
 

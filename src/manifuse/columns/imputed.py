@@ -102,10 +102,15 @@ class Imputed(Column):
         imputed = [column for pairs in self.lessons for column in pairs.columns]
         return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
 
-    def unknown(self, rows: View) -> FloatArray:
-        """Share of the references that know most or all fitted rows, but not these, (q,)."""
+    @property
+    def usual(self) -> IndexArray:
+        """Columns of the usual references: those that know most fitted rows, or all."""
         rare = [column for pairs in self.lessons if not pairs.know_most for column in pairs.columns]
-        known = np.delete(rows.known, rare, axis=1)
+        return np.setdiff1d(np.arange(len(self.numbers)), rare)
+
+    def unknown(self, rows: View) -> FloatArray:
+        """Share of the usual references that do not know rows, (q,)."""
+        known = rows.known[:, self.usual]
         return 1.0 - known.mean(axis=1) if known.shape[1] else np.zeros(len(rows))
 
     def with_lesson_of_common(
@@ -187,7 +192,7 @@ def impute(
         values[reference.main_rows, column] = levels[-1].apply(paired)
         if not reference.is_coupled:
             groups.setdefault(reference.main_rows.tobytes(), []).append(column)
-    held_out, never, doubt, lessons = values.copy(), values.copy(), np.zeros((len(rows), count)), []
+    never, doubt, lessons = values.copy(), np.zeros((len(rows), count)), []
     for columns in groups.values():
         paired_rows = list(references.values())[columns[0]].main_rows
         pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
@@ -199,11 +204,13 @@ def impute(
         values[unpaired[:, None], columns] = predicted.reshape(shape)[unpaired]
         know_most = 2 * len(paired_rows) > len(rows)
         never[:, columns] = unseen.reshape(shape)
-        held_out[:, columns] = (values if know_most else never)[:, columns]
         doubt[unpaired[:, None], columns] = learned.lesson.doubt(variances)[unpaired, None]
         lessons.append(PairLesson(learned.lesson, tuple(columns), know_most))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
-    imputed = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels))
+    imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
+    if len(imputed.usual):
+        held_out = never.copy()
+        held_out[:, imputed.usual] = values[:, imputed.usual]
     known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
 

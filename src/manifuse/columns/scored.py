@@ -18,7 +18,7 @@ from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable
+from manifuse.records import Saveable, is_amount
 from manifuse.tables.level import Level
 
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
@@ -49,7 +49,7 @@ class Scoring(Saveable):
     pairs_follow : bool
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_if_unknown : float
-        Standard error that is added at rows that no reference knows itself which knows most of the fitted rows.
+        Standard error that is added at rows that no usual reference knows itself; see `Imputed.usual`.
     """
 
     units: Level
@@ -83,10 +83,11 @@ class Scoring(Saveable):
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
-        """Standard errors of rows (q,), by the column "variance" and the shares of references that lack them.
+        """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.
 
-        Of a row that references know, scores that are computed without them are off by their change, too, if both are
-        the best guesses from what they know: then the change has nothing to do with the error that is left.
+        The scale of errors is measured where usual references know rows. If they lack a row, its refined score differs
+        from the one that they would give. If both scores are best guesses, the squares of this difference and of the
+        error that is left add up.
         """
         assert self.error_scale is not None, "labels taught"
         lacking = np.sqrt(unknown) * self.error_if_unknown
@@ -100,9 +101,8 @@ class Scoring(Saveable):
         """Refuse values out of range."""
         line = (0.0, 0.0) if self.line is None else self.line
         scale = 1.0 if self.error_scale is None else self.error_scale
-        if not (0 <= self.certainty <= 1 and 0 <= scale < np.inf and 0 < self.own_scale < np.inf):
-            raise ValueError("refined scores are out of range")
-        if not 0 <= self.error_if_unknown < np.inf:
+        amounts = scale, self.error_if_unknown
+        if not (0 <= self.certainty <= 1 and is_amount(np.array(amounts)) and 0 < self.own_scale < np.inf):
             raise ValueError("refined scores are out of range")
         if not np.isfinite([*line, self.own_offset]).all():
             raise ValueError("refined scores are out of range")

@@ -103,19 +103,25 @@ class _Anew:
     def _rows(self) -> View:
         return self.found.known.held_out.take(self.labels.score.rows)
 
+    @cached_property
+    def _fixed(self) -> FloatArray:
+        """What does not read references, of the covariance of the labelled rows (l, l)."""
+        lesson = self.learned.lesson
+        covariance = Covariance(tuple(part for part in lesson.covariance.parts if part.source != OF_REFERENCES))
+        points = covariance.points(self._rows)
+        return covariance.between(points, points, lesson.variances[: covariance.count])
+
     def _covariance(self, kept: Sequence[int]) -> FloatArray:
         """Of the labelled rows (l, l), by the references ``kept`` and without the others."""
         lesson, scores = self.learned.lesson, self._rows["references"]
-        # Their part is measured in distances that grow with the number of references.
+        # Products and squared distances grow with the number of references, and so do their units.
         share = len(kept) / scores.shape[1]
-        parts = [
-            replace(part, unit=share * part.unit) if part.source == OF_REFERENCES else part
-            for part in lesson.covariance.parts
-            if share or part.source != OF_REFERENCES
-        ]
-        covariance = Covariance(tuple(parts))
+        parts = [part for part in lesson.covariance.parts if part.source == OF_REFERENCES]
+        if not parts or not share:
+            return self._fixed
+        covariance = Covariance(tuple(replace(part, unit=share * part.unit) for part in parts))
         points = covariance.points(self._rows.with_column("references", scores[:, list(kept)]))
-        return covariance.between(points, points, lesson.variances[: covariance.count])
+        return self._fixed + covariance.between(points, points, lesson.variances[-1 - covariance.count : -1])
 
     def _expected(self, kept: Sequence[int]) -> FloatArray:
         """What would be expected of the labelled rows (l, c)."""

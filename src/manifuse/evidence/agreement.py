@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from manifuse.evidence.left_out import Change, left_out
+from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import OneFactor, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
@@ -151,8 +151,10 @@ def ask(
         each[kept[1:]] = weights[1:] / (weights[0] + presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
-    gain, worths = left_out(own, known, held_out, pulls, copies[1:])
-    answer = _answer(len(voices) - 1, len(kept) - 1, gain, same_target, agrees=agrees)
+    gains, errors = left_out(own, known, held_out, pulls, copies[1:])
+    answer = _answer(
+        len(voices) - 1, len(kept) - 1, same_target, agrees=agrees, is_better=bool(gains[-1] > errors[-1])
+    )
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
     enough = len(voices) > FEWEST_REFERENCES
@@ -163,10 +165,10 @@ def ask(
         loadings=model.loadings[copies],
         residual=model.residual if enough else np.nan,
         most_residual=most,
-        gain=gain.value,
-        standard_error=gain.error,
-        worths=np.array([each.value for each in worths]),
-        worth_errors=np.array([each.error for each in worths]),
+        gain=float(gains[-1]),
+        standard_error=float(errors[-1]),
+        worths=gains[:-1],
+        worth_errors=errors[:-1],
     )
 
 
@@ -229,8 +231,11 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, gain: Change, same_target: bool | None, *, agrees: bool) -> Reason:
-    """The answer of ``count`` references, of which so many are ``kept``; whether the main predictor surely agrees."""
+def _answer(count: int, kept: int, same_target: bool | None, *, agrees: bool, is_better: bool) -> Reason:
+    """The answer of ``count`` references, of which so many are ``kept``.
+
+    It asks whether the main predictor surely agrees, and whether the references are better at held-out pairs.
+    """
     if count == 0:
         return Reason.NO_REFERENCE
     if kept == 0:
@@ -242,4 +247,4 @@ def _answer(count: int, kept: int, gain: Change, same_target: bool | None, *, ag
         return Reason.ASSUMED if few else Reason.AGREE if agrees else Reason.WEAK
     if kept < FEWEST_REFERENCES or not agrees:
         return Reason.NOT_SHOWN
-    return Reason.AGREE if gain.value > gain.error else Reason.WORSE
+    return Reason.AGREE if is_better else Reason.WORSE

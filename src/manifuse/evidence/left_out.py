@@ -2,78 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
-
 import numpy as np
 
 from manifuse.evidence.holding_out import overlap_of
-from manifuse.evidence.one_factor import correlation, influence_on_correlation
+from manifuse.evidence.one_factor import correlation_and_influence
 from manifuse.kernels.arrays import FloatArray, IndexArray
-
-
-@dataclass(frozen=True, eq=False)
-class Change:
-    """How much better one column correlates with a reference than another one does.
-
-    Attributes
-    ----------
-    value : float
-        NaN if nothing was compared.
-    influence : (n,) array
-        What each row has to do with it: the deviations whose root sum of squares is the standard error.
-    """
-
-    value: float
-    influence: FloatArray
-
-    @classmethod
-    def of(cls, better: FloatArray, worse: FloatArray, truth: FloatArray, rows: IndexArray, count: int) -> Self:
-        """Compare two columns (p, c) with a reference at its pairs, which are ``rows`` (p,) of so many."""
-        influence = np.zeros(count)
-        influence[rows] = influence_on_correlation(better, truth) - influence_on_correlation(worse, truth)
-        return cls(correlation(better, truth) - correlation(worse, truth), influence)
-
-    @classmethod
-    def mean(cls, changes: Sequence[Self]) -> Self:
-        """Average over references. Their pairs may be the same rows, whose influences add up."""
-        if not changes:
-            return cls(np.nan, np.array([np.nan]))
-        values, influences = zip(*((each.value, each.influence) for each in changes), strict=True)
-        return cls(float(np.mean(values)), np.mean(influences, axis=0))
-
-    @property
-    def error(self) -> float:
-        """Standard error, from which pairs there happen to be; each was predicted from nearly all others."""
-        return overlap_of(int(np.count_nonzero(self.influence))) * float(np.sqrt(np.sum(self.influence**2)))
 
 
 def left_out(
     own: FloatArray, known: FloatArray, held_out: FloatArray, pulls: FloatArray, copies: IndexArray
-) -> tuple[Change, list[Change]]:
+) -> tuple[FloatArray, FloatArray]:
     """How much better the others predict each reference that is followed, at its pairs, than the main predictor does.
 
-    Copies of a reference are not among the others.
+    Copies of a reference are not among the others. Standard errors are those of the pairs that there happen to be.
 
     Returns
     -------
-    gain : Change
-        Mean over the references that are followed, if there are two.
-    worths : list of Change
-        What is lost of the gain without each reference, mean over the other ones.
+    gains : (m + 1,) array
+        What is lost of the gain without each reference, mean over the other ones; and, as the last, the gain itself,
+        mean over the references. NaN where nothing could be compared.
+    errors : (m + 1,) array
+        Their standard errors.
     """
-    gains: list[Change] = []
-    losses: list[list[Change]] = [[] for _ in pulls]
-    followed = np.flatnonzero(pulls)
+    count, followed = len(pulls), np.flatnonzero(pulls)
+    totals, numbers, influences = np.zeros(count + 1), np.zeros(count + 1), np.zeros((count + 1, len(own)))
     for number in followed if len(followed) > 1 else ():
         rows = np.flatnonzero(np.isfinite(known[:, number]).all(axis=1))
         others = np.where(copies == copies[number], 0.0, pulls)
         truth, alone = known[rows, number], own[rows]
         by_others = alone + np.einsum("nmc,m->nc", held_out[rows], others)
-        gains.append(Change.of(by_others, alone, truth, rows, len(own)))
-        for other in followed:
-            if others[other] and len(followed) > 2:
-                without = by_others - pulls[other] * held_out[rows, other]
-                losses[other].append(Change.of(by_others, without, truth, rows, len(own)))
-    return Change.mean(gains), [Change.mean(each) for each in losses]
+        better, influence = correlation_and_influence(by_others, truth)
+        worse = {count: alone}
+        if len(followed) > 2:
+            there = np.flatnonzero(others).tolist()
+            worse |= {other: by_others - others[other] * held_out[rows, other] for other in there}
+        for place, values in worse.items():
+            correlated, its_influence = correlation_and_influence(values, truth)
+            totals[place] += better - correlated
+            influences[place, rows] += influence - its_influence
+            numbers[place] += 1
+    # Each pair is predicted from nearly all others. Pairs of several references may be the same rows.
+    overlaps = np.array([overlap_of(int(np.count_nonzero(each))) for each in influences])
+    with np.errstate(invalid="ignore"):
+        return totals / numbers, overlaps * np.sqrt(np.sum(influences**2, axis=1)) / numbers

@@ -154,15 +154,17 @@ def correlation(a: FloatArray, b: FloatArray) -> float:
     return float(np.sum(a * b)) / norm if norm > 0 else 0.0
 
 
-def influence_on_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    """How much each row of values (n, c) has to do with their `correlation`, (n,); the sum is 0.
+def correlation_and_influence(a: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
+    """The `correlation` of values (n, c), and what each row has to do with it, (n,), which sums to 0.
 
-    The root sum of squares is the standard error (Hampel, Journal of the American Statistical Association, 1974).
+    The root sum of squares of that is the standard error (Hampel, Journal of the American Statistical Association,
+    1974).
     """
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     squares = float(np.sum(a * a)), float(np.sum(b * b))
     if not all(squares):
-        return np.zeros(len(a))
+        return 0.0, np.zeros(len(a))
     products = np.sum(a * b, axis=1) / np.sqrt(squares[0] * squares[1])
     parts = np.sum(a * a, axis=1) / squares[0] + np.sum(b * b, axis=1) / squares[1]
-    return np.asarray(products - 0.5 * products.sum() * parts)
+    found = float(products.sum())
+    return found, np.asarray(products - 0.5 * found * parts)

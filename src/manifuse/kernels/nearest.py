@@ -8,8 +8,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
-#: Less than this share of the squares of two rows is rounding.
-NOTHING = 2.0**-48
+#: A squared distance below this share of the squares of both rows is rounding.
+LEAST_SQUARE = 2.0**-48
 
 
 def squared_distances_to(rows: FloatArray, others: FloatArray) -> FloatArray:
@@ -22,11 +22,11 @@ def squared_distances_to(rows: FloatArray, others: FloatArray) -> FloatArray:
     squares *= -2.0
     squares += norms[:, None]
     squares += other_norms
-    most = NOTHING * (norms.max(initial=0.0) + other_norms.max(initial=0.0))
+    most = LEAST_SQUARE * (norms.max(initial=0.0) + other_norms.max(initial=0.0))
     if squares.min(initial=np.inf) <= most:
         here, there = np.nonzero(squares <= most)
         near = squares[here, there]
-        squares[here, there] = np.where(near < NOTHING * (norms[here] + other_norms[there]), 0.0, near)
+        squares[here, there] = np.where(near < LEAST_SQUARE * (norms[here] + other_norms[there]), 0.0, near)
     return squares
 
 

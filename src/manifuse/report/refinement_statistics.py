@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -46,16 +46,15 @@ class Shift:
     def of(cls, result: Refinement) -> Shift:
         """Compare the scores before and after."""
         main, refined = result.main, result.refined.in_scale_of(result.main)
-        made = cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty)
-        if result.evidence.measured is None or not result.evidence.measured.in_other_units:
-            return made
-        scored = result.fitted_model.scored
-        return replace(made, line=(scored.own_offset, scored.own_scale))
+        scored, measured, line = result.fitted_model.scored, result.evidence.measured, cls.line
+        if measured is not None and measured.in_other_units:
+            line = scored.own_offset, scored.own_scale
+        return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty, line)
 
     @property
     def is_in_other_units(self) -> bool:
         """Whether the scores after are in other units than those before."""
-        return self.line != (0.0, 1.0)
+        return self.line != Shift.line
 
     @cached_property
     def ranks(self) -> tuple[FloatArray, FloatArray]:

@@ -12,11 +12,10 @@ from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.all_columns import Columns, RunOutputs
 from manifuse.columns.column import Mixed
 from manifuse.columns.edges import Edges, Joining
-from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.unknown import change_if_unknown
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn
+from manifuse.columns.unknown import error_if_unknown
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
@@ -58,7 +57,8 @@ class FittedModel(Saveable):
         columns, known = found.columns, found.known.fitted
         errors = None
         if scored.error_scale is not None:
-            scored = replace(scored, error_if_unknown=_error_if_unknown(main, found, scored))
+            unknown = error_if_unknown(columns, scored, main.scores, known, known["unseen"])
+            scored = replace(scored, error_if_unknown=unknown)
             errors = scored.errors(known["variance"], columns.references.unknown(known))
         return cls(
             main=main,
@@ -163,18 +163,3 @@ class FittedModel(Saveable):
             raise ValueError("the errors do not fit the columns")
         if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
             raise ValueError("the columns do not fit together")
-
-
-def _error_if_unknown(main: Observations, found: RunOutputs, scored: Scoring) -> float:
-    """By how much rows are off beside the rest if references that know most rows do not know them; 0 if none does."""
-    columns, known = found.columns, found.known.fitted
-    usual = [column for pairs in columns.references.lessons if pairs.know_most for column in pairs.columns]
-    if not usual:
-        return 0.0
-    # No row may be known to all of them; then what is lost without those that know it stands for a part.
-    share = known.known[:, usual].mean(axis=1)
-    rows = np.flatnonzero(share == share.max())
-    rows = rows[drawn(len(rows), MOST_COMMON)]
-    here = known.take(rows)
-    change = change_if_unknown(columns, scored, main.scores[rows], here, here["unseen"])
-    return change / float(np.sqrt(share.max()))

@@ -14,7 +14,7 @@ from manifuse.columns.all_columns import MEASURING_ROWS, Columns
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.unknown import change_if_unknown
+from manifuse.columns.unknown import error_if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR
@@ -142,8 +142,8 @@ class LaterRows:
             if self.scored.error_scale is None:
                 return columns, self.scored
             view = taught.add_to(self.fitted_view.take(rows), "references")
-            change = change_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
-            return columns, replace(self.scored, error_if_unknown=max(change, self.scored.error_if_unknown))
+            unknown = error_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
+            return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
         except ValueError:
             # Numbers of a saved refinement that are finite, but whose products are not.
             raise InputError(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import rows_as
+from manifuse.tables.feature_source import Source
 from manifuse.tables.observations import Observations
 from manifuse.tables.table import Table
 
@@ -36,4 +38,6 @@ def without_invalid(table: Table) -> Table:
     features = table.features
     numbers = [table.scores] if features is None else [table.scores, features]
     finite = [all_finite(np.atleast_2d(np.asarray(each, dtype=np.float64).T).T) for each in numbers]
-    return table.part(np.flatnonzero(np.logical_and.reduce(finite)))
+    kept = np.flatnonzero(np.logical_and.reduce(finite))
+    # Features in a file are not read again.
+    return replace(table, source=Source.if_any(features)).part(kept)

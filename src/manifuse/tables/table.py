@@ -57,8 +57,8 @@ class Table:
         """Return some rows, with their features read. Of rows that follow each other, a range, no others are read."""
         source = None if self.source is None else Source.loaded(self.source.take(rows))
         noun, first = self.counting
-        counting = noun, first + np.asarray(rows)
-        return replace(self, ids=self.ids[rows], scores=self.scores[rows], source=source, counting=counting)
+        numbers = first + np.asarray(rows) if isinstance(first, int) else first[rows]
+        return replace(self, ids=self.ids[rows], scores=self.scores[rows], source=source, counting=(noun, numbers))
 
     @property
     def features(self) -> NDArray[Any] | None:
