@@ -403,8 +403,6 @@ def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():
     rows = View(np.empty((2, 0)), columns, np.empty((2, 0)))
     faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(rows, np.ones((2, 3)))
     np.testing.assert_allclose(faded, [[0.25] * 3, [1.0] * 3])
-    with pytest.raises(ValueError, match="at pairs is out of range"):
-        replace(learned, at_pairs=1.5).check()
 
 
 def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():

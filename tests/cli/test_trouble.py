@@ -43,6 +43,7 @@ TROUBLE = {
     "a result that cannot be printed": (2, "The result cannot be printed (No space left on device)"),
     "a working directory that is gone": (2, "The working directory cannot be found"),
     "a saved refinement of a later version": (2, f"has the format 99, but this version reads {FORMAT};"),
+    "a saved refinement that was changed": (2, "was changed after it was saved"),
     "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
     "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
     "later rows and the output in one file": (2, "would overwrite an input"),
@@ -285,10 +286,14 @@ def test_a_saved_refinement_of_another_kind_is_refused(folder, monkeypatch, caps
         arrays = dict(archive)
     content = json.loads(bytes(arrays["plain"])) | {"format": 99}
     np.savez("later.npz", **(arrays | {"plain": np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)}))
+    np.savez(
+        "changed.npz", **{name: array if array.dtype.kind != "f" else 2.0 * array for name, array in arrays.items()}
+    )
     Path("cut.npz").write_bytes(Path("model.npz").read_bytes()[:5000])
     before = names(folder)
     for model, name in {
         "later.npz": "a saved refinement of a later version",
+        "changed.npz": "a saved refinement that was changed",
         "cut.npz": "a saved refinement cut short",
         "main.csv": "a table in place of a saved refinement",
     }.items():

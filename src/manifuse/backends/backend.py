@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +36,6 @@ class StoredGraph(Saveable):
     neighbours: int
     standardised: bool | None
     order: IndexArray | None
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        rows = len(self.scales)
-        if not (self.weights.shape == (rows, rows) and self.scales.shape == (rows,) and is_amount(self.scales)):
-            raise ValueError("the weights and the local scales of a graph do not fit together")
-        if not 0 <= self.neighbours <= rows:
-            raise ValueError("a graph has a number of neighbours that its rows cannot have")
-        if self.order is not None and not np.array_equal(np.sort(self.order), np.arange(rows)):
-            raise ValueError("the order of a graph's rows is not an order")
 
 
 class FeatureGraph(ABC):

@@ -55,11 +55,6 @@ class Mixed(Column):
         each = self.share if share is None else share
         return np.asarray((1.0 - each) * one + each * other)
 
-    def check(self) -> None:
-        """Refuse a share out of range."""
-        if not 0 <= self.share <= 1:
-            raise ValueError("a share is out of range")
-
 
 @dataclass(frozen=True, eq=False)
 class FittedViews:

@@ -67,11 +67,6 @@ class CovariancePart(Saveable):
             return [np.einsum("qk,qk->q", points, points) / self.unit]
         return [np.ones(len(points))] * len(self.widths)
 
-    def check(self) -> None:
-        """Refuse values out of range."""
-        if not 0 < self.unit < np.inf or not all(0 < width < np.inf for width in self.widths):
-            raise ValueError("a part of a covariance is out of range")
-
 
 @dataclass(frozen=True, eq=False)
 class Covariance(Saveable):

@@ -51,20 +51,6 @@ class Diffused(Column):
     columns: Mapping[int, int]
     coefficients: FloatArray
 
-    def check(self) -> None:
-        """Refuse parts that do not fit together."""
-        bridges, rows = self.bridges, len(self.start)
-        smoothed = bridges.graph.neighbours > 0 and bridges.algorithm.smoothing > 0
-        columns = 1 + bridges.count + smoothed + bridges.algorithm.anchored
-        if self.start.ndim > 2 or len(bridges.graph.scales) != rows:
-            raise ValueError("the parts of the diffusion are about tables of different sizes")
-        if self.coefficients.shape != (len(self.coefficients), columns):
-            raise ValueError("the rounds mix other columns than there are")
-        if set(self.columns) != set(bridges.lookups) or not all(place >= -1 for place in self.columns.values()):
-            raise ValueError("the coupled references are not those of the bridges")
-        if not (np.isfinite(self.start).all() and np.isfinite(self.coefficients).all()):
-            raise ValueError("the rounds are not finite")
-
     @property
     def graph(self) -> FeatureGraph:
         """The graph of the main table."""

@@ -12,7 +12,7 @@ from manifuse.backends.backend import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,6 @@ class Joining(Saveable):
         if not graph.neighbours:
             return None
         return cls(graph.neighbours, graph.standardised is True, np.asarray(graph.scales))
-
-    def check(self) -> None:
-        """Refuse values out of range."""
-        if self.scales.ndim != 1 or not is_amount(self.scales) or not 1 <= self.neighbours < max(len(self.scales), 2):
-            raise ValueError("later rows cannot be joined to the graph")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import numpy as np
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import is_amount
 from manifuse.tables.level import Level
 
 
@@ -59,10 +58,3 @@ class Expected(Column):
 
     def _from(self, own: FloatArray, references: FloatArray) -> FloatArray:
         return self.level.apply(own + np.einsum("qmc,m->qc", references - self.means, self.pulls))
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        if self.means.ndim != 2 or self.pulls.shape != self.means.shape[:1]:
-            raise ValueError("the references of what is expected do not fit together")
-        if not (is_amount(self.pulls) and np.isfinite(self.means).all()):
-            raise ValueError("what is expected is out of range")

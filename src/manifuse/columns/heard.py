@@ -80,14 +80,6 @@ class Heard(Saveable):
         off = np.sum(spoken * rows["references"][:, :, 0], axis=1) - spoken @ self.offsets - slope * value
         return (value + gain * off)[:, None], variances * (1.0 - gain * slope)
 
-    def check(self) -> None:
-        """Refuse values out of range."""
-        count = self.weights.size
-        shapes = [(count,)] * 3 + [(count, count)] * 2
-        arrays = (self.weights, self.offsets, self.slopes, self.left, self.noise)
-        if [each.shape for each in arrays] != shapes or not all(np.isfinite(each).all() for each in arrays):
-            raise ValueError("what references say themselves is out of range")
-
 
 def are_heard(rows: View) -> BoolArray:
     """Whether each reference knows rows itself, which would be imputed otherwise, (q, m)."""

@@ -148,14 +148,6 @@ class Imputed(Column):
     def _width(self, rows: View) -> int:
         return int(rows["own"].shape[1])
 
-    def check(self) -> None:
-        """Refuse parts that do not fit together."""
-        columns = sorted(column for pairs in self.lessons for column in pairs.columns)
-        if len(self.levels) != len(self.numbers) or len(set(columns)) != len(columns):
-            raise ValueError("the imputed references do not fit together")
-        if columns and not 0 <= columns[0] <= columns[-1] < len(self.numbers):
-            raise ValueError("a lesson imputes a reference that does not take part")
-
 
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str

@@ -100,13 +100,6 @@ class Learned(Column):
             shares[block] = np.clip(2.0 - nearest, 0.0, 1.0)
         return shares
 
-    def check(self) -> None:
-        """Refuse values out of range."""
-        if not 0 <= self.at_pairs <= 1:
-            raise ValueError("the share of a lesson at pairs is out of range")
-        if not self.reach > 0 or (np.isfinite(self.reach) and len(self.lesson.points) < 2):
-            raise ValueError("the reach of a lesson is out of range")
-
 
 def teach(
     known: FittedViews,

@@ -60,23 +60,6 @@ class Lesson(Saveable):
         """Variance of what was observed of a row, beside that of its value; of a difference, each row has a half."""
         return float(self.variances[-1]) / (2.0 if self.compares else 1.0)
 
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        count = len(self.expected)
-        shapes = {"weights": (count, *self.weights.shape[1:]), "precision": (count, count)}
-        if any(getattr(self, name).shape != shape for name, shape in shapes.items()) or self.weights.ndim != 2:
-            raise ValueError("the arrays of a lesson do not fit together")
-        if len(self.points) != len(self.covariance.parts) or any(len(each) != count for each in self.points):
-            raise ValueError("the points of a lesson do not fit together")
-        arrays = (self.expected, self.variances, self.weights, self.precision, *self.points)
-        if not all(np.isfinite(array).all() for array in arrays):
-            raise ValueError("a lesson is not finite")
-        try:
-            with np.errstate(divide="raise", over="raise", invalid="raise"):
-                self._block(self.points, self.expected)
-        except FloatingPointError:
-            raise ValueError("a lesson is out of range") from None
-
     def predict(self, rows: View, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values of the functions at rows (q, t), and the variance of a value without the noise (q,)."""
         predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))

@@ -60,11 +60,3 @@ class Smoothed(Column):
         affinity = rows.edges.affinity(own, self.start, self.degrees, SCALE)
         carried = rows.edges.carry(affinity, self.averaged)
         return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        rows = len(self.start)
-        if self.degrees.shape != (rows,) or self.averaged.shape != (rows, self.start.shape[1] + 1):
-            raise ValueError("what smoothing needs does not fit together")
-        if not all(np.isfinite(each).all() for each in (self.start, self.degrees, self.averaged)):
-            raise ValueError("what smoothing needs is not finite")

@@ -57,11 +57,6 @@ class Calibrated(Column):
         log_ratios = self.temperature * self.units.undo(values)
         return self.classes.coordinates(np.exp(self.classes.logarithms(log_ratios)))
 
-    def check(self) -> None:
-        """Refuse a temperature out of range."""
-        if not 0 < self.temperature < np.inf:
-            raise ValueError("a temperature is out of range")
-
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityMap(Saveable):
@@ -96,8 +91,3 @@ class ProbabilityMap(Saveable):
         left = 1.0 - had[..., ~self.taught].sum(axis=-1, keepdims=True)
         share = left / said[..., self.taught].sum(axis=-1, keepdims=True)
         return self.classes.coordinates(np.where(self.taught, share * said, had))
-
-    def check(self) -> None:
-        """Refuse parts that do not fit together."""
-        if self.taught.shape != (len(self.classes),) or not self.taught.any():
-            raise ValueError("the classes that labels teach do not fit together")

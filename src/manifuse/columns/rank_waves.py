@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 
 #: How much each wave of a feature counts.
 AMPLITUDES = (1.0, 1.0 / 2.0, 1.0 / 3.0)
@@ -63,13 +63,3 @@ class RankWaves(Saveable):
         waves *= np.sqrt(2.0) * np.repeat(AMPLITUDES, count)
         waves -= self.means
         return waves
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        shape, waves = (len(self.values), len(self.places)), len(AMPLITUDES) * len(self.places)
-        if self.values.shape != shape or self.cosines.shape != shape or self.means.shape != (waves,):
-            raise ValueError("the waves of features do not fit together")
-        if not (is_amount(self.places) and np.isfinite(self.values).all() and np.isfinite(self.means).all()):
-            raise ValueError("the waves of features are out of range")
-        if (np.diff(self.values, axis=0) < 0).any() or not (np.abs(self.cosines) <= 1).all():
-            raise ValueError("the waves of features are out of range")

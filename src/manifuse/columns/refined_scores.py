@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 from manifuse.tables.observations import Observations
 
 #: A row with less support than this has hardly any evidence behind it.
@@ -64,16 +64,6 @@ class RefinedScores(Saveable):
             uncertainty = np.append(self.uncertainty, more.uncertainty)
         scores = np.concatenate([self.scores, more.scores])
         return RefinedScores(scores, np.append(self.support, more.support), uncertainty)
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together or are not finite."""
-        arrays = [each for each in self.arrays if each is not None]
-        rows = len(self.scores)
-        if self.scores.ndim > 2 or any(array.shape != (rows,) for array in arrays[1:]):
-            raise ValueError("scores, support and uncertainty do not fit together")
-        in_range = (np.abs(self.support - 0.5) <= 0.5).all() and np.isfinite(self.scores).all()
-        if not in_range or not (self.uncertainty is None or is_amount(self.uncertainty)):
-            raise ValueError("scores, support or uncertainty is out of range")
 
 
 def refined_columns(table: Observations, refined: RefinedScores) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
@@ -96,16 +96,6 @@ class Scoring(Saveable):
     def calibrated(self, offset: float, slope: float) -> Self:
         """Put what labels calibrate on all scores: a line from those of now."""
         return replace(self, units=self.units.scaled(slope, offset), own_scale=slope, own_offset=offset)
-
-    def check(self) -> None:
-        """Refuse values out of range."""
-        line = (0.0, 0.0) if self.line is None else self.line
-        scale = 1.0 if self.error_scale is None else self.error_scale
-        amounts = scale, self.error_if_unknown
-        if not (0 <= self.certainty <= 1 and is_amount(np.array(amounts)) and 0 < self.own_scale < np.inf):
-            raise ValueError("refined scores are out of range")
-        if not np.isfinite([*line, self.own_offset]).all():
-            raise ValueError("refined scores are out of range")
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,10 +29,6 @@ class Setting(Saveable):
     score_scale: float
     bridge: BridgeScheme[Any]
 
-    def check(self) -> None:
-        """Refuse values out of range."""
-        Algorithm1(neighbours=self.neighbours, score_scale=self.score_scale, bridge=self.bridge)
-
 
 #: Hyperparameters that are one of a few words.
 WORDS: Mapping[str, tuple[str, ...]] = {

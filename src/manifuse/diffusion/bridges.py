@@ -129,29 +129,11 @@ class Bridges(Saveable):
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read saved bridges; see `Saveable.from_record`."""
-        plain = {name: value for name, value in record.items() if name not in ("graph", "anchors")}
-        values = read_fields(cls, plain, omit=("graph", "anchors"))
+        values = read_fields(cls, record, omit=("graph", "anchors"))
         stored = StoredGraph.from_record(record["graph"])
         kind = values["setting"].bridge.anchor_type
         anchors = {int(number): kind.from_record(anchor) for number, anchor in record["anchors"].items()}
-        made = cls(**values, graph=Host().restore(stored), anchors=anchors)
-        made.check()
-        return made
-
-    def check(self) -> None:
-        """Refuse parts that do not fit together."""
-        rows = len(self.graph.scales)
-        if sorted([*self.anchors, *self.lookups]) != list(range(self.count)):
-            raise ValueError("the references of the bridges are not numbered")
-        if any(anchor.depth < self.setting.bridge.depth for anchor in self.anchors.values()):
-            raise ValueError("a bridge has fewer moments than its step needs")
-        if self.anchors and not self.graph.neighbours:
-            raise ValueError("there are bridges without a graph")
-        for pairs in (anchor.main_rows for anchor in self.anchors.values()):
-            if pairs.ndim != 1 or not len(pairs) or not 0 <= pairs.min() <= pairs.max() < rows:
-                raise ValueError("the pairs of a bridge are not rows of the main table")
-        if any(lookup.main_rows.shape != (rows,) for lookup in self.lookups.values()):
-            raise ValueError("a coupled reference does not fit the main table")
+        return cls(**values, graph=Host().restore(stored), anchors=anchors)
 
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""

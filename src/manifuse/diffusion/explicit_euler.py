@@ -25,23 +25,10 @@ class ExplicitAnchor(Anchor):
     main_rows: IndexArray
     reference_rows: IndexArray
 
-    @property
-    def depth(self) -> int:
-        """Zero: it always has the whole reference side."""
-        return 0
-
     def without(self, pairs: IndexArray) -> ExplicitAnchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""
         kept = np.delete(np.arange(len(self.main_rows)), pairs)
         return ExplicitAnchor(self.reference, self.block, self.main_rows[kept], self.reference_rows[kept])
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        rows, pairs = self.reference.shape[0], self.reference_rows
-        if self.block.shape != (rows, max(2, self.block.shape[-1])) or not np.isfinite(self.block).all():
-            raise ValueError("the scores of a reference do not fit its graph")
-        if pairs.shape != self.main_rows.shape or not 0 <= pairs.min() <= pairs.max() < rows:
-            raise ValueError("the pairs of a bridge do not fit its reference")
 
 
 #: The largest number of steps; the paper takes 20, and more would take minutes.

@@ -23,22 +23,11 @@ class ImplicitAnchor(Anchor):
     main_rows: IndexArray
     moments: FloatArray
 
-    @property
-    def depth(self) -> int:
-        """Number of moments."""
-        return len(self.moments)
-
     def without(self, pairs: IndexArray) -> ImplicitAnchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""
         moments = self.moments.copy()
         moments[:, pairs] = 0.0
         return ImplicitAnchor(self.main_rows, moments)
-
-    def check(self) -> None:
-        """Refuse moments that are not those of the pairs."""
-        shape = (len(self.moments), len(self.main_rows), self.moments.shape[-1])
-        if self.moments.shape != shape or shape[-1] < 2 or not np.isfinite(self.moments).all():
-            raise ValueError("the moments of a bridge do not fit its pairs")
 
 
 #: The largest number of steps, and of Chebyshev polynomials that they take; more would take minutes.

@@ -34,11 +34,6 @@ class Anchor(Saveable):
 
     main_rows: IndexArray
 
-    @property
-    @abstractmethod
-    def depth(self) -> int:
-        """How much of the reference side it has; see `BridgeScheme.depth`."""
-
     @abstractmethod
     def without(self, pairs: IndexArray) -> Anchor:
         """Return the same anchor with some of its pairs taken out of the bridge."""

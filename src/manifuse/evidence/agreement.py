@@ -16,7 +16,7 @@ from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import OneFactor, correlations
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable, is_amount
+from manifuse.records import Saveable
 
 #: Root mean square of the correlations that one factor may leave: so much, and so much divided by the root of the
 #: pairs, because correlations have an error.
@@ -91,21 +91,6 @@ class Agreement(Saveable):
         numbers = {name: known(getattr(self, name)) for name in ("residual", "gain", "standard_error")}
         lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        count = len(self.pulls)
-        arrays = (self.differing, self.worths, self.worth_errors)
-        if (
-            self.pulls.ndim != 1
-            or self.loadings.shape != (count + 1,)
-            or any(array.shape != (count,) for array in arrays)
-        ):
-            raise ValueError("what the references answered does not fit together")
-        numbers = (self.residual, self.gain, self.standard_error, self.loadings, *arrays)
-        # What could not be measured is NaN.
-        if not is_amount(self.pulls) or any(np.isinf(each).any() for each in numbers):
-            raise ValueError("what the references answered is out of range")
 
 
 def ask(

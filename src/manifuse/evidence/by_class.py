@@ -76,16 +76,6 @@ class ByClass(Saveable):
         with np.errstate(invalid="ignore"):
             return np.asarray(np.diagonal(self.counts, axis1=1, axis2=2) / self.labels)
 
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        count = len(self.classes)
-        if self.counts.shape != (2, count, count) or not (self.counts >= 0).all() or self.errors.shape != (count,):
-            raise ValueError("what labels say of classes does not fit together")
-        if self.reliability.ndim != 3 or self.reliability.shape[::2] != (2, 3):
-            raise ValueError("bins of probabilities do not fit together")
-        if not np.isfinite(self.reliability).all() or not np.isfinite(self.brier).all():
-            raise ValueError("what labels say of classes is not finite")
-
 
 def _counts(probabilities: FloatArray, score: LogLoss) -> FloatArray:
     """Rows of each class that are predicted to be of each class (k, k), the mean of trials (r, l, k)."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.gain import Accuracy, Gain
@@ -122,17 +120,3 @@ class Evidence(Saveable):
     def names_of_asked(self) -> list[str]:
         """Names of the main predictor and of the references that were asked, in the order of their loadings."""
         return [self.name, *(self.relevance[number].name for number in self.asked)]
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        shape = (len(self.relevance) + 2,) * 2
-        if self.metric.shape != shape or not np.isfinite(self.metric).all():
-            raise ValueError(f"metric is not finite and of shape {shape}")
-        if len(self.asked) != len(self.agreement.pulls) or not set(self.asked) <= set(range(len(self.relevance))):
-            raise ValueError("the references that were asked are not those of the fit")
-        gains = [self.gain, self.worth, *(entry.worth for entry in self.relevance)]
-        if self.measured is not None:
-            gains += [self.measured.at_pairs, *(self.measured.averaged or ())]
-        expected = "correlation" if self.measured is None else self.measured.accuracy.measure
-        if any(gain.measure != expected for gain in gains if gain):
-            raise ValueError(f"a gain is not of {expected}, which was measured")

@@ -11,7 +11,7 @@ import numpy as np
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT, Grid, as_html, as_text
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable, demand_counts, read, write
+from manifuse.records import Saveable, read, write
 from manifuse.tables.containers import frame_of
 
 
@@ -76,10 +76,6 @@ class Relevance(Saveable):
     standing: Standing
     worth: Gain | None
 
-    def check(self) -> None:
-        """Refuse a count out of range."""
-        demand_counts(self.pairs)
-
     @property
     def agrees(self) -> bool:
         """Whether it agrees with the main predictor at the pairs, more than by chance."""
@@ -114,7 +110,7 @@ class RelevanceTable(tuple[Relevance, ...], Saveable):
     @classmethod
     def from_record(cls, record: Any) -> RelevanceTable:
         """Read what `to_record` gives; see `Saveable.from_record`."""
-        return cls(read(tuple[Relevance, ...], record, "relevance"))
+        return cls(read(tuple[Relevance, ...], record))
 
     @property
     def weights(self) -> FloatArray:

@@ -54,11 +54,6 @@ class Verdict(Saveable):
         limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
         return limited and abs(gain.value + gain.standard_error) < gain.standard_error
 
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        if self.accepted is (self.reason in UNCHANGED) or not 0 <= self.certainty <= 1:
-            raise ValueError("the verdict contradicts itself")
-
     @classmethod
     def of(cls, reason: Reason, certainty: float = 1.0) -> Verdict:
         """Decide by the reason."""

@@ -62,10 +62,3 @@ class Course(Saveable):
             ending=None if path is None else path.ending,
             share=0.0 if path is None else SHARE,
         )
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        references = len(self.standardised) - 1
-        counts = {len(self.recall) - 1, *(len(each) for s in self.history for each in (s.alignments, s.weights))}
-        if counts != {references} or not self.history:
-            raise ValueError("what was chosen does not fit together")

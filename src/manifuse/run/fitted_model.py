@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.all_columns import Columns, RunOutputs
-from manifuse.columns.column import Mixed
-from manifuse.columns.edges import Edges, Joining
+from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
 from manifuse.columns.unknown import error_if_unknown
@@ -22,7 +21,6 @@ from manifuse.records import Saveable
 from manifuse.run.changed_rows import find_changed
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
-from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 
 
@@ -119,47 +117,3 @@ class FittedModel(Saveable):
     @cached_property
     def _fitted_keys(self) -> KeyIndex:
         return KeyIndex(self.main.keys)
-
-    def check(self) -> None:
-        """Refuse parts that do not fit together."""
-        columns, rows = self.columns, len(self.main)
-        if (
-            not self.before.shape == self.fitted.scores.shape == self.main.scores.shape
-            or not np.isfinite(self.before).all()
-            or (self.fitted.uncertainty is None) != (self.scored.error_scale is None)
-            or self.scored.units.mean.shape != self.main.scores.shape[1:]
-        ):
-            raise ValueError("the refined rows are not those of the fit")
-        places = () if columns.diffused is None else columns.diffused.columns.values()
-        count = len(columns.references.numbers)
-        if columns.expected.pulls.shape != (count,) or any(place >= count for place in places):
-            raise ValueError("what is expected or diffused does not fit the references")
-        needed = columns.smoothed is not None or (columns.diffused and columns.diffused.graph.neighbours > 0)
-        if needed and (self.joining is None or len(self.joining.scales) != rows):
-            raise ValueError("a column needs a graph that there is not")
-        alone = columns.diffused is None and columns.refined is not None
-        if alone or (columns.learned is None) != (columns.taught is None):
-            raise ValueError("a column comes without the one that it is mixed with")
-        with np.errstate(all="ignore"):
-            self._try_first_row()
-
-    def _try_first_row(self) -> None:
-        """Refine the first row as if it came later, but for the diffusion; parts that do not fit raise errors."""
-        _ = self.later_rows.ranks
-        first = self.main.take(np.zeros(1, dtype=np.intp))
-        view = self.later_rows.view(first)
-        if self.joining is not None:
-            shape = (1, self.joining.neighbours)
-            edges = Edges(len(self.main), np.zeros(shape, dtype=np.intp), np.ones(shape), np.zeros(1))
-            view = replace(view, edges=edges)
-        columns = self.columns
-        if columns.diffused is not None:
-            # The column before the diffusion stands for the diffused one.
-            same = Mixed(columns.diffused.source, columns.diffused.source, 0.0, Level(np.zeros(1), 1.0))
-            columns = replace(columns, diffused=same)  # type: ignore[arg-type]
-        rows = columns.at(view)
-        values = self.scored.scores(first.scores, *columns.of_scores(rows))
-        if self.fitted.uncertainty is not None and rows["variance"].shape != (1,):
-            raise ValueError("the errors do not fit the columns")
-        if values.shape != first.scores.shape or rows["doubt"].shape != (1, len(self.weights)):
-            raise ValueError("the columns do not fit together")

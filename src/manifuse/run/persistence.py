@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
 
 #: The number of the layout; raised when older versions could no longer read what is written.
-FORMAT = 19
+FORMAT = 20
 
 
 def save(result: Refinement, path: Path | str) -> None:
@@ -63,12 +65,22 @@ def model_writer(result: Refinement) -> Writer:
     arrays: dict[str, NDArray[Any]] = {}
     plain = {"format": FORMAT, "refinement": flatten(result.to_record(), arrays, "refinement")}
     content = {"plain": np.frombuffer(json.dumps(plain, allow_nan=False).encode(), dtype=np.uint8), **arrays}
+    content["seal"] = np.array(seal_of(content))
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
             np.savez(file, **content)  # type: ignore[arg-type]
 
     return write
+
+
+def seal_of(content: Mapping[str, NDArray[Any]]) -> str:
+    """Return the checksum (SHA-256) of named arrays, in hexadecimal digits."""
+    checksum = hashlib.sha256()
+    for name, array in sorted(content.items()):
+        checksum.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        checksum.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return checksum.hexdigest()
 
 
 def check_model(path: Path) -> None:
@@ -95,7 +107,7 @@ def load(path: Path | str) -> Refinement:
     Raises
     ------
     InputError
-        If it is not a saved refinement, is damaged, or has the format of another version.
+        If it is not a saved refinement, was changed after it was saved, or has the format of another version.
 
     See Also
     --------
@@ -115,15 +127,14 @@ def load(path: Path | str) -> Refinement:
         raise InputError(f"{path} is not there; check the name.")
     arrays = read_archive(path)
     try:
-        content = json.loads(bytes(arrays.pop("plain")))
-        written = content["format"]
+        plain = json.loads(bytes(arrays["plain"]))
+        written = plain["format"]
     except (KeyError, ValueError, TypeError, RecursionError):
         raise InputError(f"{path} is not a saved refinement; give a file that manifuse saved.") from None
     if written != FORMAT:
         raise InputError(
             f"{path} has the format {written!r}, but this version reads {FORMAT}; use the version that wrote it."
         )
-    try:
-        return Refinement.from_record(unflatten(content["refinement"], arrays))
-    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{path} is damaged ({error}); save the refinement again.") from None
+    if str(arrays.pop("seal", None)) != seal_of(arrays):
+        raise InputError(f"{path} was changed after it was saved; save the refinement again.")
+    return Refinement.from_record(unflatten(plain["refinement"], arrays))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from manifuse.errors import InputError
-from manifuse.records import Saveable, demand_counts
+from manifuse.records import Saveable
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
@@ -53,10 +53,6 @@ class InputFile(Saveable):
         with reading(path), path.open("rb") as file:
             return cls(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
-    def check(self) -> None:
-        """Refuse a size out of range."""
-        demand_counts(self.size)
-
 
 @dataclass(frozen=True)
 class InputTable(Saveable):
@@ -77,10 +73,6 @@ class InputTable(Saveable):
     name: str
     rows: int | None
     files: tuple[InputFile, ...] = ()
-
-    def check(self) -> None:
-        """Refuse a number of rows out of range."""
-        demand_counts(self.rows or 0)
 
 
 @dataclass(frozen=True)

@@ -192,17 +192,7 @@ class Refinement(Saveable):
         values = read_fields(cls, record, omit=NOT_SAVED)
         fitted_model, accepted = values["fitted_model"], values["evidence"].verdict.accepted
         refined = fitted_model.fitted if accepted else RefinedScores.unchanged(fitted_model.main)
-        made = cls(**values, main=fitted_model.main, refined=refined)
-        made.check()
-        return made
-
-    def check(self) -> None:
-        """Refuse values that do not fit together."""
-        if len(self.course.standardised) != 1 + len(self.relevance):
-            raise ValueError("the references are not those of the fit")
-        ranked = "accuracy" if self.main.classes is None else "class_accuracy"
-        if self.accuracy is not None and self.accuracy.measure != ("rmse" if self.method.is_regression else ranked):
-            raise ValueError("the accuracy has another measure than the task")
+        return cls(**values, main=fitted_model.main, refined=refined)
 
     def apply(
         self,

@@ -51,8 +51,3 @@ class Level(Saveable):
     def scaled(self, factor: float, offset: float = 0.0) -> Self:
         """Return the level of values that are larger by a factor, and then by an offset."""
         return type(self)(np.asarray(factor * self.mean + offset), factor * self.deviation)
-
-    def check(self) -> None:
-        """Refuse values out of range."""
-        if self.mean.ndim > 1 or not np.isfinite(self.mean).all() or not self.deviation > 0:
-            raise ValueError("a mean or a deviation is out of range")

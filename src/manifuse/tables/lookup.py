@@ -40,10 +40,3 @@ class Lookup(Saveable):
     @cached_property
     def _index(self) -> KeyIndex:
         return KeyIndex(self.keys)
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together."""
-        if not self.keys.shape == self.scores.shape[:1] or not np.isfinite(self.scores).all():
-            raise ValueError("the ids and scores of a coupled reference do not fit together")
-        if not 0 <= self.main_rows.min() <= self.main_rows.max() < len(self.keys):
-            raise ValueError("a reference does not have its pairs")

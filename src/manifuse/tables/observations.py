@@ -245,21 +245,17 @@ class Observations(Saveable):
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saveable.from_record`."""
-        if record.keys() != {"name", "came", "table", "keys", "feature_names", "scale", "classes", "called"}:
-            raise ValueError("a table should have name, came, table, keys, feature_names, scale, classes and called")
-        classes = read(Classes | None, record["classes"], "classes")
+        classes, names = read(Classes | None, record["classes"]), record["feature_names"]
         made = cls(
-            read(FloatArray, record["came"], "came"),
-            read(FloatArray | None, record["table"], "table"),
-            ids=read(NDArray[np.str_], record["keys"], "keys"),
-            name=read(str, record["name"], "name"),
-            feature_names=read(tuple[str, ...] | None, record["feature_names"], "feature_names"),
-            scale=read(Scale, record["scale"], "scale"),
+            record["came"],
+            record["table"],
+            ids=record["keys"],
+            name=record["name"],
+            feature_names=names,
+            scale=record["scale"],
             classes=None if classes is None else classes.names,
         )
-        made.called = read(TableColumns, record["called"], "called")
-        if len(made.called.classes) != (0 if classes is None else len(classes)):
-            raise ValueError("the columns of classes are not those of the classes")
+        made.called = read(TableColumns, record["called"])
         return made
 
     def take(self, rows: IndexArray) -> "Observations":
