@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli.app import app, main
-from manifuse.cli.compare_command import best_of_others
+from manifuse.cli.compare_command import best_of_others, meanings_of
 from manifuse.rivals import comparison
 
 
@@ -52,6 +52,22 @@ def test_it_says_what_python_says(files, monkeypatch):
     alone = expected.row(by_predicate=pl.col("method") == "alone", named=True)
     size, error = 100 * abs(alone["minus_refine"]), 100 * alone["standard_error"]
     assert f"The best of the others is alone, {size:.1f} ± {error:.1f} points {ahead} refine" in table
+
+
+def test_it_says_what_each_method_does():
+    names = (
+        "refine",
+        "alone",
+        "smooth_alone",
+        "learn_from_labels",
+        "spread",
+        "impute_and_average",
+        "impute_and_stack",
+    )
+    said = dict(line.split(": ", 1) for line in meanings_of([{"method": name} for name in names]).splitlines())
+    assert said.keys() == {*names} - {"refine"}
+    assert said["spread"].startswith("Spread the labels over the graph of the own features")
+    assert all(meaning.endswith(".") and "`" not in meaning for meaning in said.values())
 
 
 def test_a_config_has_what_options_lack(files, monkeypatch):

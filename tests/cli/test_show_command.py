@@ -45,7 +45,7 @@ def test_it_says_what_was_read_and_what_later_rows_need(case, run):
     assert read == [
         ("main", "main", len(case.main)),
         ("reference", "theirs", len(case.references[0])),
-        ("labels", "known", None),
+        ("labels", "known", len(case.labels())),
     ]
     for table in facts["tables"]:
         content = Path(f"{table['name']}.csv").read_bytes()
@@ -59,6 +59,7 @@ def test_it_says_what_was_read_and_what_later_rows_need(case, run):
         f"Later rows need an id (patient), a score (risk) and {len(features)} features ({', '.join(features)})."
         in said
     )
+    assert f"labels: known, {len(case.labels())} rows" in said
     assert f"  main.csv, {Path('main.csv').stat().st_size:,} bytes, sha256 " in said
 
 

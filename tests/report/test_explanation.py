@@ -107,7 +107,7 @@ def test_it_says_where_the_row_was_and_is(case, result):
     came = np.argsort(np.argsort(-case.main.scores)) + 1
     row = int(np.argmax(came - order))
     why = mf.explain(result, case.main.keys[row])
-    assert f"rises from rank {came[row]} to {order[row]} of 160; its score was " in why.sentences[0]
+    assert f"rises from rank {came[row]} to {order[row]} of 160 (1 is the highest); its score was " in why.sentences[0]
     assert f"support is {result.support[row]:.2f}" in " ".join(why.sentences)
     assert "standard error of" in " ".join(why.sentences)
     assert case.main.keys[row] in why._repr_html_()

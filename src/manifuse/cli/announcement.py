@@ -20,11 +20,11 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | Clas
     if isinstance(labels, ClassLabels):
         return [
             *lines,
-            f"labels: {many(len(labels.keys), 'labelled row')}, {many(len({*labels.names.tolist()}), 'class')}",
+            f"labels: {many(len(labels), 'labelled row')}, {many(len({*labels.names.tolist()}), 'class')}",
         ]
     if labels.grades is None:
-        return [*lines, f"labels: {many(len(labels.better), 'ordered pair')}"]
-    return [*lines, f"labels: {many(len(labels.keys), 'labelled row')}"]
+        return [*lines, f"labels: {many(len(labels), 'ordered pair')}"]
+    return [*lines, f"labels: {many(len(labels), 'labelled row')}"]
 
 
 def _described(table: Table) -> str:

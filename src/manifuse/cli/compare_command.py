@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
+from manifuse import rivals
 from manifuse.cli.config import method_of, read_options
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
 from manifuse.grid import Grid, figures
-from manifuse.rivals import compare
 
 
 def run_compare(given: GivenOptions, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def run_compare(given: GivenOptions, tell: Callable[[int, int], None]) -> list[d
     main, references, labels = read_problem(options)
     if labels is None:
         raise InputError("--labels is missing; methods are compared on rows whose truth is known, so give labels.")
-    found = compare(main, references, labels, options.seed, method=method_of(options), tell=tell)
+    found = rivals.compare(main, references, labels, options.seed, method=method_of(options), tell=tell)
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
 
 
@@ -43,6 +44,15 @@ def grid_of(rows: list[dict[str, Any]]) -> Grid:
         loss = [f"{row['log_loss']:.3f}"] if has_losses else []
         lines.append((row["method"], measure, f"{sign}{_size(row)}", *loss))
     return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))
+
+
+def meanings_of(rows: list[dict[str, Any]]) -> str:
+    """Say what each of the other methods does, by the first sentence of its documentation."""
+    said = {"alone": "Your own scores as they came."}
+    for row in rows:
+        if row["method"] not in ("refine", *said):
+            said[row["method"]] = str(getdoc(getattr(rivals, row["method"]))).partition("\n")[0].replace("`", "")
+    return "\n".join(f"{name}: {meaning}" for name, meaning in said.items())
 
 
 def best_of_others(rows: list[dict[str, Any]]) -> str:

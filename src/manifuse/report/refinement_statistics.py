@@ -90,7 +90,7 @@ class Shift:
         if first != then:
             way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
         scores = f"its score was {figures(self.before[row], 4)} and is {figures(self.after[row], 4)}"
-        return f"“{self.keys[row]}” {way} of {len(self.keys):,}; {scores}."
+        return f"“{self.keys[row]}” {way} of {len(self.keys):,} (1 is the highest); {scores}."
 
     @property
     def facts(self) -> dict[str, str]:

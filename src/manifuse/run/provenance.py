@@ -64,7 +64,7 @@ class InputTable(Saveable):
         main, reference, labels or pairs.
     name : str
     rows : int or None
-        None of labels and pairs.
+        Of labels, rows or ordered pairs; None of a file of pairs.
     files : tuple of InputFile
         Empty if it was in no file.
     """
@@ -109,7 +109,8 @@ class Provenance(Saveable):
         others = (InputTable("reference", each.name, len(each)) for each in references)
         called = main.called
         id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
-        tables = (InputTable("main", main.name, len(main)), *others)
+        taught = () if labels is None else (InputTable("labels", "labels", len(labels)),)
+        tables = (InputTable("main", main.name, len(main)), *others, *taught)
         return cls(tables, id, score, called.drop, has_numbers=_has_numbers(labels))
 
     @classmethod
@@ -122,9 +123,10 @@ class Provenance(Saveable):
             for table, given in zip(tables.references, files.references, strict=True)
         ]
         made = [InputTable(role, name, rows, _files_of(given)) for role, name, rows, given in read]
-        for role, path in (("labels", files.labels), ("pairs", files.pairs)):
+        counted = None if tables.labels is None else len(tables.labels)
+        for role, path, rows in (("labels", files.labels, counted), ("pairs", files.pairs, None)):
             if path is not None:
-                made.append(InputTable(role, path.stem, None, _files_of(str(path))))
+                made.append(InputTable(role, path.stem, rows, _files_of(str(path))))
         pattern = names.classes if isinstance(names.classes, str) else None
         return cls(tuple(made), names.id, names.score, names.drop, pattern, _has_numbers(tables.labels))
 

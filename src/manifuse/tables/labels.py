@@ -107,6 +107,10 @@ class RankLabels:
             )
         return labels
 
+    def __len__(self) -> int:
+        """Number of labelled rows, or of ordered pairs."""
+        return len(self.better) if self.grades is None else len(self.keys)
+
     def __repr__(self) -> str:
         count = many(len(self.better), "ordered pair") if self.grades is None else many(len(self.keys), "graded row")
         return f"RankLabels({count})"
@@ -148,6 +152,10 @@ class ClassLabels:
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(self.keys))
         if len(set(self.names.tolist())) < 2:
             raise InputError("The labels are all of one class, so they tell none apart; give labels of two or more.")
+
+    def __len__(self) -> int:
+        """Number of labelled rows."""
+        return len(self.keys)
 
     def __repr__(self) -> str:
         return f"ClassLabels({many(len(self.keys), 'row')}, {many(len({*self.names.tolist()}), 'class')})"
