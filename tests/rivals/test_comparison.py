@@ -12,8 +12,11 @@ from tests.problems import draw as draw_scores
 from tests.test_classes import NAMES, draw
 
 import manifuse as mf
+from manifuse.evidence.holding_out import Held
+from manifuse.evidence.labelled import score_of
 from manifuse.rivals import comparison
 from manifuse.rivals.of_classes import ImputedClasses
+from manifuse.run.label_blocks import blocks_of_labels
 from manifuse.tables.drawing_order import order_of
 
 
@@ -194,3 +197,47 @@ def test_methods_that_need_features_are_left_out_without_them():
     with pytest.warns(mf.ManifuseWarning, match="smooth_alone, impute_and_average, impute_and_stack"):
         found = mf.rivals.compare(main, [few], labels, library=pd)
     assert set(found["method"]) == {"refine", "alone"}
+
+
+@pytest.mark.filterwarnings("ignore:ours has no features")
+def test_standard_errors_count_groups_as_one():
+    """Rows of a group have the same truth and the same errors: ten copies of a row say no more than one."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(30), 10)
+    truth, ours, theirs = (rng.standard_normal(30)[patient] + 0.01 * rng.standard_normal(300) for _ in range(3))
+    ids = [f"m{row}" for row in range(300)]
+    main = mf.Observations(truth + ours, ids=ids, name="ours")
+    reference = mf.Observations(truth + theirs, ids=ids, name="theirs")
+    known = slice(0, 120)
+
+    def error(groups):
+        labels = mf.RankLabels(ids[known], truth[known], groups)
+        found = mf.rivals.compare(main, [reference], labels, library=pd).set_index("method")
+        return found.loc["alone", "standard_error"]
+
+    # Twelve groups of ten rows: about the root of ten times as large.
+    assert error(patient[known]) > 2.0 * error(None)
+
+
+def test_what_refine_would_hold_out_together_is_held_out_together():
+    rng = np.random.default_rng(0)
+    features = np.cumsum(rng.standard_normal((200, 3)), axis=0)
+    truth = features[:, 0] + 0.1 * rng.standard_normal(200)
+    main = mf.Observations(truth + rng.standard_normal(200), features, ids=range(200), name="ours")
+    labels = mf.RankLabels(np.arange(0, 200, 2), truth[::2])
+    score = score_of(labels, main, regression=False)
+    blocks = blocks_of_labels(main, labels, score, mf.JointDiffusion(), 0)
+    assert blocks.held is mf.refine(main, [], labels, rng=0).evidence.measured.held is Held.BY_RUN
+    # Ten runs, each of rows that follow each other.
+    assert (np.diff(blocks.blocks[np.argsort(score.rows)]) >= 0).all()
+    assert np.bincount(blocks.blocks).tolist() == [10] * 10
+    seen = []
+
+    def mine(main, references, labels, rng):
+        seen.append({int(key) for key in labels.keys})
+        return main.came
+
+    mf.rivals.compare(main, [], labels, others={"mine": mine})
+    held_out = [sorted({*range(0, 200, 2)} - each) for each in seen]
+    # Each fold is two runs: its rows have at most one gap.
+    assert all(np.count_nonzero(np.diff(each) > 2) <= 1 for each in held_out)

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import Covariance
 from manifuse.columns.view import View
-from manifuse.evidence.holding_out import Folds, held_together
+from manifuse.evidence.holding_out import Folds, Held, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
@@ -83,11 +83,7 @@ class Labels:
         """
         rng = generator(seed, Stream.TEACHING)
         score = score.few(most_taught(score), rng)
-        named = None if groups is None else [groups[row] for row in score.rows.tolist()]
-        distances = (
-            None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
-        )
-        blocks, held = held_together(score.rows, places[score.rows], named, nearest, distances)
+        blocks, held = blocks_of(score, groups, rows, places, nearest, seed)
         return cls(score, blocks, *score.hold_out(blocks, held, rng, trials), _is_like_rest(rows, score.rows))
 
     def only(self, kept: IndexArray) -> Labels:
@@ -96,6 +92,20 @@ class Labels:
         places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
         rng, blocks = np.random.default_rng(0), self.blocks[places]
         return Labels(score, blocks, *score.hold_out(blocks, self.folds.held, rng, len(self.unseen)), self.like_rest)
+
+
+def blocks_of(
+    score: Score,
+    groups: dict[int, str] | None,
+    rows: View,
+    places: IndexArray,
+    nearest: IndexArray | None,
+    seed: int,
+) -> tuple[IndexArray, Held]:
+    """Find which labels are held out together (l,), and why; see `Labels.of`."""
+    named = None if groups is None else [groups[row] for row in score.rows.tolist()]
+    distances = None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
+    return held_together(score.rows, places[score.rows], named, nearest, distances)
 
 
 def most_taught(score: Score) -> int:

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.holding_out import held_together
+from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import groups_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
@@ -38,6 +38,7 @@ from manifuse.rivals.methods import (
     taught_by,
 )
 from manifuse.rivals.of_classes import LEAST
+from manifuse.run.label_blocks import blocks_of_labels
 from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.run.refine import refine
 from manifuse.tables.containers import frame_of, to_floats
@@ -83,9 +84,10 @@ def compare(
     """Compare `refine` with its rivals on your own labels, by cross-validation.
 
     Every fifth of the labels in turn is held out, and judges what each method makes of the others. Labels of one group
-    are held out together. Held-out rows of all fifths are compared with each other, by their ranks among all rows. Of
-    a regression, scores of methods that know no units are brought into those of the labels by a line. Of classes,
-    smoothing of scores is left out, and references with other classes cannot be averaged.
+    are held out together, and so are those of a run or region of rows that `refine` would hold out. Held-out rows of
+    all fifths are compared with each other, by their ranks among all rows. Of a regression, scores of methods that
+    know no units are brought into those of the labels by a line. Of classes, smoothing of scores is left out, and
+    references with other classes cannot be averaged.
 
     Parameters
     ----------
@@ -116,9 +118,9 @@ def compare(
         A row for each method, the best first: ``method``; ``accuracy`` on held-out labels, in [0, 1]: the ranking
         accuracy, or of classes how often the most probable one is right; or of a regression ``rmse``, the root mean
         squared error; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this
-        difference, paired over the held-out rows. Of classes, there is ``log_loss``, too. The standard error leaves
-        out what other labels to learn from would change. Methods whose difference is within two standard errors
-        cannot be told apart.
+        difference, paired over the held-out rows, or over what was held out together. Of classes, there is
+        ``log_loss``, too. The standard error leaves out what other labels to learn from would change. Methods whose
+        difference is within two standard errors cannot be told apart.
 
     Raises
     ------
@@ -146,12 +148,15 @@ def compare(
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
     of_rows = groups_of(labels, main, measure)
     groups = None if of_rows is None else np.array([of_rows[row] for row in measure.rows.tolist()])
+    blocks = blocks_of_labels(main, labels, measure, method, seed)
     if groups is not None and len(np.unique(groups)) < LEAST_GROUPS:
         raise InputError(
             f"Labels of {len(np.unique(groups))} groups came, but comparing needs {LEAST_GROUPS}, as methods learn "
             "from two or more and are judged by another; give other groups, or leave them out."
         )
-    folds = _folds(measure, groups, seed)
+    count = min(FOLDS, blocks.block_count)
+    drawn = GroupKFold(count, shuffle=True, random_state=seed)
+    folds: list[tuple[IndexArray, IndexArray]] = list(drawn.split(blocks.blocks, groups=blocks.blocks))
     for fold, (train, test) in enumerate(folds):
         if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
             raise InputError("All labels of a fold are equal; give more labels of each value.")
@@ -163,15 +168,7 @@ def compare(
             tell(done, len(folds) * len(methods))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
-    return frame_of(_table_of(measure, judged), library or main.origin.frames)
-
-
-def _folds(score: RowScore, groups: NDArray[np.str_] | None, seed: int) -> list[tuple[IndexArray, IndexArray]]:
-    """Labels to learn from and held-out ones, fold by fold; those of one group (l,) are in one fold."""
-    named = None if groups is None else groups.tolist()
-    blocks, _ = held_together(score.rows, np.arange(len(score.rows)), named, None, None)
-    count = min(FOLDS, len(np.unique(blocks)))
-    return list(GroupKFold(count, shuffle=True, random_state=seed).split(blocks, groups=blocks))
+    return frame_of(_table_of(measure, judged, blocks), library or main.origin.frames)
 
 
 def _labels_of(main: Observations, score: RowScore, groups: NDArray[np.str_] | None, kept: IndexArray) -> Labels:
@@ -207,10 +204,10 @@ def _judged(score: RowScore, made: FloatArray, name: str, train: IndexArray) -> 
     return np.asarray(line.predict(made[:, None]))
 
 
-def _table_of(score: RowScore, judged: Mapping[str, FloatArray]) -> dict[str, Sequence[Any]]:
+def _table_of(score: RowScore, judged: Mapping[str, FloatArray], blocks: Folds) -> dict[str, Sequence[Any]]:
     """A row for each method, the best first: its measures at all labelled rows, and how they differ from `refine`."""
     compared = score.gain_in_accuracy if isinstance(score, LogLoss) else score.gain
-    gains = {name: compared(judged["refine"], each) for name, each in judged.items()}
+    gains = {name: compared(judged["refine"][None], each[None], blocks) for name, each in judged.items()}
     names = sorted(gains, key=lambda name: -gains[name].value)
     sign = -1.0 if isinstance(score, SquaredError) else 1.0
     measures = {score.measure: [score.measured(judged[name]) for name in names]}
