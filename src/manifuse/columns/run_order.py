@@ -30,9 +30,9 @@ from manifuse.tables.level import Level
 SHARE = 0.8
 
 #: The graph is worth something if smoothed own scores correlate with the references by so much more than own scores
-#: do, and if bridges predict references at held-out pairs worse than lessons do by less than the other number and half
-#: of that gain.
-LEAST_SMOOTHED, MOST_LOST = 0.005, 0.04
+#: do; if bridges predict references at held-out pairs worse than lessons do by less than the second number and half of
+#: that gain; and if what they predict there of at least one reference correlates with it by more than the last number.
+LEAST_SMOOTHED, MOST_LOST, LEAST_CARRIED = 0.005, 0.04, 0.5
 
 
 def refine_columns(given: RunInputs) -> RunOutputs:
@@ -106,15 +106,18 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
             # Scores may be in other units than the targets.
             before, after = (Line.of(each[None], score.truth).held_out(each[None]) for each in (before, after))
         return score.gain(before, after).value > 0
-    gained, lost = np.zeros((2, len(given.taking_part)))
+    followed = agreement.pulls > 0
+    gained, lost, carried = np.zeros((3, len(followed)))
     for column, (number, reference) in enumerate(given.taking_part.items()):
         rows = reference.main_rows
         truth = known.fitted["references"][rows, column]
         gained[column] = correlation(smoothed[rows], truth) - correlation(own[rows], truth)
+        carried[column] = given.fidelity[number]
         if not reference.is_coupled:
-            lost[column] = correlation(known.held_out["references"][rows, column], truth) - given.fidelity[number]
+            lost[column] = correlation(known.held_out["references"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))
-    return gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
+    is_carried = bool(carried[followed].max() > LEAST_CARRIED)
+    return is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
 
 
 def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,24 +31,7 @@ from manifuse.tables.observations import Observations
 TURNED = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Conclusion:
-    """The outcome of a run.
-
-    Attributes
-    ----------
-    evidence : Evidence
-    course : Course
-    fitted_model : FittedModel
-        With the refined scores, taken or not.
-    """
-
-    evidence: Evidence
-    course: Course
-    fitted_model: FittedModel
-
-
-def conclude(prepared: PreparedRun) -> Conclusion:
+def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
     """Let every column of a prepared problem follow, and judge what comes of it."""
     given, problem = prepared.given, prepared.given.problem
     found = refine_columns(given)
@@ -69,7 +52,7 @@ def conclude(prepared: PreparedRun) -> Conclusion:
         if verdict.accepted
         else (),
     )
-    return Conclusion(evidence, Course.of(prepared, found), fitted_model)
+    return evidence, Course.of(prepared, found), fitted_model
 
 
 def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
@@ -166,9 +149,9 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
-    """Whether rows that references know themselves follow them, unless labels there show a loss."""
+    """Whether rows that references know themselves follow them, unless labels there show a loss, certain or not."""
     followed = found.agreement.is_followed and bool(found.known.fitted["pairs"].any())
-    return followed and (at_pairs is None or not at_pairs.is_loss)
+    return followed and (at_pairs is None or at_pairs.value >= 0)
 
 
 def _calibrated(
@@ -200,7 +183,8 @@ def _calibrated(
         )
         risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, judged)))
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
-    if score.has_errors and not (score.measure == "rmse" and honest.gain.is_of_few):
+    # Probabilities of classes say themselves how sure they are.
+    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and honest.gain.is_of_few):
         scored = replace(scored, error_scale=error_scale_of(measured, found.variances, score, folds))
     return scored, measured, risk
 

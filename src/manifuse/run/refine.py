@@ -144,7 +144,7 @@ def refine(
     groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
         prepared = prepare(fitted, method, measure, seed, backend, groups, None if fitted is problem else problem)
-        result = Refinement.of(method, seed, conclude(prepared), main)
+        result = Refinement.of(method, seed, main, *conclude(prepared))
     return replace(result, provenance=Provenance.of(main, references, labels))
 
 

@@ -20,7 +20,6 @@ from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable, read_fields, write
-from manifuse.run.conclusion import Conclusion
 from manifuse.run.course import Course
 from manifuse.run.facts import facts_of, probability_of_order
 from manifuse.run.fitted_model import FittedModel
@@ -79,12 +78,20 @@ class Refinement(Saveable):
     provenance: Provenance = field(default_factory=Provenance)
 
     @classmethod
-    def of(cls, method: JointDiffusion, seed: int, found: Conclusion, main: Observations) -> Refinement:
+    def of(
+        cls,
+        method: JointDiffusion,
+        seed: int,
+        main: Observations,
+        evidence: Evidence,
+        course: Course,
+        fitted_model: FittedModel,
+    ) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
-        refined, fitted_model = RefinedScores.unchanged(main), found.fitted_model
-        if found.evidence.verdict.accepted:
+        refined = RefinedScores.unchanged(main)
+        if evidence.verdict.accepted:
             refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main)
-        return cls(found.evidence, found.course, method, seed, main, refined, fitted_model)
+        return cls(evidence, course, method, seed, main, refined, fitted_model)
 
     @property
     def predictions(self) -> Any:
