@@ -28,7 +28,7 @@ class ManifuseError(Exception):
     ...     mf.Algorithm1(neighbours=0)
     ... except mf.ManifuseError as error:
     ...     print(error)
-    neighbours=0 came, but whole numbers of at least 1 were expected.
+    neighbours=0 came, but whole numbers from 1 to 1,000,000,000 were expected.
     """
 
 

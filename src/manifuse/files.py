@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -122,7 +121,8 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
                     folders[target.parent] = opened.enter_context(unfinished(target.parent))
                 temporary = folders[target.parent] / f"{len(filled)}{path.suffix}"
                 write(temporary)
-                temporary.chmod(_permissions(target))
+                with suppress(FileNotFoundError):
+                    shutil.copymode(target, temporary)
                 # Without this, a loss of power may leave an empty file under a known name.
                 with temporary.open("r+b") as file:
                     os.fsync(file.fileno())
@@ -232,12 +232,3 @@ def _second_name(temporary: Path, target: Path) -> Path | None:
     except OSError:  # Some file systems have no hard links.
         shutil.copy2(target, second)
     return second
-
-
-def _permissions(path: Path) -> int:
-    """Permissions of a file that exists, else those of any new file; a temporary file has fewer."""
-    with suppress(OSError):
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -36,7 +36,7 @@ REFUSED = [
     ("[method.diffusion]\nstep_size = [0.1, 1.0]", "labels teach and do not choose among them"),
     ("[method.diffusion]\nrounds = 0", "rounds=0 came"),
     ('[method.diffusion]\nrounds = "many"', "rounds='many' came"),
-    ("[method.diffusion]\nsteps = 10000000000", "whole numbers of at most 1000000000 were expected"),
+    ("[method.diffusion]\nsteps = 10000000000", "whole numbers from 1 to 1,000,000,000 were expected"),
     ("seed = 9223372036854775808", "whole numbers of 64 bits were expected"),
     (
         "[method.diffusion]\nbridge = { step = 1000000000000000000000000000000 }",

@@ -100,7 +100,11 @@ def test_a_page_that_others_can_open_warns(host, warned, monkeypatch, capsys):
         def run(self, sockets):
             del sockets
 
-    monkeypatch.setattr("manifuse.page.listener.Server", Server)
+        def handle_exit(self, number, frame):
+            pytest.fail(f"signal {number} came in {frame}")
+
+    monkeypatch.setattr("uvicorn.Server", Server)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     page = Page(explored(draw(0, rows=40, pairs=20)), lambda method: pytest.fail(f"{method} was exported"))
     with socket.create_server((host, 0)) as listening:
         serve(page, listening, host=host)

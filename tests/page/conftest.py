@@ -15,8 +15,7 @@ import pytest
 from tests.page.test_exploration import explored
 from tests.problems import draw
 
-from manifuse.page.listener import server_of
-from manifuse.page.server import Export, Page
+from manifuse.page.server import Export, Page, server_of
 
 
 def exported(method):

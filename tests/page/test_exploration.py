@@ -7,9 +7,7 @@ import pytest
 from tests.problems import draw, remade
 
 import manifuse as mf
-from manifuse.evidence.reason import Reason
-from manifuse.evidence.verdict import Verdict
-from manifuse.page.exploration import Exploration, completed, describe, run
+from manifuse.page.exploration import Exploration, describe, run
 from manifuse.page.shown import explain_row, show
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import verdict_of
@@ -69,7 +67,7 @@ def test_the_problem_is_described():
 def test_what_is_shown_is_what_refine_found():
     exploration = explored(draw(1), held_back=True)
     result = refined(exploration)
-    seen = show(exploration, completed(exploration, run(exploration, exploration.method)), result)
+    seen = show(exploration, run(exploration, exploration.method), result)
     assert seen["accepted"]
     assert seen["sentence"] == f"{verdict_of(result.evidence)} {result.why}".replace("`", "")
     assert seen["findings"] == said_of(result)
@@ -108,10 +106,9 @@ def test_without_a_reference_it_is_said_what_is_lost():
     opened, result = refined(exploration), refined(exploration, ignored=("reference 2",))
     seen = show(exploration, result, opened)
     assert seen["sentence"].startswith(f"Without reference 2: {verdict_of(result.evidence)} {result.why}")
-    lost = f"on the labels is {result.gain.amount(signed=True)}, and was {opened.gain.amount(signed=True)}"
-    assert f"Compared with the page as it opened, the gain {lost}; the ranking accuracy on rows " in seen["sentence"]
-    refused = replace(result, evidence=replace(result.evidence, verdict=Verdict.of(Reason.NO_GAIN)))
-    assert "the gain on the labels is nothing, and was +" in show(exploration, refused, opened)["sentence"]
+    here, there = (100 * ordered(exploration, each.scores) for each in (result, opened))
+    lost = f"the ranking accuracy on rows held back is {here:.1f}%, and was {there:.1f}%."
+    assert f"Compared with the page as it opened, {lost}" in seen["sentence"]
     assert seen["parts"][1] == "switched off"
     aligned = f"{np.corrcoef(opened.scores, result.scores)[0, 1]:.3f}"
     assert tiles(seen)["alignment with the scores when the page was opened"] == (None, aligned)

@@ -10,7 +10,7 @@ from tests.page.test_exploration import refined, tiles
 from tests.test_classes import NAMES, draw
 
 import manifuse as mf
-from manifuse.page.exploration import Exploration, completed, describe, run
+from manifuse.page.exploration import Exploration, describe, run
 from manifuse.page.server import Page
 from manifuse.page.shown import explain_row, show
 
@@ -42,7 +42,7 @@ def report(exploration, result, tmp_path_factory):
 
 
 def test_what_is_shown_is_what_refine_found(exploration, result):
-    seen = show(exploration, completed(exploration, run(exploration, exploration.method)), result)
+    seen = show(exploration, run(exploration, exploration.method), result)
     before, after = exploration.main.classes.most_probable(exploration.main.came), result.predicted
     assert seen["counts"]["head"] == ("before \\ after", *NAMES)
     counts = [[int(cell) for cell in line[1:]] for line in seen["counts"]["body"]]

@@ -236,7 +236,7 @@ def test_a_reference_in_reverse_does_not_agree(case):
     said = said_of(mf.refine(case.main, [turned, second], rng=0))
     assert "1 of 2 references agrees with “main” more than by chance; “turned” does not." in said
     assert "High where “main” is low: “turned”." in said
-    assert "Not followed: “turned”; at the pairs it is clearly high where “main” is low." in said
+    assert "Not followed: “turned”; at the pairs it is high where “main” is low." in said
     assert "2 of 2 references agree" in said_of(mf.refine(case.main, case.references, rng=0))
 
 

@@ -5,23 +5,27 @@ import numpy as np
 import manifuse as mf
 from manifuse.backends.neighbours import Query
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.smoothing import Smoothing
+from manifuse.rivals.smoothing import _averages, _smooth
 
 
 def searched(main, count=20):
     return mf.Host().search(main.table, Query(count, True), np.random.default_rng(0))
 
 
-def smoothing(main, *, scale=np.inf, rounds=2):
-    return Smoothing(mf.Host().graph(searched(main), 5), 10.0, scale, rounds)
+def in_rounds(main, rounds):
+    """The graph of a main table, and its standardised scores smoothed over it."""
+    graph, scores = mf.Host().graph(searched(main), 5), standardise(main.scores)
+    for _ in range(rounds):
+        (smoothed,) = _smooth(graph, scores, np.inf, [10.0])
+        scores = _averages(smoothed)
+    return graph, scores
 
 
 def test_every_round_brings_neighbours_together(rng):
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
-    chosen = smoothing(main)
-    start = standardise(main.scores)
-    stages = [start, *(smoothing(main, rounds=rounds).apply(start) for rounds in (1, 2))]
-    first, second = chosen.graph.stored().weights.nonzero()
+    (graph, *_), *_ = found = [in_rounds(main, rounds) for rounds in range(3)]
+    stages = [scores for _, scores in found]
+    first, second = graph.stored().weights.nonzero()
     roughness = [np.mean((scores[first] - scores[second]) ** 2) for scores in stages]
     assert roughness[0] > roughness[1] > roughness[2]
     np.testing.assert_allclose(standardise(stages[2]), stages[2], atol=1e-12)
@@ -29,8 +33,8 @@ def test_every_round_brings_neighbours_together(rng):
 
 def test_one_round_is_the_solution_of_the_linear_system(rng):
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
-    chosen = smoothing(main, rounds=1)
-    affinity = chosen.graph.affinity(np.zeros(60), np.inf).matrix().toarray()
+    graph, found = in_rounds(main, 1)
+    affinity = graph.affinity(np.zeros(60), np.inf).matrix().toarray()
     solved = np.linalg.solve(11.0 * np.eye(60) - 10.0 * affinity, np.column_stack([main.scores, np.ones(60)]))
     averages = solved[:, 0] / solved[:, 1]
-    np.testing.assert_allclose(chosen.apply(standardise(main.scores)), standardise(averages), atol=1e-7)
+    np.testing.assert_allclose(found, standardise(averages), atol=1e-7)

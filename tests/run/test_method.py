@@ -8,9 +8,9 @@ from manifuse.run.method import parameters_of, with_parameters
 @pytest.mark.parametrize(
     "options, says",
     [
-        ({"neighbours": 0}, "whole numbers of at least 1"),
+        ({"neighbours": 0}, "whole numbers from 1 to"),
         ({"neighbours": (5, 2.5)}, "whole numbers"),
-        ({"folds": 1}, "at least 2"),
+        ({"folds": 1}, "from 2 to"),
         ({"rounds": (5, 10)}, "whole numbers"),
         ({"neighbours": ()}, "one value or several were"),
         ({"weight_scale": ()}, "one value or several were"),
@@ -28,7 +28,7 @@ from manifuse.run.method import parameters_of, with_parameters
         ({"standardised": (True, "no")}, "True, False or a tuple"),
         ({"selection": "best"}, "'held-out' or 'alignment'"),
         ({"search": "kd-tree"}, "'auto' or 'exact'"),
-        ({"steps": 0}, "whole numbers of at least 1"),
+        ({"steps": 0}, "whole numbers from 1 to"),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(options, says):
@@ -61,7 +61,7 @@ def test_labels_choose_from_no_grid():
         ({"same_target": "yes"}, "True, False or None"),
         ({"safeguarded": 1}, "True or False"),
         ({"diffusion": 1.0}, "an Algorithm1"),
-        ({"fitted_rows": 10**12}, "at most"),
+        ({"fitted_rows": 10**12}, "to 1,000,000,000"),
     ],
 )
 def test_values_of_the_method_out_of_range_are_refused_by_name(options, says):

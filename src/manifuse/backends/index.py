@@ -78,10 +78,6 @@ class Index:
         order = np.argsort(squares, axis=1, kind="stable")
         return np.take_along_axis(squares, order, 1), np.take_along_axis(indices, order, 1)
 
-    def squares_to(self, features: FloatArray, indices: IndexArray) -> FloatArray:
-        """Squared distances (q, N) from features (q, d), as they came, to the rows ``indices`` (q, N) of the table."""
-        return self._squares(self.scaling.apply(features), indices)
-
     def _squares(self, scaled: FloatArray, indices: IndexArray) -> FloatArray:
         squares = np.empty(indices.shape)
         size = max(1, NUMBERS // (max(indices.shape[1], 1) * scaled.shape[1]))

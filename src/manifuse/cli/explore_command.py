@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import signal
 import socket
 import zipfile
 from contextlib import closing, suppress
@@ -23,7 +24,7 @@ from manifuse.datasets import load
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.page.exploration import Exploration
-from manifuse.page.server import Export, Page
+from manifuse.page.server import Export, Page, server_of
 from manifuse.run.method import JointDiffusion
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
@@ -154,8 +155,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(page: Page, listening: socket.socket, *, host: str) -> None:
     """Serve a page until it is interrupted; ``host`` is the address that the user asked to listen on."""
-    from manifuse.page.listener import server_of
-
     shown = f"[{host}]" if ":" in host else host
     name, port = listening.getsockname()[:2]
     address = ipaddress.ip_address(name)
@@ -168,6 +167,8 @@ def serve(page: Page, listening: socket.socket, *, host: str) -> None:
             "machine can.",
             style="yellow",
         )
+    if hasattr(signal, "SIGHUP"):  # uvicorn knows ctrl-C and SIGTERM.
+        signal.signal(signal.SIGHUP, server.handle_exit)
     # An interrupt is how users leave, and not a failure.
     with closing(page), suppress(KeyboardInterrupt):
         server.run(sockets=[listening])

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
@@ -74,15 +72,13 @@ def run_refine(
 
 
 def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[int, int | None], None]) -> None:
-    """Write the refined table part by part; warn if probabilities seem to have left their range."""
-    lowest, highest, came_in_range = np.inf, -np.inf, not found.table.classes
+    """Write the refined table part by part; warn if fitted probabilities seem to have left their range."""
     for columns in found.parts():
-        if not found.table.classes:
-            came_in_range = came_in_range and _in_unit_range(columns["original"])
-            lowest, highest = min(lowest, columns["score"].min()), max(highest, columns["score"].max())
         writer.add(columns)
         tell(writer.rows, len(found.table))
-    if not found.result.method.is_regression and came_in_range and not 0 <= lowest <= highest <= 1:
+    came, made = found.result.main.came, found.result.scores
+    is_ranking = not found.table.classes and not found.result.method.is_regression
+    if is_ranking and _in_unit_range(came) and not _in_unit_range(found.result.main.in_scale(made)):
         warn(
             "left_unit_range",
             f"The scores of {found.result.main.name} are in [0, 1], and the refined ones are not; if they are "

@@ -47,8 +47,6 @@ class Edges:
 
     Attributes
     ----------
-    rows : int
-        Number of fitted rows.
     indices : (q, N) array of int
         The fitted rows.
     weights : (q, N) array
@@ -57,7 +55,6 @@ class Edges:
         Distance to the nearest of them; 0 if there are no edges.
     """
 
-    rows: int
     indices: IndexArray
     weights: FloatArray
     nearest: FloatArray
@@ -67,13 +64,13 @@ class Edges:
         """Find the nearest fitted rows of every later row (q, d); there are none without an index of these."""
         if index is None or joining is None:
             rows = len(features)
-            return cls(0, np.empty((rows, 0), dtype=np.intp), np.empty((rows, 0)), np.zeros(rows))
+            return cls(np.empty((rows, 0), dtype=np.intp), np.empty((rows, 0)), np.zeros(rows))
         squares, indices = index.nearest(features, joining.neighbours)
         own = 2.0 * squares.mean(axis=1)
         # A row whose neighbours are all copies of it has the mean scale of the fitted rows.
         own = np.where(own > 0, own, joining.scales.mean())
         weights = feature_weights(squares, own[:, None], joining.scales[indices])
-        return cls(len(joining.scales), indices, weights, np.sqrt(squares[:, 0]))
+        return cls(indices, weights, np.sqrt(squares[:, 0]))
 
     def affinity(self, new: FloatArray, fitted: FloatArray, degrees: FloatArray, scale: float) -> FloatArray:
         """Normalised affinity (eq. 14) of later rows to their fitted neighbours, shape (q, N).

@@ -11,7 +11,7 @@ import numpy as np
 
 from manifuse.backends.neighbours import Search
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, is_number
+from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.records import Saveable
 
@@ -138,8 +138,7 @@ class Algorithm1(Saveable):
         counts = [("neighbours", value, 1) for value in choices(self.neighbours)]
         counts += [("rounds", self.rounds, 1), ("folds", self.folds, 2), ("steps", self.steps, 1)]
         for name, value, smallest in counts:
-            self._demand(name, is_count(value, smallest), f"whole numbers of at least {smallest}")
-            self._demand(name, value <= MOST_COUNTED, f"whole numbers of at most {MOST_COUNTED}")
+            self._demand(name, is_count(value, smallest), f"whole numbers from {smallest} to {MOST_COUNTED:,}")
 
     def _check_amounts(self) -> None:
         for name in ("score_scale", "step_size", "weight_scale"):
@@ -185,8 +184,3 @@ def demand_value(name: str, value: Any, fits: bool, expected: str) -> None:
 def choices(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
     """Return the candidates of a field: the values of a tuple, or the one value."""
     return value if isinstance(value, tuple) else (value,)
-
-
-def is_count(value: object, smallest: int) -> bool:
-    """Whether a value is a whole number of at least ``smallest``; truth values are not numbers."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= smallest)

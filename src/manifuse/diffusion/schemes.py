@@ -125,9 +125,11 @@ def transport(
     )
 
 
-def is_count(value: object) -> bool:
-    """Whether a value is a whole number of at least 1 that an index can hold."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= int(value) <= MOST_COUNTED
+def is_count(value: object, smallest: int = 1) -> bool:
+    """Whether a value is a whole number from ``smallest`` to `MOST_COUNTED`; truth values are not numbers."""
+    return (
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and smallest <= int(value) <= MOST_COUNTED
+    )
 
 
 def is_number(value: object) -> bool:

@@ -44,7 +44,6 @@ class LogLoss(Score):
     truth: IndexArray
     classes: Classes
     measure: ClassVar[Measure] = "log_loss"
-    has_errors: ClassVar[bool] = False
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate log-ratios (l, k - 1, q); see `Score.evaluate`."""

@@ -88,10 +88,6 @@ class Folds:
         """Number of blocks."""
         return len(np.unique(self.blocks))
 
-    def only(self, kept: IndexArray) -> Folds:
-        """Return the folds of some labels (k,)."""
-        return replace(self, numbers=self.numbers[:, kept], blocks=self.blocks[kept])
-
     def together(self) -> Folds:
         """Return the same blocks in one fold, for what holds out each block alone."""
         return replace(self, numbers=np.zeros((1, len(self.blocks)), dtype=np.intp))

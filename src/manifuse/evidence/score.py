@@ -25,13 +25,10 @@ class Score(ABC):
         The labelled rows of the main table.
     measure : {"accuracy", "rmse", "log_loss"}
         What users read: ranking accuracy, of a regression the root mean squared error, of classes the log loss.
-    has_errors : bool
-        Whether refined scores have standard errors. Probabilities of classes say themselves how sure they are.
     """
 
     rows: IndexArray
     measure: ClassVar[Measure] = "accuracy"
-    has_errors: ClassVar[bool] = True
 
     @abstractmethod
     def evaluate(self, candidates: FloatArray) -> FloatArray:

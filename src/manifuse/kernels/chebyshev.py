@@ -18,7 +18,6 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
-@lru_cache(maxsize=32)
 def degrees_enough(step: float, power: int, tolerance: float) -> float:
     """Polynomials that are always enough for `resolvent_coefficients`."""
     # The nearest pole is at x = -1/step; its Bernstein ellipse gives the degree.

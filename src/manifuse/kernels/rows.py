@@ -51,14 +51,9 @@ def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:
     rows = np.repeat(np.arange(len(sizes)), sizes)
     padded = np.full((len(sizes), int(sizes.max())), -1.0)
     padded[rows, np.arange(len(rows)) - matrix.indptr[rows]] = matrix.data
-    threshold = np.partition(padded, -count, axis=1)[:, -count]
-    above = matrix.data > threshold[rows]
-    level = matrix.data == threshold[rows]
-    # How many entries equal to the threshold each row still has room for; lower columns come first.
-    slots = count - np.bincount(rows[above], minlength=len(sizes))
-    ranked = np.append(0, np.cumsum(level))
-    kept = above | (level & (ranked[1:] - ranked[matrix.indptr[rows]] <= slots[rows]))
-    indptr = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(sizes))))
+    best = np.argsort(-padded, axis=1, kind="stable")[:, :count]
+    kept = np.sort((matrix.indptr[:-1, None] + best)[best < sizes[:, None]])
+    indptr = np.append(0, np.cumsum(np.minimum(sizes, count)))
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
 
 

@@ -56,7 +56,10 @@ def inner(a: FloatArray, b: FloatArray) -> float:
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Project columns onto the predictor manifold: centred, with norm 1 (eq. 1). Constant columns become zero."""
-    scaled, _ = _within_range(np.where(is_constant(vectors), 0.0, centre(vectors)))
+    centred = np.where(is_constant(vectors), 0.0, centre(vectors))
+    # Divided by the largest entry first, so that no norm leaves the range of numbers.
+    largest = np.abs(centred).max(axis=0)
+    scaled = centred / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(scaled, axis=0)
     return np.asarray(scaled / np.where(norms > 0, norms, 1.0))
 
@@ -77,9 +80,3 @@ def standardise(vectors: FloatArray) -> FloatArray:
 
 def _norm(values: FloatArray) -> float:
     return float(np.sqrt(np.sum(values * values)))
-
-
-def _within_range(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Divide each column by its largest entry, so that its norm is in range. Return the largest entries, too."""
-    largest = np.abs(vectors).max(axis=0)
-    return vectors / np.where(largest > 0, largest, 1.0), largest

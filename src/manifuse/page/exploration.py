@@ -75,11 +75,5 @@ def describe(exploration: Exploration) -> dict[str, Any]:
 
 
 def run(exploration: Exploration, method: JointDiffusion) -> Refinement:
-    """Refine, and leave the main table out of the result, so that it need not travel; see `completed`."""
-    result = refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)
-    return replace(result, main=result.fitted_model.main)
-
-
-def completed(exploration: Exploration, result: Refinement) -> Refinement:
-    """Return what `run` gave, with the main table in its place."""
-    return replace(result, main=exploration.main)
+    """Refine, in a process of its own."""
+    return refine(exploration.main, exploration.references, exploration.labels, method, rng=exploration.seed)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from manifuse.errors import InputError
-from manifuse.page.exploration import Exploration, completed, describe, run
+from manifuse.page.exploration import Exploration, describe, run
 from manifuse.page.guard import Guard
 from manifuse.page.requests import read_request, read_row
 from manifuse.page.shown import explain_row, show
@@ -32,6 +33,9 @@ STATIC = {
     for path in Path(__file__).with_name("static").iterdir()
     if path.is_file()
 }
+#: Seconds that open requests have when the server ends.
+FAREWELL = 1
+
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
@@ -144,7 +148,8 @@ class Page:
         """Return the outcome of a job."""
         if job.result is None:
             raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
-        return completed(self._exploration, job.result)
+        result: Refinement = job.result
+        return result
 
     def _find(self, request: Request) -> Job:
         """Return the job that an address names."""
@@ -169,3 +174,11 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return _json({"error": error.detail}, error.status_code, error.headers)
     return _json({"error": str(error)}, 400)
+
+
+def server_of(application: Any) -> uvicorn.Server:
+    """Return a server of a page; ``run`` of it serves until an interrupt."""
+    config = uvicorn.Config(
+        application, ws="none", log_level="warning", server_header=False, timeout_graceful_shutdown=FAREWELL
+    )
+    return uvicorn.Server(config)

@@ -133,21 +133,13 @@ def _lost(exploration: Exploration, result: Refinement, opened: Refinement | Non
     """What was measured here and when the page was opened, in a sentence; none if there is nothing to compare."""
     if opened is None:
         return []
-    said, (now, then) = [], (_on_held_back(exploration, each) for each in (result, opened))
-    if result.gain is not None and opened.gain is not None:
-        # Accuracies are measured within folds, and another run may have other folds.
-        said.append(f"the gain on the labels is {_gained(result)}, and was {_gained(opened)}")
-    if now is not None and then is not None:
-        here, there = (measured_as(now.measure, each.after) for each in (now, then))
-        said.append(f"the {MEASURES[now.measure]} on rows held back is {here}, and was {there}")
-    return [f"Compared with the page as it opened, {'; '.join(said)}."] if said else []
-
-
-def _gained(result: Refinement) -> str:
-    """What labels say that was gained; nothing if what was found was not taken."""
-    if result.gain is None or not result.evidence.verdict.takes_what_was_found:
-        return "nothing"
-    return result.gain.amount(signed=True)
+    # Gains on the labels are not compared: they are of other folds, and chance would decide their order.
+    now, then = (_on_held_back(exploration, each) for each in (result, opened))
+    if now is None or then is None:
+        return []
+    here, there = (measured_as(now.measure, each.after) for each in (now, then))
+    measured = f"the {MEASURES[now.measure]} on rows held back is {here}, and was {there}"
+    return [f"Compared with the page as it opened, {measured}."]
 
 
 def _metric(result: Refinement) -> list[list[float]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,39 +28,6 @@ NEIGHBOURS = (5, 10, 20)
 STEPS = (1.0, 3.0, 10.0, 30.0)
 SCALES = (0.1, 0.3, np.inf)
 ROUNDS = 3
-
-
-class Smoothing(NamedTuple):
-    """How a predictor is smoothed over its own graph.
-
-    Attributes
-    ----------
-    graph : FeatureGraph
-        Each round weighs it by the scores so far.
-    step : float
-        Step size.
-    scale : float
-        ``sigma_f^2``, in variances of the scores.
-    rounds : int
-    """
-
-    graph: FeatureGraph
-    step: float
-    scale: float
-    rounds: int
-
-    def apply(self, start: FloatArray) -> FloatArray:
-        """Smooth standardised scores (n,), round by round, shape (n,), standardised."""
-        current = start
-        for _ in range(self.rounds):
-            (smoothed,) = _smooth(self.graph, current, self.scale, [self.step])
-            current = _averages(smoothed)
-        return current
-
-    def chosen(self) -> dict[str, Any]:
-        """Return the hyperparameters as plain values."""
-        graph = {"neighbours": self.graph.neighbours, "standardised": self.graph.standardised}
-        return {**graph, "step": self.step, "scale": write(self.scale), "rounds": self.rounds}
 
 
 def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -> tuple[FloatArray, dict[str, Any]]:
@@ -93,7 +60,7 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
     def height(scores: FloatArray) -> float:
         return float(score.evaluate(units.undo(scores)[score.rows, None])[0])
 
-    best, highest = None, height(start)
+    best, chosen, highest = main.scores, {}, height(start)
     searched = [search(main, max(NEIGHBOURS), rng, standardised=standardised) for standardised in (True, False)]
     for table, count in product(searched, NEIGHBOURS):
         graph = Host().graph(table, count)
@@ -104,10 +71,12 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
                     scores = _averages(smoothed)
                     reached = height(scores)
                     if reached > highest:
-                        best, highest = Smoothing(graph, step, scale, rounds), reached
+                        best, highest = units.undo(scores), reached
+                        used = {"neighbours": count, "standardised": graph.standardised}
+                        chosen = {**used, "step": step, "scale": write(scale), "rounds": rounds}
                     if rounds < ROUNDS:
                         (smoothed,) = _smooth(graph, scores, scale, [step])
-    return (main.scores, {}) if best is None else (units.undo(best.apply(start)), best.chosen())
+    return best, chosen
 
 
 def search(main: Observations, count: int, rng: np.random.Generator, *, standardised: bool = True) -> Neighbours:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
 from manifuse.files import check_folder_of, check_name, shorten, unfinished
@@ -102,9 +101,7 @@ def write_part(
             _, read = table.open()
             window = read(first, count)
             columns, part = refine_part(result, window, drop_invalid=drop_invalid, is_window=True, first=first)
-        path, temporary = folder / f"part-{first // count:06d}.parquet", folder / f".{uuid4().hex}"
-        temporary.write_bytes(table_bytes(".parquet", columns))
-        temporary.replace(path)
+        (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))
     except ManifuseError as error:
         # As a value, because Dask prints a traceback of what a job raises.
         return error

@@ -22,7 +22,6 @@ from manifuse.tables.observations import Observations
 FAMILIAR_SHARE, SPREAD_ROWS = 0.99, 2000
 
 #: Later rows that are searched for at once.
-SEARCHED = 256
 
 #: Later rows whose columns are compared with those of the fitted rows; of more, every k-th.
 COMPARED = 20_000
@@ -129,22 +128,9 @@ class Familiarity:
             Their edges, which know the nearest fitted rows if ``index``, by which they were found, is ours.
         index : Index or None
         """
-        nearest = edges.nearest if index is self.index else self._nearest(features, edges)
+        is_ours = index is self.index
+        nearest = edges.nearest if is_ours else np.sqrt(self.index.nearest(features, 1)[0][:, 0])
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
-
-    def _nearest(self, features: FloatArray, edges: Edges) -> FloatArray:
-        """Distances to the nearest fitted row, shape (q,); of familiar rows, to one that is near enough.
-
-        The neighbours of another graph are mostly near enough. Only rows that they leave too far away are searched.
-        """
-        squares = self.index.squares_to(features, edges.indices)
-        nearest: FloatArray = np.sqrt(squares.min(axis=1, initial=np.inf))
-        far = np.flatnonzero(nearest > self.reach)
-        for first in range(0, len(far), SEARCHED):
-            # Searches of one size round alike, so that a row's distance does not depend on the rows beside it.
-            rows = far[np.minimum(np.arange(first, first + SEARCHED), len(far) - 1)]
-            nearest[rows] = np.sqrt(self.index.nearest(features[rows], 1)[0][:, 0])
-        return nearest
 
 
 def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:

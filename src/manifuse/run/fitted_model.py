@@ -104,11 +104,6 @@ class FittedModel(Saveable):
         values = imputed.at(self.later_rows.fitted_view.take(rows))
         return np.stack([level.undo(values[:, column]) for column, level in enumerate(imputed.levels)], axis=1)
 
-    @property
-    def weights(self) -> FloatArray:
-        """How much each reference that takes part counts, where own scores count 1."""
-        return self.columns.expected.pulls
-
     @cached_property
     def later_rows(self) -> LaterRows:
         """Refines rows that were not fitted."""

@@ -136,19 +136,13 @@ class LaterRows:
         imputed, main = self.columns.references, self.main
         view = self.fitted_view.with_column("references", self.fitted_view["looked up"])
         measured = drawn_by_place(places_of(main), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
-        try:
-            taught, rows, unseen = imputed.with_lesson_of_common(view, measured, main.name)
-            columns = replace(self.columns, references=taught)
-            if self.scored.error_scale is None:
-                return columns, self.scored
-            view = taught.add_to(self.fitted_view.take(rows), "references")
-            unknown = error_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
-            return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
-        except ValueError:
-            # Numbers of a saved refinement that are finite, but whose products are not.
-            raise InputError(
-                f"The fitted rows of {main.name} hold numbers that are too large; save it again."
-            ) from None
+        taught, rows, unseen = imputed.with_lesson_of_common(view, measured, main.name)
+        columns = replace(self.columns, references=taught)
+        if self.scored.error_scale is None:
+            return columns, self.scored
+        view = taught.add_to(self.fitted_view.take(rows), "references")
+        unknown = error_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
+        return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
 
     @cached_property
     def ranks(self) -> Ranks | Stretch:

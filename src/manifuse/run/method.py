@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from manifuse.diffusion.algorithm1 import Algorithm1, demand_value, is_count
-from manifuse.diffusion.schemes import MOST_COUNTED
+from manifuse.diffusion.algorithm1 import Algorithm1, demand_value
+from manifuse.diffusion.schemes import MOST_COUNTED, is_count
 from manifuse.errors import InputError, look_up
 from manifuse.records import Saveable
 
@@ -72,7 +72,7 @@ class JointDiffusion(Saveable):
         if isinstance(self.ignored, list):
             object.__setattr__(self, "ignored", tuple(self.ignored))
         are_names = isinstance(self.ignored, tuple) and all(isinstance(name, str) for name in self.ignored)
-        counts = f"whole numbers of at least {FEWEST_FITTED}"
+        counts = f"whole numbers from {FEWEST_FITTED} to {MOST_COUNTED:,}"
         for name, fits, expected in (
             ("diffusion", isinstance(self.diffusion, Algorithm1), "the hyperparameters of an Algorithm1"),
             ("same_target", isinstance(self.same_target, bool | None), "True, False or None"),
@@ -82,8 +82,6 @@ class JointDiffusion(Saveable):
             ("safeguarded", isinstance(self.safeguarded, bool), "True or False"),
         ):
             demand_value(name, getattr(self, name), fits, expected)
-        most = f"whole numbers of at most {MOST_COUNTED}"
-        demand_value("fitted_rows", self.fitted_rows, (self.fitted_rows or 0) <= MOST_COUNTED, most)
         if not self.diffusion.has_one_cell:
             raise InputError(
                 "Several values of step_size or weight_scale came, but labels teach and do not choose among them; "

@@ -79,26 +79,14 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     # scikit-learn takes a missing value for one more class.
     if not whole or not came <= places | {str(len(classes))}:
         return values
-    if came <= set(classes.names):
-        if came <= places and any(str(by_number[int(value)]) != value for value in came):
-            lacking = next(name for name in classes.names if name not in came)
-            raise InputError(
-                f"y has no row of the class {lacking!r}, and its numbers could be places of classes, as scikit-learn "
-                "gives them for predicted probabilities; give every class in every fold, or names such as "
-                f"'class {lacking}'."
-            )
+    could_be_places = came <= places and any(str(by_number[int(value)]) != value for value in came)
+    if came <= set(classes.names) and not could_be_places:
         return values
-    if came != places:
+    if came <= set(classes.names) or came != places or (by_text != by_number.astype(str)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
-            f"y has the numbers {numbers}, but the classes are {names}; give these names. If scikit-learn made the "
-            "numbers, as it does for predicted probabilities, give the truth of all rows, and every class in every "
-            "fold."
-        )
-    if (by_text != by_number.astype(str)).any():
-        orders = [", ".join(map(str, order[:3])) for order in (by_text, by_number)]
-        raise InputError(
-            f"y has places of classes in place of their names, and they sort otherwise as text ({orders[0]}) than "
-            f"as numbers ({orders[1]}); give names such as '01', '02', '10'."
+            f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "
+            "places of names, as scikit-learn gives them for predicted probabilities; give names such as 'class 3', "
+            "or the truth of all rows, and every class in every fold."
         )
     return np.asarray(by_number[values.astype(np.intp)])

@@ -65,9 +65,7 @@ class Reference:
             # Without a graph, only its scores at the pairs are used.
             used = np.arange(len(table)) if table.has_graph else reference_rows
             warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
-        turning = Turning.of(main, table, main_rows, reference_rows)
-        turned = None if turning is None else turning.turn(table.scores[reference_rows])
-        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=coupled, turned=turned)
+        turning, idle = _judged(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warn("idle_reference", idle)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
@@ -109,10 +107,17 @@ class Reference:
         """Pair some ``rows`` of its table with a part of the main table."""
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
-        turning = Turning.of(main, table, main_rows, reference_rows)
-        turned = None if turning is None else turning.turn(table.scores[reference_rows])
-        idle = why_idle(main, table, main_rows, reference_rows, is_coupled=self.is_coupled, turned=turned)
+        turning, idle = _judged(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
         return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None, turning)
+
+
+def _judged(
+    main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
+) -> tuple[Turning | None, str | None]:
+    """How columns of a reference become those of the main predictor, and why it has nothing to say; each or None."""
+    turning = Turning.of(main, table, main_rows, reference_rows)
+    turned = None if turning is None else turning.turn(table.scores[reference_rows])
+    return turning, why_idle(main, table, main_rows, reference_rows, is_coupled=is_coupled, turned=turned)
 
 
 @dataclass(frozen=True, eq=False)

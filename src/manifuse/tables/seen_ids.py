@@ -30,21 +30,14 @@ class SeenIds:
         self._hashes.append(hashes_of(keys))
 
     def check(self) -> None:
-        """Refuse ids that occur twice in different parts. No more ids can be added.
+        """Refuse ids that occur twice in different parts.
 
         Raises
         ------
         InputError
             If there are any; the message says how many.
         """
-        hashes = np.empty(sum(map(len, self._hashes)), dtype=np.uint64)
-        end = len(hashes)
-        while self._hashes:
-            # A part that was copied leaves memory.
-            part = self._hashes.pop()
-            hashes[end - len(part) : end] = part
-            end -= len(part)
-        hashes.sort()
+        hashes = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *self._hashes]))
         twice = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
         if twice:
             raise InputError(

@@ -120,10 +120,9 @@ def valid_rows(
 ) -> IndexArray:
     """Find the rows whose numbers are all finite. Refuse other rows unless ``drop`` is true."""
     parts = {"score": scores} if table is None else {"score": scores, "features": table}
-    rows = np.arange(len(scores))
     if not drop:
-        demand_finite(name, parts, rows, feature_names)
-        return rows
+        _demand_finite(name, parts, feature_names)
+        return np.arange(len(scores))
     finite = [all_finite(np.atleast_2d(each.T).T) for each in parts.values()]
     kept = np.flatnonzero(np.logical_and.reduce(finite))
     left_out = len(scores) - len(kept)
@@ -142,18 +141,10 @@ def tell_left_out(name: str, left_out: int, rows: int) -> None:
         warn("invalid_rows", said)
 
 
-def demand_finite(
-    name: str, parts: Mapping[str, FloatArray], rows: NDArray[np.integer], feature_names: Sequence[str] | None = None
-) -> None:
-    """Refuse numbers that are not finite in a part of a table, with the ``rows`` (n,) that it has in the whole.
-
-    Raises
-    ------
-    InputError
-        If there are any.
-    """
+def _demand_finite(name: str, parts: Mapping[str, FloatArray], feature_names: Sequence[str] | None) -> None:
+    """Refuse numbers that are not finite in a part of a table."""
     for what, values in parts.items():
-        bad = rows[~all_finite(np.atleast_2d(values.T).T)].tolist()
+        bad = np.flatnonzero(~all_finite(np.atleast_2d(values.T).T)).tolist()
         if bad:
             if what == "features" and feature_names is not None:
                 _demand_filled(name, values, feature_names)

@@ -121,7 +121,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         who, predict, are = ("it", "predicts", "is") if len(different) == 1 else ("they", "predict", "are")
         why = f"{who} {predict} something else"
         if evidence.agreement.answer is Reason.TOLD or {*different} <= {*reverse}:
-            why = f"at the pairs {who} {are} clearly high where “{name}” is low"
+            why = f"at the pairs {who} {are} high where “{name}” is low"
             why += ", whatever `same_target` says" if evidence.agreement.answer is Reason.TOLD else ""
         yield Finding("differs", False, f"Not followed: {named(different)}; {why}.", "same_target")
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]

@@ -48,7 +48,7 @@ REASONS: Mapping[Reason, str] = {
     "does not explain the scores of all of them, or some are clearly high where others are low. So the main predictor "
     "comes back unchanged; give labels or other references, change the sign of scores that mean less where they are "
     "larger, or set `same_target` to true if you know better.",
-    Reason.OPPOSED: "At the pairs the references are clearly high where the main predictor is low, so it comes back "
+    Reason.OPPOSED: "At the pairs the references are high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
     Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "
     "predictor with them beyond chance; this is not shown, so it comes back unchanged. Give labels, or more "
