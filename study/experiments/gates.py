@@ -46,7 +46,11 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     ),
     "loadings up to 0.97 are believed": ({(one_factor, "MOST_LOADING"): 0.97}, {}),
     "nothing diffuses": ({(run_order, "LEAST_SMOOTHED"): 10.0}, {}),
-    "everything diffuses": ({(run_order, "LEAST_SMOOTHED"): -10.0, (run_order, "MOST_LOST"): 10.0}, {}),
+    "a graph that carries no reference diffuses": ({(run_order, "LEAST_CARRIED"): -10.0}, {}),
+    "everything diffuses": (
+        {(run_order, "LEAST_SMOOTHED"): -10.0, (run_order, "MOST_LOST"): 10.0, (run_order, "LEAST_CARRIED"): -10.0},
+        {},
+    ),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
     "no gain is expected before labels are seen": ({(verdict, "EXPECTED_GAIN"): 0.0}, {}),
 }
