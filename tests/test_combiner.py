@@ -315,6 +315,16 @@ def test_bad_tables_are_refused_with_a_sentence(case, change, message):
         mf.PredictorCombiner(case.references).fit(X, y)
 
 
+def test_a_truth_with_the_index_of_the_table_in_another_order_is_refused(case):
+    combiner, X = mf.PredictorCombiner(case.references, random_state=0), frame_of(case.main)
+    y = pd.Series(np.where(np.isin(np.arange(160), case.labelled), case.truth, np.nan))
+    combiner.fit(X, y)
+    with pytest.raises(mf.InputError, match="X and y came with the same index in different orders"):
+        combiner.fit(X, y[::-1])
+    # Without an index in common, rows go by position, as everywhere in scikit-learn.
+    combiner.fit(X, y.set_axis(range(1000, 1160)))
+
+
 def test_a_truth_that_may_mean_unknown_is_noticed(case):
     X, y = frame_of(case.main), np.where(case.truth > 0, 1.0, 0.0)
     y[:80] = -1.0

@@ -21,6 +21,7 @@ from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.run.truth import graded, known_grades
+from manifuse.tables.containers import demand_one_order
 from manifuse.tables.frame_reading import is_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -122,13 +123,15 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         Raises
         ------
         InputError
-            If the tables do not fit together; the message says what to do.
+            If the tables do not fit together, or X and y have one index in different orders; the message says what to
+            do.
         """
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
         self._columns.demand_dropped(X, self.references, name="X")
+        demand_one_order("X and y", X, y)
         main = self._observe(X)
         self._demand_kind(main)
         labels, references = self._labels(main, y), self._columns.observe_all(self.references)
