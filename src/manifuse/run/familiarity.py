@@ -21,8 +21,6 @@ from manifuse.tables.observations import Observations
 #: so many rows are measured.
 FAMILIAR_SHARE, SPREAD_ROWS = 0.99, 2000
 
-#: Later rows that are searched for at once.
-
 #: Later rows whose columns are compared with those of the fitted rows; of more, every k-th.
 COMPARED = 20_000
 
