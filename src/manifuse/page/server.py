@@ -27,15 +27,15 @@ from manifuse.page.worker import Job, Worker
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refinement import Refinement
 
+#: Seconds that open requests have when the server ends.
+FAREWELL = 1
+
 #: Every file that is served, by its address; there are no others.
 STATIC = {
     "/" if path.name == "index.html" else f"/{path.name}": path
     for path in Path(__file__).with_name("static").iterdir()
     if path.is_file()
 }
-#: Seconds that open requests have when the server ends.
-FAREWELL = 1
-
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 

@@ -126,8 +126,7 @@ class Familiarity:
             Their edges, which know the nearest fitted rows if ``index``, by which they were found, is ours.
         index : Index or None
         """
-        is_ours = index is self.index
-        nearest = edges.nearest if is_ours else np.sqrt(self.index.nearest(features, 1)[0][:, 0])
+        nearest = edges.nearest if index is self.index else np.sqrt(self.index.nearest(features, 1)[0][:, 0])
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
 
 

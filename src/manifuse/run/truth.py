@@ -80,9 +80,10 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     if not whole or not came <= places | {str(len(classes))}:
         return values
     could_be_places = came <= places and any(str(by_number[int(value)]) != value for value in came)
-    if came <= set(classes.names) and not could_be_places:
+    are_names = came <= set(classes.names)
+    if are_names and not could_be_places:
         return values
-    if came <= set(classes.names) or came != places or (by_text != by_number.astype(str)).any():
+    if are_names or came != places or (by_text != by_number.astype(str)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
             f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "

@@ -245,13 +245,13 @@ class Observations(Saveable):
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saveable.from_record`."""
-        classes, names = read(Classes | None, record["classes"]), record["feature_names"]
+        classes = read(Classes | None, record["classes"])
         made = cls(
             record["came"],
             record["table"],
             ids=record["keys"],
             name=record["name"],
-            feature_names=names,
+            feature_names=record["feature_names"],
             scale=record["scale"],
             classes=None if classes is None else classes.names,
         )

@@ -65,7 +65,7 @@ class Reference:
             # Without a graph, only its scores at the pairs are used.
             used = np.arange(len(table)) if table.has_graph else reference_rows
             warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
-        turning, idle = _judged(main, table, main_rows, reference_rows, is_coupled=coupled)
+        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warn("idle_reference", idle)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
@@ -107,11 +107,11 @@ class Reference:
         """Pair some ``rows`` of its table with a part of the main table."""
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
-        turning, idle = _judged(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
+        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
         return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None, turning)
 
 
-def _judged(
+def _turn_and_judge(
     main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
 ) -> tuple[Turning | None, str | None]:
     """How columns of a reference become those of the main predictor, and why it has nothing to say; each or None."""
