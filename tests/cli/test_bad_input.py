@@ -401,6 +401,12 @@ CASES = {
         [],
         "holds '2 May' where numbers",
     ),
+    "dates": (
+        {"main.parquet": stored(MAIN.with_columns(pl.lit(datetime.date(2020, 1, 31)).alias("day")), "parquet")},
+        [],
+        "Column 'day' of main.parquet holds '2020-01-31' where numbers were expected; correct it, give dates as days "
+        "since one of them, or leave it out with --drop.",
+    ),
     "a unit beside a number": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5,EUR "))}, [], "holds 'EUR "),
     "features out of the range of numbers": (
         {"main.csv": frame(MAIN.with_columns(pl.col("x0") * 1e308))},
@@ -660,22 +666,30 @@ def test_a_refusal_is_an_object_for_programs(arguments, folder, monkeypatch, cap
     assert sentence_of(output.err) == f"manifuse: {said['error']}"
 
 
-def test_dates_and_truth_values_are_numbers(tmp_path):
+def test_truth_values_are_numbers(tmp_path):
     from manifuse.tables.formats import open_columns
 
-    day, hour = datetime.date(1970, 1, 11), datetime.datetime(1970, 1, 11, 12)
-    columns = {"id": ["a"], "day": [day], "hour": [hour], "time": [hour.time()], "lasts": [hour - hour], "yes": [True]}
-    pl.DataFrame(columns).write_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_text(
-        "id,day,hour,iso,short,utc,yes\n"
-        "a,1970-01-11,1970-01-11 12:00:00,1970-01-11T12:00:00.0,1970-01-11 12:00,1970-01-11T12:00:00Z,true\n"
+    pl.DataFrame({"id": ["a"], "yes": [True]}).write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("id,yes\na,true\n")
+    for ending in ("parquet", "csv"):
+        file = open_columns(tmp_path / f"a.{ending}")
+        assert file.take(list(file.types))["yes"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("kind", ["days", "hours", "zone", "time", "lasts", "text"])
+def test_dates_times_and_durations_are_no_features(kind, tmp_path, monkeypatch, capsys):
+    hour = datetime.datetime(2020, 1, 31, 12)
+    day = pl.lit(
+        {"days": hour.date(), "time": hour.time(), "lasts": hour - hour, "text": "2020-01-31T12:00Z"}.get(kind, hour)
     )
-    files = {ending: open_columns(tmp_path / f"a.{ending}") for ending in ("parquet", "csv")}
-    found = {ending: file.take(list(file.types)) for ending, file in files.items()}
-    numbers = {ending: {name: c.tolist() for name, c in f.items() if name != "id"} for ending, f in found.items()}
-    assert numbers["parquet"] == {"day": [10.0], "hour": [10.5], "time": [0.5], "lasts": [0.0], "yes": [1.0]}
-    at_noon = {name: [10.5] for name in ("hour", "iso", "short", "utc")}
-    assert numbers["csv"] == {"day": [10.0], **at_noon, "yes": [1.0]}
+    day = day.dt.replace_time_zone("UTC") if kind == "zone" else day
+    MAIN.with_columns(day.alias("when")).write_parquet(tmp_path / "main.parquet")
+    REFERENCE.write_csv(tmp_path / "reference.csv")
+    arguments = ["refine", str(tmp_path / "main.parquet"), "--reference", str(tmp_path / "reference.csv")]
+    status, output = refuse([*arguments, "--out", str(tmp_path / "o.csv")], monkeypatch, capsys)
+    assert status == 2
+    assert "Column 'when' of" in sentence_of(output.err)
+    assert ("give dates as days since one of them" in sentence_of(output.err)) == (kind not in ("time", "lasts"))
 
 
 def test_the_page_for_readers_has_every_case_and_no_other():

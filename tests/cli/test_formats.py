@@ -86,7 +86,6 @@ def test_features_are_of_single_precision_where_all_are(tmp_path):
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
-    dates = [f"2024-02-{day + 1:02}" for day in range(9)]
     _, frame = wide(9, 2, np.float32)
     frame = frame.with_columns(
         pl.when(pl.col("id") == 3).then(None).otherwise(pl.col("x1")).alias("x1"),
@@ -94,7 +93,6 @@ def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
         pl.lit(None, dtype=pl.String).alias("nothing"),
         (pl.int_range(9) > 4).alias("yes"),
         pl.Series("text", [f" {k}.5" for k in range(9)]),
-        pl.Series("day", dates),
     )
     if ending == "parquet":
         frame = frame.with_columns(pl.col("x0").cast(pl.Decimal(20, 10)).alias("decimal"))

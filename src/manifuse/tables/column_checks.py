@@ -19,26 +19,18 @@ from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
 
-#: Formats of dates in text (ISO 8601), and how many units of time make a day.
-DATES = (
-    "%Y-%m-%d",
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%dT%H:%M",
-    "%Y-%m-%dT%H:%M:%S%.fZ",
-)
-PER_DAY = {"ns": 86_400e9, "us": 86_400e6, "ms": 86_400e3}
-
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
 #: A number with a decimal comma.
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 
+#: A date, as ISO 8601 writes it, perhaps with a time.
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+
 
 def plain_column(column: Any, *, stays_text: bool) -> Any:
-    """Convert numbers of every kind to those of NumPy, dates and times to days, and long or binary ids to text.
+    """Convert numbers of every kind to those of NumPy, and dates, times and long or binary ids to text.
 
     Parameters
     ----------
@@ -76,20 +68,12 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
         # Nothing longer is a number, a date or a name.
         column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
         numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
-        if numbers.null_count() == column.null_count():
-            return numbers
-        dates = (column.str.to_datetime(pattern, time_unit="us", strict=False) for pattern in DATES)
-        return next((_days(date, polars) for date in dates if date.null_count() == column.null_count()), column)
+        return numbers if numbers.null_count() == column.null_count() else column
+    if column.dtype == polars.Duration:
+        return column.dt.to_string("polars")
     if column.dtype.is_temporal():
-        return _days(column, polars)
+        return column.cast(polars.String)
     return column.cast(polars.Float64) if is_long or column.dtype in (polars.Decimal, polars.Boolean) else column
-
-
-def _days(column: Any, polars: Any) -> Any:
-    """Convert dates to days since 1970, and times and durations to days."""
-    numbers = column.to_physical().cast(polars.Float64)
-    # Times of day count nanoseconds.
-    return numbers if column.dtype == polars.Date else numbers / PER_DAY[getattr(column.dtype, "time_unit", "ns")]
 
 
 def demand_columns(
@@ -165,6 +149,8 @@ def demand_numbers(
         remedy = (
             " (numbers have a decimal point, and nothing between thousands)"
             if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
+            else ", give dates as days since one of them, or leave it out with `drop`"
+            if is_feature and isinstance(sample, str) and DATE.fullmatch(sample)
             else ", and leave cells of missing values empty"
             if isinstance(sample, str) and sample.strip().lower() in MISSING
             else ", encode categories as columns of 0 and 1, or leave it out with `drop`"
