@@ -68,7 +68,8 @@ def demand_rows(*tables: Observations) -> None:
 def all_alike(table: Observations, where: str = "") -> str:
     """Say that a predictor says the same of all rows, or of those that ``where`` names."""
     if table.classes is None:
-        are = "are equal" if where or np.ptp(table.scores) == 0 else "differ by rounding alone"
+        about = f"are equal up to their last digits (all are about {np.median(table.scores):.3g})"
+        are = "are equal" if where or np.ptp(table.scores) == 0 else about
         return f"All scores of {table.name}{where} {are}"
     return f"The probabilities of {table.name}{where} do not differ from row to row"
 
