@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from manifuse.tables.validity import warn_of_far
+import manifuse as mf
+from manifuse.tables.validity import warn_of_far, warn_of_far_features
 
 
 def said_of(values):
@@ -38,3 +39,17 @@ def test_rare_events_grades_and_heavy_tails_are_left_alone(rng):
     assert said_of(np.repeat([0.0, 1.0, 5.0], [900, 95, 5])) == []
     assert said_of(rng.standard_t(2.0, 2000)) == []
     assert said_of(np.exp(1.5 * rng.standard_normal(2000))) == []
+
+
+@pytest.mark.parametrize("names", [None, ("a", "b", "c")])
+def test_features_with_a_number_for_missing_values_are_named(rng, names):
+    features = rng.standard_normal((12_000, 3)) * [1.0, 1e-6, 1e6]
+    features[:, 2] = np.where(np.arange(12_000) % 300, features[:, 0] > 2.0, 9999.0)  # counts, most of them 0
+    scores, ids = rng.standard_normal(12_000), range(12_000)
+    table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
+    warn_of_far_features(table)
+    features[::600, 1] = -9999.0
+    table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
+    column = "'b'" if names else "1"
+    with pytest.warns(mf.ManifuseWarning, match=f"A few values in column {column} of the features of ours are far"):
+        warn_of_far_features(table)

@@ -15,6 +15,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thin
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.feature_names import columns_said
 from manifuse.tables.observations import Observations
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
@@ -35,9 +36,6 @@ STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
 #: of so many similar fitted rows. If features say nothing of scores, they do not correlate.
 AGAINST, SIMILAR = 0.3, 5
-
-#: Strange columns that a warning names.
-NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +144,8 @@ def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:
     """Say which columns are strange, the strangest first."""
     order = strange[np.argsort(-deviations, kind="stable")]
-    names = [str(column) if new.feature_names is None else repr(new.feature_names[column]) for column in order]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
-        f"{new.name} differs from the fitted rows in column{'s' if len(names) > 1 else ''} "
-        f"{', '.join(names[:NAMED])}{more} of the features, by up to {figures(deviations.max(), 3)} standard "
-        "deviations; check the units. Rows unlike all fitted ones keep their own order."
+        f"{new.name} differs from the fitted rows in {columns_said(new.feature_names, order.tolist())}, by up to "
+        f"{figures(deviations.max(), 3)} standard deviations; check the units. Rows unlike all "
+        "fitted ones keep their own order."
     )

@@ -11,8 +11,8 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.tables.containers import columns_of, to_text
 
-#: The most names in a sentence.
-MOST = 10
+#: The most names in a sentence, and of features that have something in common.
+MOST, NAMED = 10, 5
 
 Names = tuple[str, ...]
 
@@ -33,6 +33,13 @@ def warn_of_names(table: object, names: Sequence[str]) -> None:
             f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
             f"are used as features; leave them out with `drop` if they are not.",
         )
+
+
+def columns_said(names: Sequence[str] | None, places: Sequence[int]) -> str:
+    """Name the features at the ``places``, or count them from 0 if they have no names."""
+    said = [str(place) if names is None else repr(names[place]) for place in places]
+    more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
+    return f"column{'s' if len(said) > 1 else ''} {', '.join(said[:NAMED])}{more} of the features"
 
 
 def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
-from manifuse.tables.validity import all_alike, demand_rows, warn_of_far
+from manifuse.tables.validity import all_alike, demand_rows, warn_of_far, warn_of_far_features
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
@@ -165,6 +165,8 @@ class Problem:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         if main.classes is None:
             warn_of_far(f"scores of {main.name}", main.scores, main.keys)
+        for table in (main, *references):
+            warn_of_far_features(table)
         return cls(
             main,
             tuple(Reference.of(main, table) for table in references),
