@@ -1,6 +1,7 @@
 """Signals that stop a run: before the command runs, twice in a row, and after it has ended."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -108,6 +109,13 @@ def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path,
     )
     assert "Traceback" not in done.stderr
     assert os.path.exists("out.csv") == bool(out)
+
+
+def test_a_result_without_a_standard_output_ends_in_a_sentence():
+    command = f"{shlex.quote(sys.executable)} -m manifuse.cli --version >&-"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("manifuse: The result cannot be printed (Bad file descriptor)")
 
 
 def test_a_working_directory_that_is_gone_is_named(tmp_path):

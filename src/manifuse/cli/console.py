@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -57,6 +58,8 @@ def say(sentence: str, *, style: str | None = None) -> None:
 
 def answer(result: RenderableType, *, width: int | None = None) -> None:
     """Print a result, text as it is, but without what a terminal obeys."""
+    if sys.stdout is None:  # It was closed before the start, and print would say nothing.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     if isinstance(result, str):
         typer.echo(OBEYED.sub("\ufffd", result))
     else:
