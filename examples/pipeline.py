@@ -35,8 +35,8 @@ y = np.where(known, digits.truth, np.nan)
 # %%
 # The pipeline
 # ------------
-# Features are scaled; ids and scores pass through. Earlier steps must return data frames, hence ``set_output``. A fold
-# takes rows away from the fit, but rows of ``pair_rows`` that a reference knows stay pairs in every fit, without their
+# Features are scaled; ids and scores pass through. The combiner needs a data frame, hence ``set_output``. A fold takes
+# rows away from the fit, but rows of ``pair_rows`` that a reference knows stay pairs in every fit, without their
 # truth. They must be scaled like the combiner's rows, so the features are scaled once, before the folds.
 
 scale = make_column_transformer(

@@ -61,7 +61,11 @@ def main() -> None:
         "Written by `scripts/reproduce` from the rows in `study/experiments/results/`; each holds its seed, the "
         "commit of the code and the versions. Accuracy is the share of correctly ordered pairs on test rows, which "
         "are used for nothing else. In the tables of images, *Ind* is the predictor alone, and *JMD* is `refine` as "
-        "it ships; the [notation](notation.md) and the [rivals](compare.md) explain the other names.",
+        "it ships. *JMD, as published* is the paper's Algorithm 1, and in *JMD, only tuned* labels choose its "
+        "settings and do not teach. *MTL*, *TPC* and stacking by RankSVM are rivals of [the paper](paper.md). *Own "
+        "labels* is a model of your features and scores that learns the labels, and *self-smoothing* averages your "
+        "scores over rows with similar features. For the *coupled oracle* every reference knows all rows. "
+        "[Rivals](compare.md) explains the others.",
         "",
         *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),

@@ -914,3 +914,11 @@ def test_lists_in_sentences_are_cut_between_names():
     # One long word has no place between words.
     assert shorten("No " + "x" * 300) == "No " + "x" * 157 + "..."
     assert shorten("short. ") == "short"
+
+
+def test_the_page_for_readers_has_every_code_of_a_warning():
+    page = (Path(__file__).parents[2] / "docs" / "bad-input.md").read_text()
+    source = "\n".join(file.read_text() for file in Path(app.__file__).parents[1].rglob("*.py"))
+    codes = set(re.findall(r'\bwarn\(\s*"(\w+)"', source))
+    assert len(codes) > 20
+    assert re.findall(r"^\| `(\w+)` \| [^`|]+ \|$", page, re.MULTILINE) == sorted(codes)
