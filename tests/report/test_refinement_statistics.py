@@ -1,6 +1,7 @@
 """What a report says in numbers, computed a second time."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import manifuse as mf
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import Standing
+from manifuse.evidence.relevance import RelevanceTable, Standing
 from manifuse.report.refinement_figures import draw_course, draw_uncertainty, draw_worth
 from manifuse.report.refinement_statistics import (
     Shift,
@@ -264,6 +265,7 @@ def test_of_a_sample_fitted_rows_are_counted(case, tmp_path):
 def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     assert result.accepted
+    result = with_evidence(result, measured=replace(result.evidence.measured, at_pairs=None))
     expected = {
         (0.012, 0.004, 60): "Your references are worth 1.2 ± 0.4 points beyond your own features and labels.",
         (0.002, 0.004, 60): "60 labelled rows cannot tell whether your references add anything (0.2 ± 0.4 points).",
@@ -279,6 +281,24 @@ def test_what_all_references_are_worth_is_said_as_far_as_it_is_known(case):
     for (value, error, rows, *others), sentence in expected.items():
         assert sentence in said_of(with_evidence(result, worth=Gain(value, error, rows, "accuracy", *others)))
     assert "Your references" not in said_of(with_evidence(result, worth=None))
+
+
+def test_references_that_help_where_they_know_rows_are_not_to_be_left_out(case):
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    helps = replace(result.evidence.measured, at_pairs=Gain(0.1, 0.02, 30, "accuracy"))
+    loss = Gain(-0.012, 0.004, 60, "accuracy")
+    first, *others = result.evidence.relevance
+    found = with_evidence(
+        result, worth=loss, measured=helps, relevance=RelevanceTable((replace(first, worth=loss), *others))
+    )
+    said = said_of(found)
+    worth = "Your references are probably worth less than nothing at rows that they do not know (-1.2 ± 0.4 points)"
+    assert f"{worth}; at rows that they know they help." in said
+    assert "try without" not in said
+    assert f"Perhaps better left out, but for the rows that they know: “{first.name}”" in said
+    assert "on these rows, as if no reference knew them; the refined scores" in said
+    chance = with_evidence(result, worth=Gain(0.002, 0.004, 60, "accuracy"), measured=helps)
+    assert "add anything at rows that they do not know (0.2 ± 0.4 points)." in said_of(chance)
 
 
 def test_a_gain_is_in_points_in_units_of_the_labels_or_a_correlation(case):

@@ -79,17 +79,27 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
         said = f"{too_few(worth)} are too few to tell what the references are worth."
         yield Finding("worth", False, said, "labels")
         return
-    yield Finding("worth", worth.is_certain, _said_of_worth(worth), None if worth.is_certain else "references")
+    helps = _helps_at_pairs(evidence)
+    remedy = None if worth.is_certain or (worth.is_clear_loss and helps) else "references"
+    yield Finding("worth", worth.is_certain, _said_of_worth(worth, helps=helps), remedy)
 
 
-def _said_of_worth(worth: Gain) -> str:
+def _helps_at_pairs(evidence: Evidence) -> bool:
+    """Whether the references certainly help at rows that they know; worths are judged as if they did not know them."""
+    measured = evidence.measured
+    return measured is not None and measured.at_pairs is not None and measured.at_pairs.is_certain
+
+
+def _said_of_worth(worth: Gain, *, helps: bool) -> str:
     measured = worth.amount(signed=False)
     if worth.is_certain:
         are = "are" if worth.is_clear else "are probably"
         return f"Your references {are} worth {measured} beyond your own features and labels."
+    where = " at rows that they do not know" if helps else ""
     if worth.is_clear_loss:
-        return f"Your references are probably worth less than nothing ({measured}); try without them."
-    return f"{many(worth.rows, 'labelled row')} cannot tell whether your references add anything ({measured})."
+        so = "at rows that they know they help" if helps else "try without them"
+        return f"Your references are probably worth less than nothing{where} ({measured}); {so}."
+    return f"{many(worth.rows, 'labelled row')} cannot tell whether your references add anything{where} ({measured})."
 
 
 def _of_references(evidence: Evidence) -> Iterator[Finding]:
@@ -127,7 +137,8 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
-        yield Finding("harmful", False, f"Perhaps better left out: {listed}.", "ignored")
+        but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
+        yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."

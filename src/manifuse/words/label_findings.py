@@ -119,7 +119,8 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
     how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
     how = f"{are} ahead of it" if ahead.is_certain else how
-    said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows"
+    where = "" if measured.at_pairs is None else ", as if no reference knew them"
+    said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows{where}"
     said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
     advice = ", so measure both with `compare`" if ahead.is_loss else ""
     yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
