@@ -99,7 +99,7 @@ def test_correlations_are_of_ranks_at_the_rows_that_both_know(rng):
     columns = scores(rng, (0.8, 0.7, 0.9))
     columns[100:, 1], columns[:50, 2] = np.nan, np.nan
     columns[7, 1] = 1e9
-    found, shared = correlations(columns, np.zeros((400, 2, 1)))
+    found, shared, _ = correlations(columns, np.zeros((400, 2, 1)))
     own, first, second = columns[:, :, 0].T
     ranks = [rankdata(each, nan_policy="omit") for each in (own, first, second)]
     assert found[0, 1] == pytest.approx(np.corrcoef(ranks[0][:100], ranks[1][:100])[0, 1])
@@ -111,7 +111,7 @@ def test_correlations_are_of_ranks_at_the_rows_that_both_know(rng):
 
 def test_of_whole_columns_they_are_those_of_spearman(rng):
     columns = scores(rng, (0.8, 0.7, 0.9))
-    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+    found, *_ = correlations(columns, np.zeros((400, 2, 1)))
     np.testing.assert_allclose(found, spearmanr(columns[:, :, 0]).statistic, atol=1e-12)
 
 
@@ -128,23 +128,52 @@ def test_log_ratios_correlate_as_one_point_in_whatever_coordinates(rng):
 def test_a_constant_column_correlates_with_nothing(rng, width):
     columns = np.repeat(scores(rng, (0.8, 0.7, 0.9)), width, axis=2)
     columns[:100, 1], columns[100:, 1] = 0.1, np.nan
-    found, _ = correlations(columns, np.zeros((400, 2, width)))
+    found, *_ = correlations(columns, np.zeros((400, 2, width)))
     np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
 
 
 def test_a_column_that_is_constant_where_two_meet_tells_nothing_there(rng):
     columns = scores(rng, (0.8, 0.7, 0.9))
     columns[:50, 1], columns[200:, 1], columns[50:, 2] = 0.3, np.nan, np.nan
-    found, _ = correlations(columns, np.zeros((400, 2, 1)))
+    found, *_ = correlations(columns, np.zeros((400, 2, 1)))
     assert found[1, 2] == 0.0
     assert found[0, 1] > 0.1
+
+
+def test_references_that_share_few_of_their_pairs_are_compared_by_what_is_imputed(rng):
+    columns = scores(rng, (0.8, 0.8, 0.8))
+    imputed = columns[:, 1:].copy()
+    columns[:, 1:] = np.nan
+    columns[:100, 1], columns[80:180, 2] = imputed[:100, 0], imputed[80:180, 1]
+    found, shared, with_main = correlations(columns, imputed)
+    assert shared == with_main == 100
+    assert found[1, 2] != pytest.approx(
+        np.corrcoef(*(rankdata(each[80:100, 0]) for each in imputed.swapaxes(0, 1)))[0, 1]
+    )
+    columns[:100, 1], columns[50:150, 2] = imputed[:100, 0], imputed[50:150, 1]
+    columns[150:, 2] = np.nan
+    assert correlations(columns, imputed)[1:] == (50, 100)
+
+
+@pytest.mark.parametrize("same_target", [None, True])
+@pytest.mark.parametrize("first", [30, 46])
+def test_two_references_that_are_each_opposed_are_so_together(first, same_target):
+    """Whatever rows they share."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        own, *others = scores(rng, (0.7, -0.95, -0.95)).swapaxes(0, 1)
+        held_out, known = np.stack(others, axis=1), np.full((400, 2, 1), np.nan)
+        known[:60, 0], known[first : first + 60, 1] = others[0][:60], others[1][first : first + 60]
+        alone = [ask(own, known[:, [k]], held_out[:, [k]], same_target=same_target) for k in (0, 1)]
+        if all(each.answer is Reason.OPPOSED for each in alone):
+            assert ask(own, known, held_out, same_target=same_target).answer is Reason.OPPOSED
 
 
 def test_references_without_common_pairs_are_compared_by_what_is_imputed(rng):
     columns = scores(rng, (0.8, 0.8, 0.8))
     imputed = columns[:, 1:].copy()
     columns[200:, 1], columns[:200, 2] = np.nan, np.nan
-    found, _ = correlations(columns, imputed)
+    found, *_ = correlations(columns, imputed)
     first, second = (rankdata(each) for each in imputed[:, :, 0].T)
     ways = [
         np.corrcoef(rankdata(imputed[:200, 0, 0]), second[:200])[0, 1],

@@ -26,7 +26,7 @@ OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COUNTS = re.compile(r"(?<!^)(?<![\w'.-])-?\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?(?![\w-])")
 
 #: Parameters, which messages name in backticks, that are options of the command line.
-OPTIONS = {"classes", "drop", "drop_invalid", "features", "id", "label", "pairs", "same_target", "score"}
+OPTIONS = {"classes", "drop", "drop_invalid", "features", "id", "label", "labels", "pairs", "same_target", "score"}
 
 #: The same where a sentence says a value: its option, or its key in a config. A line may break within it.
 VALUED = {

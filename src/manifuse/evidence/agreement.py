@@ -117,12 +117,13 @@ def ask(
         Whether there are enough labels to show harm.
     """
     count = known.shape[1]
-    correlated, shared = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
+    correlated, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
     voices, copies = _voices(correlated)
     among = correlated[np.ix_(voices, voices)]
     model = OneFactor.of(among)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
-    error = CERTAIN / np.sqrt(shared)
+    # One or two references have to do with the main predictor alone.
+    error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, most, error)
     pulls, agrees = np.zeros(count), False

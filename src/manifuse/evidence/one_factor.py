@@ -13,8 +13,9 @@ from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray
 
-#: Fewest pairs that two predictors must share for a correlation.
-FEWEST_SHARED = 10
+#: Fewest pairs that two references must share for a correlation, and the least share of the pairs of one of them.
+#: Few of many are not compared, because the others, imputed, say more.
+FEWEST_SHARED, LEAST_SHARED = 10, 0.5
 
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
 #: believed.
@@ -87,11 +88,11 @@ class OneFactor:
         return np.asarray(np.clip(shrunk, np.sqrt(COMMON[0]), MOST_LOADING))
 
 
-def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float]:
+def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float, float]:
     """Correlations of the main predictor and its references: of the ranks of scores, and of log-ratios as they are.
 
     Ranks among all rows that a predictor knows, so that one outlier at a pair does not silence a reference. Two
-    references that share too few pairs are compared by what each, imputed, says at the pairs of the other.
+    references that share few of their pairs are compared by what each, imputed, says at the pairs of the other.
 
     Parameters
     ----------
@@ -103,19 +104,21 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     Returns
     -------
     correlated : (m + 1, m + 1) array
-    shared : float
-        The fewest rows that a correlation was measured on, at least 4.
+    shared, with_main : float
+        The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
+        least 4.
     """
     known = np.isfinite(columns).all(axis=2, keepdims=True)
     ranks = _comparable(np.where(known, columns, np.nan))
     found, shared = _correlate(ranks, ranks)
     said = _correlate(np.concatenate([ranks[:, :1], _comparable(imputed)], axis=1), ranks)[0]
-    direct = shared >= FEWEST_SHARED
+    pairs = np.diag(shared)
+    direct = shared >= np.maximum(FEWEST_SHARED, LEAST_SHARED * np.minimum(pairs[:, np.newaxis], pairs))
     direct[0] = direct[:, 0] = True
     counts = shared[direct & ~np.eye(len(shared), dtype=bool)]
     found = np.where(direct, found, (said + said.T) / 2.0)
     np.fill_diagonal(found, 1.0)
-    return found, float(max(4, min(counts, default=4)))
+    return found, float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
 
 
 def _comparable(columns: FloatArray) -> FloatArray:

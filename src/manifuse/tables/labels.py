@@ -179,6 +179,16 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     return to_floats(values, what=what, dimensions=1)
 
 
+def warn_of_unused_label(*names: str) -> None:
+    """Warn that columns were named as those of labels, though no labels came."""
+    said = ", ".join(map(repr, names))
+    warn(
+        "unused_label",
+        f"`label` names {said}, but no labels came, so nothing is learned from it; give the table that has it as "
+        "`labels`.",
+    )
+
+
 def warn_of_unused_groups(name: object) -> None:
     """Warn that a table of ordered pairs has groups."""
     said = f"{name} has ordered pairs, which are held out by their rows, so the groups beside them are not used."

@@ -15,7 +15,7 @@ from manifuse.tables.class_columns import demand_classes
 from manifuse.tables.column_names import ColumnNames, demand_there
 from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
-from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe
 from manifuse.tables.pairs_file import rename_by_pairs
@@ -72,6 +72,8 @@ class Files:
                 "`pairs` came without references; give the references whose rows it pairs, or leave it out."
             )
         columns = self.columns
+        if self.labels is None and columns.label:
+            warn_of_unused_label(*columns.label)
         truth: Mapping[str, str] = {}
         if self.labels is not None:
             truth = open_columns(self.labels, columns.of_labels(())).theirs

@@ -16,7 +16,7 @@ from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_names import demand_there
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
-from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
+from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups, warn_of_unused_label
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 
@@ -83,6 +83,8 @@ class FrameColumns:
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
         truth, references = self.truth_in(labels), _several(references)
+        if labels is None and self.label != FrameColumns.label:
+            warn_of_unused_label(self.label)
         self.demand_dropped(main, references)
         table = self.observe(main, name="main", without=truth)
         others = self.observe_all(references, without=truth)
