@@ -47,6 +47,9 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     assert fitted.classes_.tolist() == sorted(NAMES)
     blank = np.where(y == None, "", y)  # noqa: E711
     np.testing.assert_array_equal(clone(combiner).fit(X, blank).predict_proba(X), fitted.predict_proba(X))
+    listed = [np.nan if name is None else name for name in y]
+    np.testing.assert_array_equal(clone(combiner).fit(X, listed).predict_proba(X), fitted.predict_proba(X))
+    assert fitted.score(X, listed) == fitted.score(X, y)
     result = mf.refine(main, others, known, rng=0)
     order = [main.classes.names.index(name) for name in sorted(NAMES)]
     np.testing.assert_allclose(fitted.predict_proba(X), result.predictions[:, order], atol=1e-6)

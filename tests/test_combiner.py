@@ -307,12 +307,20 @@ def test_what_was_saved_transforms_frames(case, tmp_path):
         (lambda X, y: (X, y[:-1]), "y has 159 values but X has 160 rows"),
         (lambda X, y: (X, np.ones(len(X))), "labels are all equal"),
         (lambda X, y: (X, np.column_stack([y, y])), "y came with shape"),
+        (lambda X, y: (X, np.append(y[:-1], np.inf)), "y has infinite values"),
     ],
 )
 def test_bad_tables_are_refused_with_a_sentence(case, change, message):
     X, y = change(frame_of(case.main), case.truth)
     with pytest.raises(mf.InputError, match=message):
         mf.PredictorCombiner(case.references).fit(X, y)
+
+
+def test_an_infinite_truth_scores_nothing(case):
+    X = frame_of(case.main)
+    fitted = mf.PredictorCombiner(case.references, random_state=0).fit(X, case.truth)
+    with pytest.raises(mf.InputError, match="y has infinite values"):
+        fitted.score(X, np.append(case.truth[:-1], np.inf))
 
 
 def test_a_truth_with_the_index_of_the_table_in_another_order_is_refused(case):

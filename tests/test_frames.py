@@ -465,7 +465,8 @@ def test_the_column_of_the_truth_is_no_feature_whatever_the_labels_come_as(case,
     ours, theirs = hospital
     names = {"id": "patient", "score": "risk", "drop": ["ward"]}
     plain = mf.refine(ours.drop(columns="outcome"), theirs, rng=0, **names)
-    told = mf.refine(ours.fillna(0.0), theirs, label="outcome", rng=0, **names)
+    with pytest.warns(mf.ManifuseWarning, match="`label` names 'outcome', but no labels came"):
+        told = mf.refine(ours.fillna(0.0), theirs, label="outcome", rng=0, **names)
     assert told.main.feature_names == plain.main.feature_names
     np.testing.assert_array_equal(told.scores, plain.scores)
     known = mf.RankLabels(case.main.keys[case.labelled], case.truth[case.labelled])

@@ -239,8 +239,12 @@ def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
         result.probability(["m1", "m2"], ["m3"])
     unlabelled = mf.refine(case.main, case.references, rng=0)
     assert unlabelled.uncertainty is None
-    with pytest.raises(mf.InputError, match="no label taught"):
+    with pytest.raises(mf.InputError, match="no standard errors, because no labels came"):
         unlabelled.probability(["m1"], ["m2"])
+    refused = mf.refine(case.main, [], mf.RankLabels(case.labels().keys, -case.labels().grades), rng=0)
+    assert not refused.accepted
+    with pytest.raises(mf.InputError, match="because what labels taught was refused"):
+        refused.probability(["m1"], ["m2"])
 
 
 def test_ordered_pairs_teach():

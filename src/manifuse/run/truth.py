@@ -37,6 +37,8 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
             f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."
         )
     known = np.flatnonzero(~np.isnan(grades))
+    if np.isinf(grades).any():
+        raise InputError("y has infinite values; give numbers, or NaN where the truth is not known.")
     if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
         unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
         warn("minus_one_in_labels", unsure)
@@ -45,7 +47,8 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
 
 def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     """Rows where ``y`` names a class, and what stands there."""
-    values = to_numpy(y, what="y")
+    # Of a list with names and NaN, NumPy would make text.
+    values = to_numpy(np.array(y, dtype=object) if isinstance(y, list) else y, what="y")
     if values.shape != (rows,):
         raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
     known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
