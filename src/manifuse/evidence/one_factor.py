@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray
 
-#: Fewest pairs that two references must share for a correlation, and the least share of the pairs of one of them.
-#: Few of many are not compared, because the others, imputed, say more.
+#: Two references are compared at the pairs that they share if these are so many, and such a share of the pairs of the
+#: one that has fewer. Else what is imputed of one at the pairs of the other says more.
 FEWEST_SHARED, LEAST_SHARED = 10, 0.5
 
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is

@@ -165,11 +165,12 @@ class Problem:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         if main.classes is None:
             warn_of_far(f"scores of {main.name}", main.scores, main.keys)
+        paired = tuple(Reference.of(main, table) for table in references)
         for table in (main, *references):
             warn_of_far_features(table)
         return cls(
             main,
-            tuple(Reference.of(main, table) for table in references),
+            paired,
             on_sphere(main.scores),
             Level.of(main.scores),
         )
