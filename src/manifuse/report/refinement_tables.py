@@ -68,7 +68,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     if measured is not None and measured.averaged is not None:
         facts[f"gain by {AVERAGING}"] = measured.averaged[0].amount(signed=True)
     if result.worth is not None:
-        facts["worth of all references together"] = result.worth.amount(signed=True)
+        facts[f"worth of all references together, {result.worth.unit.words}"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
     if result.accepted:
         facts |= shift.facts
