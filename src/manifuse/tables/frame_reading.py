@@ -151,10 +151,7 @@ def observe_frame(
     named = None if classes is None else list(classes.values() if isinstance(classes, Mapping) else classes)
     scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
-        raise InputError(
-            f"No columns of classes were named for {name}; give the names of two columns or more, or an expression "
-            "for them (`classes`, or `class_columns` of `ClassifierCombiner`)."
-        )
+        raise InputError(f"No columns of classes were named for {name}; give two names or more, or an expression.")
     called = TableColumns(id, score, () if classes is None else scores, drop)
     needed = next((each for each in (id, *scores) if each in drop), None)
     if needed is not None:

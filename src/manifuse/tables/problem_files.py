@@ -72,13 +72,14 @@ class Files:
                 "`pairs` came without references; give the references whose rows it pairs, or leave it out."
             )
         columns = self.columns
-        if self.labels is None and columns.label:
-            warn_of_unused_label(*columns.label)
         truth: Mapping[str, str] = {}
         if self.labels is not None:
             truth = open_columns(self.labels, columns.of_labels(())).theirs
             columns = columns.beside_labels(truth)
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
+        unused = [] if self.labels is not None else [name for name in columns.label if name in table.called.drop]
+        if unused:
+            warn_of_unused_label(*unused)
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
         if isinstance(columns.classes, str) and not any(each.classes for each in (table, *others)):
             demand_classes(columns.classes, (), self.main)

@@ -83,7 +83,8 @@ class FrameColumns:
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
         truth, references = self.truth_in(labels), _several(references)
-        if labels is None and self.label != FrameColumns.label:
+        named = labels is None and self.label != FrameColumns.label and is_frame(main)
+        if named and self.label in map(str, columns_in(main, (), name="main").columns):
             warn_of_unused_label(self.label)
         self.demand_dropped(main, references)
         table = self.observe(main, name="main", without=truth)
