@@ -48,8 +48,11 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     blank = np.where(y == None, "", y)  # noqa: E711
     np.testing.assert_array_equal(clone(combiner).fit(X, blank).predict_proba(X), fitted.predict_proba(X))
     listed = [np.nan if name is None else name for name in y]
-    np.testing.assert_array_equal(clone(combiner).fit(X, listed).predict_proba(X), fitted.predict_proba(X))
-    assert fitted.score(X, listed) == fitted.score(X, y)
+    for each in (listed, tuple(listed)):
+        np.testing.assert_array_equal(clone(combiner).fit(X, each).predict_proba(X), fitted.predict_proba(X))
+        assert fitted.score(X, each) == fitted.score(X, y)
+    with pytest.raises(mf.InputError, match="y cannot be read as an array"):
+        clone(combiner).fit(X, [["a"], ["a", "b"]] * (len(X) // 2))
     result = mf.refine(main, others, known, rng=0)
     order = [main.classes.names.index(name) for name in sorted(NAMES)]
     np.testing.assert_allclose(fitted.predict_proba(X), result.predictions[:, order], atol=1e-6)

@@ -118,6 +118,14 @@ def test_lines_of_labels_are_those_of_the_file(folder, monkeypatch, capsys, chan
     assert says in said(capsys)
 
 
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_label_column_without_labels_is_named(folder, monkeypatch, capsys):
+    table = pl.read_csv("main.csv").with_columns(outcome=pl.col("x0").round(1))
+    table.write_csv("main.csv")
+    assert run(monkeypatch, *USUAL[:4], "--label", "outcome", "--out", "out.csv") == 0
+    assert "--label names 'outcome', but no labels came" in said(capsys)
+
+
 def test_remedies_for_later_tables_can_be_followed(folder, monkeypatch, capsys):
     assert run(monkeypatch, *USUAL, "--out", "out.csv", "--save", "model.npz") == 0
     bare = pl.read_csv("main.csv").drop("score")

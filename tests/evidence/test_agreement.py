@@ -157,16 +157,20 @@ def test_references_that_share_few_of_their_pairs_are_compared_by_what_is_impute
 
 @pytest.mark.parametrize("same_target", [None, True])
 @pytest.mark.parametrize("first", [30, 46])
-def test_two_references_that_are_each_opposed_are_so_together(first, same_target):
+@pytest.mark.parametrize("loadings", [(0.7, -0.95, -0.95), (0.5, -0.8, -0.8)])
+def test_two_references_that_are_each_opposed_are_so_together(loadings, first, same_target):
     """Whatever rows they share."""
-    for seed in range(20):
+    opposed = 0
+    for seed in range(60):
         rng = np.random.default_rng(seed)
-        own, *others = scores(rng, (0.7, -0.95, -0.95)).swapaxes(0, 1)
+        own, *others = scores(rng, loadings).swapaxes(0, 1)
         held_out, known = np.stack(others, axis=1), np.full((400, 2, 1), np.nan)
         known[:60, 0], known[first : first + 60, 1] = others[0][:60], others[1][first : first + 60]
         alone = [ask(own, known[:, [k]], held_out[:, [k]], same_target=same_target) for k in (0, 1)]
         if all(each.answer is Reason.OPPOSED for each in alone):
+            opposed += 1
             assert ask(own, known, held_out, same_target=same_target).answer is Reason.OPPOSED
+    assert opposed > 30
 
 
 def test_references_without_common_pairs_are_compared_by_what_is_imputed(rng):

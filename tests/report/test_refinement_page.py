@@ -270,6 +270,10 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
         assert int(line["pairs"]) == entry.pairs
     facts = {line: cells["value"] for line, cells in read.table("result").items()}
     assert facts["rows"] == "160"
+    if result.worth is not None:
+        unit = "ranking accuracy" if result.accuracy is not None else "correlation at held-out pairs"
+        amount = result.worth.amount(signed=True)
+        assert facts[f"worth of all references together, in points of {unit}"] == amount
     if result.accuracy is not None:
         for when in ("before", "after"):
             said_accuracy = float(facts[f"ranking accuracy on the labels, {when}"].rstrip("%")) / 100

@@ -295,6 +295,8 @@ def test_references_that_help_where_they_know_rows_are_not_to_be_left_out(case):
     worth = "Your references are probably worth less than nothing at rows that they do not know (-1.2 ± 0.4 points)"
     assert f"{worth}; at rows that they know they help." in said
     assert "try without" not in said
+    (of_worth,) = [each for each in findings_of(found.evidence, found.refined) if each.code == "worth"]
+    assert of_worth.remedy is None
     assert f"Perhaps better left out, but for the rows that they know: “{first.name}”" in said
     assert "on these rows, as if no reference knew them; the refined scores" in said
     chance = with_evidence(result, worth=Gain(0.002, 0.004, 60, "accuracy"), measured=helps)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.tables.validity import warn_of_far, warn_of_far_features
+from manifuse.tables.validity import _far_from_rest, _with_a_far_value, warn_of_far, warn_of_far_features
 
 
 def said_of(values):
@@ -53,3 +53,16 @@ def test_features_with_a_number_for_missing_values_are_named(rng, names):
     column = "'b'" if names else "1"
     with pytest.warns(mf.ManifuseWarning, match=f"A few values in column {column} of the features of ours are far"):
         warn_of_far_features(table)
+
+
+@pytest.mark.parametrize("rows", [3, 7, 100, 399])
+def test_no_feature_with_far_values_is_overlooked(rng, rows):
+    found = 0
+    for size in np.linspace(0.0, 4.0, 200):
+        values = rng.standard_normal((rows, 4)) * [1.0, 1e-200, 1e150, 1e-6] + [0.0, 1e-200, -1e150, 0.0]
+        values[: max(1, rows // 100)] *= 10.0**size
+        far = np.flatnonzero(_far_from_rest(values)[1])
+        assert {*far} <= {*_with_a_far_value(values)}
+        found += len(far)
+    assert 0 < found < 800
+    assert len(_with_a_far_value(rng.standard_normal((400, 50)))) == 0

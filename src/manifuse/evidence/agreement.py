@@ -122,7 +122,7 @@ def ask(
     among = correlated[np.ix_(voices, voices)]
     model = OneFactor.of(among)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
-    # One or two references, and who is opposed to the main predictor, are judged by the rows that they share with it.
+    # Where only agreement with the main predictor is asked, the rows that are shared with it count.
     error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, most, error)

@@ -47,8 +47,10 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
 
 def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     """Rows where ``y`` names a class, and what stands there."""
-    # Of a list with names and NaN, NumPy would make text.
-    values = to_numpy(np.array(y, dtype=object) if isinstance(y, list) else y, what="y")
+    values = to_numpy(y, what="y")
+    if isinstance(y, list | tuple) and values.ndim == 1:
+        # NumPy would make the text "nan" of a missing value among names.
+        values = np.array(y, dtype=object)
     if values.shape != (rows,):
         raise InputError(f"y came with shape {values.shape}, but X has {many(rows, 'row')}; give one class per row.")
     known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
