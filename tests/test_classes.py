@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 import manifuse as mf
 from manifuse.cli.app import main as command
 from manifuse.cli.explore_command import explore_files
-from manifuse.columns.learned import _left_at_pairs
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
@@ -377,23 +376,6 @@ def test_frames_come_back_with_a_column_for_each_class():
     np.testing.assert_allclose(applied.select(list(columns)).to_numpy(), result.predictions.to_numpy())
     with pytest.raises(mf.InputError, match="the frame has no column 'ash'"):
         result.apply(frame, classes=NAMES)
-
-
-def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):
-    """Of half of the usual share, if what is expected is right at pairs; of all of it, if the lesson is."""
-    truth, noise = rng.standard_normal((400, 3)), rng.standard_normal((5, 400, 3))
-    pairs = (np.arange(400) < 200).astype(float)
-    for expected, learned, least, most in (
-        (truth, truth + noise, 0.0, 0.1),
-        (truth + noise[0], np.array([truth] * 5), 1.0, 1.0),
-        (truth + noise[0], truth + np.roll(noise, 1, axis=1), 0.7, 0.9),
-    ):
-        rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
-        assert least <= _left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
-    # One row, or none, says nothing against the usual share.
-    for few in (0, 1):
-        rows = rows.with_column("pairs", (np.arange(400) < few).astype(float))
-        assert _left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
 
 
 def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():

@@ -15,6 +15,7 @@ from manifuse.columns.heard import Heard
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
 from manifuse.columns.probable import ProbabilityMap
+from manifuse.columns.shares import left_at_pairs, measured_share
 from manifuse.columns.view import LogRatios, View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
@@ -22,9 +23,8 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
 from manifuse.tables.level import Level
 
-#: So many labels count as much as what was known before them; and how far the share of a lesson may be from that,
-#: as a standard deviation.
-EQUAL_LABELS, SHARE_DEVIATION = 50, 0.3
+#: So many labels count as much as what was known before them.
+EQUAL_LABELS = 50
 
 #: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
 #: nothing is left. It fades sooner if the labelled rows are not like the rest.
@@ -71,13 +71,18 @@ class Learned(Column):
 
     def with_variance(self, rows: View) -> tuple[FloatArray, FloatArray]:
         """Values (q, c), and the variance of a truth about the lesson (q,): that of the value, and of the noise."""
-        if self.heard is None:
-            values, variances = self.lesson.predict(rows, rows[self.source])
-        else:
-            imputed = rows.with_column("references", rows["imputed"])
-            values, variances = self.lesson.predict(imputed, rows[f"imputed {self.source}"])
-            values, variances = self.heard.correct(rows, values, variances)
+        values, variances = self.corrected(rows, *self.lesson.predict(*self.read(rows)))
         return self.fade(rows, self.level.apply(values)), variances + self.lesson.noise
+
+    def read(self, rows: View) -> tuple[View, FloatArray]:
+        """What the lesson reads of rows: their columns, and what was expected of them."""
+        if self.heard is None:
+            return rows, rows[self.source]
+        return rows.with_column("references", rows["imputed"]), rows[f"imputed {self.source}"]
+
+    def corrected(self, rows: View, values: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Correct what the lesson says of rows by what references say of them themselves."""
+        return (values, variances) if self.heard is None else self.heard.correct(rows, values, variances)
 
     def fade(self, rows: View, values: FloatArray) -> FloatArray:
         """Go back to what is expected where no label is near, and in part at rows that a reference knows."""
@@ -139,22 +144,21 @@ def teach(
     raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
     reach = _reach(found.lesson, REACHING if labels.like_rest else REACHING_UNLIKE)
     level, level_of = _levels(score, raw)
+    column = Learned(found.lesson, level, reach, source, beyond)
     if isinstance(level, Level) and not labels.like_rest and np.isfinite(reach):
-        near = Learned(found.lesson, level, reach, source, beyond).nearness(known.held_out) > 0
-        level = _level_there(raw[near], known.held_out[beyond][near])
-    trials, variances = _without_folds(found, labels, level, rows[beyond])
+        near = column.nearness(known.held_out) > 0
+        column = replace(column, level=_level_there(raw[near], known.held_out[beyond][near]))
+    trials, variances = _without_folds(column, found, labels, rows)
     alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
     known = replace(known, trials=alike)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
-    left, heard = 1.0, None
     if not isinstance(score, LogLoss):
-        heard = Heard.of(known.fitted, raw, doubts)
-    elif share > 0:
+        column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
+    if share > 0 and score.contrasts() is None:
         there = known.fitted.take(score.rows)
-        seen, _ = _without_folds(found.seen_as(there, there[source]), labels, level, there[beyond])
-        left = _left_at_pairs(there, beyond, seen, targets, share)
-    column = Learned(found.lesson, level, reach, source, beyond, left, heard)
-    held_out = column.fade(known.held_out, level.apply(raw))
+        seen, _ = _without_folds(column, found.seen_as(*column.read(there)), labels, there)
+        column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share))
+    held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
@@ -162,18 +166,15 @@ def teach(
 
 
 def _without_folds(
-    learned: RefittableLesson, labels: Labels, level: Level | ProbabilityMap, before: FloatArray
+    column: Learned, lesson: RefittableLesson, labels: Labels, rows: View
 ) -> tuple[FloatArray, FloatArray]:
-    """What a lesson says of labelled rows without their fold (r, l, c), and the variance of a truth (r, l).
-
-    ``before`` is what was known of these rows (l, c).
-    """
+    """What a lesson says of labelled rows without their fold (r, l, c), and the variance of a truth (r, l)."""
     folds = (labels.folds.rows(trial) for trial in range(len(labels.unseen)))
-    each = [learned.without(*given) for given in zip(folds, labels.unseen, strict=True)]
-    values = np.array([level.apply(values) for values, _ in each])
-    if isinstance(level, ProbabilityMap):
-        values = level.keep_untaught(values, before)
-    return values, np.array([doubt for _, doubt in each]) + learned.lesson.noise
+    each = [column.corrected(rows, *lesson.without(*given)) for given in zip(folds, labels.unseen, strict=True)]
+    values = np.array([column.level.apply(values) for values, _ in each])
+    if isinstance(column.level, ProbabilityMap):
+        values = column.level.keep_untaught(values, rows[column.beyond])
+    return values, np.array([doubt for _, doubt in each]) + lesson.lesson.noise
 
 
 def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Callable[[FloatArray], Level | LogRatios]]:
@@ -223,42 +224,8 @@ def _confirmed(
         for rows, out in zip(folds.rows(trial), unseen, strict=True):
             seen = np.setdiff1d(np.arange(len(targets)), out)
             others = (each[trial, seen][None] for each in (was, changed, truth))
-            shares[trial, rows] = _share(*others, means=max(means - 1, 0), prior=usual(len(seen)))
-    return _share(was, changed, truth, means=means, prior=usual(len(targets))), shares
-
-
-def _left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float) -> float:
-    """How much of the usual share of a lesson is left at rows that a reference knows itself, in [0, 1].
-
-    What is expected of them is better than elsewhere. Labels there say by least squares, as in `_confirmed`, what the
-    lesson adds to it; the usual share counts as one more measurement.
-    """
-    pairs = rows["pairs"] > 0
-    if not pairs.any():
-        return 1.0
-    learned = trials[:, pairs]
-    expected, truth = (np.broadcast_to(each[pairs], learned.shape) for each in (rows[beyond], targets))
-    centred = (each - each.mean(axis=1, keepdims=True) for each in (expected, learned - expected, truth))
-    return min(_share(*centred, means=1, prior=share) / share, 1.0)
-
-
-def _share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float) -> float:
-    """The share of what a lesson changed, by p observations in r trials, each (r, p, t), less so many means."""
-    trials, count, columns = truth.shape
-    design = np.column_stack([was.ravel(), changed.ravel()])
-    freedom = (count - means) * columns - design.shape[1]
-    if freedom < 2:
-        return prior
-    inverse = np.linalg.pinv(design.T @ design / trials)
-    slopes = inverse @ design.T @ truth.ravel() / trials
-    if slopes[0] <= 0:
-        return prior
-    noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
-    measured = slopes[1] / slopes[0]
-    gradient = np.array([-measured, 1.0]) / slopes[0]
-    variance = noise * float(gradient @ inverse @ gradient)
-    trusted = SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance)
-    return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
+            shares[trial, rows] = measured_share(*others, means=max(means - 1, 0), prior=usual(len(seen)))
+    return measured_share(was, changed, truth, means=means, prior=usual(len(targets))), shares
 
 
 def _reach(lesson: Lesson, share: float) -> float:

@@ -16,13 +16,13 @@ from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import Line, comparable, found_of
+from manifuse.columns.scored import comparable, found_of, gain_in_any_units
+from manifuse.columns.shares import left_of_references
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS
 from manifuse.evidence.one_factor import correlation
-from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.level import Level
 
@@ -79,11 +79,13 @@ def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, F
 
 
 def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
-    """Ask the references that take part."""
+    """Ask the references that take part; labels of rows that they know may say that they count less."""
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and not given.score.is_of_few
-    return ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
+    agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
+    left = left_of_references(known.fitted, agreement.pulls, given.score)
+    return replace(agreement, pulls=left * agreement.pulls)
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:
@@ -102,10 +104,7 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
         if score is None:
             return False
         before, after = (found_of(given.problem.units, each[score.rows]) for each in (own, smoothed))
-        if isinstance(score, SquaredError):
-            # Scores may be in other units than the targets.
-            before, after = (Line.of(each[None], score.truth).held_out(each[None]) for each in (before, after))
-        return score.gain(before, after).value > 0
+        return gain_in_any_units(before, after, score).value > 0
     followed = agreement.pulls > 0
     gained, lost, carried = np.zeros((3, len(followed)))
     for column, (number, reference) in enumerate(given.taking_part.items()):

@@ -184,6 +184,13 @@ def comparable(units: Level, values: FloatArray, score: Score, folds: Folds) -> 
     return Line.of(found, score.truth, folds.blocks).held_out(found) if isinstance(score, SquaredError) else found
 
 
+def gain_in_any_units(before: FloatArray, after: FloatArray, score: Score) -> Gain:
+    """Gain by labels of scores (l, ...) over others; each may be in other units than the targets of a regression."""
+    if isinstance(score, SquaredError):
+        before, after = (Line.of(each[None], score.truth).held_out(each[None])[0] for each in (before, after))
+    return score.gain(before, after)
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
     """A line from values to targets that does not fall.
