@@ -77,15 +77,20 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
 
 
 def demand_columns(
-    path: Path, theirs: Mapping[str, str], *names: str, dropped: Collection[str] = (), or_classes: bool = True
+    path: Path,
+    theirs: Mapping[str, str],
+    *names: str,
+    also: Mapping[str, Sequence[str]] | None = None,
+    dropped: Collection[str] = (),
+    or_classes: bool = True,
 ) -> None:
     """Refuse a table that lacks a column, or of which it is ``dropped``.
 
     Raises
     ------
     InputError
-        If one of ``names`` is not in ``theirs``, which has what the file calls each column. ``or_classes`` says
-        whether classes may come in place of a score.
+        If one of ``names`` is not in ``theirs``, which has what the file calls each column. It could ``also`` have
+        other names. ``or_classes`` says whether classes may come in place of a score.
     """
     for name in names:
         if name in dropped and name not in theirs:
@@ -98,7 +103,8 @@ def demand_columns(
             remedy = f", or name it with `{name}`" if name in ("id", "score") else ""
             if name == "score" and or_classes:
                 remedy += ", or name columns of class probabilities with `classes`"
-            raise InputError(f"{path} has no {name!r} (it has: {known}); rename the column that holds it{remedy}.")
+            sought = " or ".join(repr(each) for each in dict.fromkeys((*(also or {}).get(name, ()), name)))
+            raise InputError(f"{path} has no {sought} (it has: {known}); rename the column that holds it{remedy}.")
 
 
 def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:

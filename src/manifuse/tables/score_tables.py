@@ -116,6 +116,15 @@ def open_table(
             )
         if isinstance(called.classes, str) and "score" not in file.types:
             demand_classes(called.classes, classes_matching(called.classes, file.types), path)
+    demand_columns(
+        path,
+        file.theirs,
+        "id",
+        *(() if classes else ("score",)),
+        also={"id": called.id, "score": called.score},
+        dropped=file.dropped,
+        or_classes=fitted is None,
+    )
     names = () if bare else _feature_names_of(file, pattern, fitted, classes)
 
     def read(first: int = 0, count: int = file.rows) -> Table:
@@ -129,7 +138,6 @@ def _feature_names_of(
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
     path, scores = file.path, tuple(classes) or ("score",)
-    demand_columns(path, file.theirs, "id", *scores, dropped=file.dropped, or_classes=fitted is None)
     if fitted is not None and not fitted:
         return ()
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)

@@ -190,9 +190,12 @@ def _demand_finite(name: str, parts: Mapping[str, FloatArray], feature_names: Se
         if bad:
             if what == "features" and feature_names is not None:
                 _demand_filled(name, values, feature_names)
-            what += "" if what != "features" or feature_names is None else _not_finite(values, feature_names)
+            remedy = "correct them"
+            if what == "features" and feature_names is not None:
+                what += _not_finite(values, feature_names)
+                remedy = "fill them in, leave their columns out (`drop`)"
             raise InputError(
-                f"{name} has NaN or infinite {what} in {name_rows(bad)}; correct them, or leave such rows out "
+                f"{name} has NaN or infinite {what} in {name_rows(bad)}; {remedy}, or leave such rows out "
                 "(`drop_invalid` of files, or `invalid='drop'` of `Observations`)."
             )
 
