@@ -589,6 +589,11 @@ ACCEPTED = {
         ["--labels", "l.csv"],
         "The labels go in a circle",
     ),
+    "the truth as a feature": (
+        {"l.csv": frame(MAIN.select("id", label="x1").head(40))},
+        ["--labels", "l.csv"],
+        "The feature 'x1' of main says the label of all 40 labelled rows",
+    ),
 }
 
 

@@ -6,6 +6,7 @@ import unicodedata
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss
@@ -20,6 +21,9 @@ from manifuse.tables.drawing_order import order_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.validity import warn_of_far
+
+#: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
+SAID, OTHERS_SAID = 20, 3
 
 
 def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
@@ -99,6 +103,30 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]
     return LogLoss(rows[order], places[order], main.classes)
+
+
+def warn_of_truth(score: Score | None, main: Observations) -> None:
+    """Warn of a feature that says the label of every labelled row, or orders all of these rows as labels do."""
+    if main.table is None or not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
+        return
+    truth, values = np.asarray(score.truth), main.table[score.rows]
+    if len(truth) - np.unique(truth, return_counts=True)[1].max() < OTHERS_SAID:
+        return
+    ranks = [rankdata(each) for each in (truth, -truth)]
+    named = len(np.unique(truth)) if isinstance(score, LogLoss) else None
+    for place, feature in enumerate(values.T):
+        said = rankdata(feature)
+        if named is None:
+            is_truth = any(np.array_equal(said, each) for each in ranks)
+        else:
+            is_truth = len(np.unique(feature)) == named == len(np.unique(np.column_stack([said, truth]), axis=0))
+        if is_truth:
+            which = str(place) if main.feature_names is None else repr(main.feature_names[place])
+            warn(
+                "truth_in_features",
+                f"The feature {which} of {main.name} says the label of all {len(truth):,} labelled rows; if it is not "
+                "known before the truth is, leave it out (`drop`).",
+            )
 
 
 def _folded(name: str) -> str:

@@ -14,7 +14,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.errors import InputError, demand, look_up
-from manifuse.evidence.labelled import groups_of, score_of
+from manifuse.evidence.labelled import groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
@@ -137,6 +137,7 @@ def refine(
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     measure = None if labels is None else score_of(labels, main, regression=method.is_regression)
+    warn_of_truth(measure, main)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)

@@ -1,0 +1,63 @@
+"""What is said when labels are found among the main rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import manifuse as mf
+
+
+def refine(features, truth, *, names=("age", "outcome"), **options):
+    rng = np.random.default_rng(3)
+    rows = len(features)
+    main = mf.Observations(rng.standard_normal(rows), features, ids=range(rows), name="ours", feature_names=names)
+    return mf.refine(main, [], mf.RankLabels(range(len(truth)), truth), rng=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("truth", "options"),
+    [
+        (lambda noise: noise > 0.3, {}),
+        (lambda noise: np.round(noise), {}),
+        (lambda noise: noise, {}),
+        (lambda noise: 40.0 + 7.0 * noise, {"task": "regression"}),
+    ],
+    ids=["binary", "grades", "all different", "values"],
+)
+@pytest.mark.parametrize("said", [lambda truth: truth, lambda truth: 3.0 - 2.0 * truth], ids=["same", "reversed"])
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_feature_that_says_the_truth_is_named(rng, truth, options, said):
+    age, noise = rng.standard_normal((2, 80))
+    values = truth(noise).astype(float)
+    features = np.column_stack([age, said(values)])
+    with pytest.warns(mf.ManifuseWarning, match="The feature 'outcome' of ours says the label of all 50") as caught:
+        refine(features, values[:50], **options)
+    assert [each.message.code for each in caught if "says the label" in str(each.message)] == ["truth_in_features"]
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_feature_that_says_the_class_is_named(rng):
+    truth, age = rng.integers(0, 3, 60), rng.standard_normal(60)
+    names = np.array(["low", "middle", "high"])
+    main = mf.Observations(
+        rng.dirichlet(np.ones(3), 60),
+        np.column_stack([age, (truth + 1) % 3]),
+        ids=range(60),
+        name="ours",
+        classes=names.tolist(),
+    )
+    with pytest.warns(mf.ManifuseWarning, match="The feature 1 of ours says the label of all 40"):
+        mf.refine(main, [], mf.ClassLabels(range(40), names[truth[:40]]), rng=0)
+
+
+def test_features_that_may_agree_by_chance_or_miss_one_label_are_not_named(rng):
+    age, noise = rng.standard_normal((2, 80))
+    nearly = noise.copy()
+    nearly[3] += 9.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refine(np.column_stack([age, nearly]), noise[:50])
+        # Too few labels, or too few that are not like most.
+        refine(np.column_stack([age, noise]), noise[:19])
+        refine(np.column_stack([age, noise > np.sort(noise[:50])[-3]]), noise[:50] > np.sort(noise[:50])[-3])
