@@ -48,9 +48,9 @@ class Agreement(Saveable):
     Attributes
     ----------
     answer : Reason
-    pulls : (m,) array
-        How much the standardised scores of each reference count, where those of the main predictor count 1; 0 if it
-        is not followed.
+    full_pulls : (m,) array
+        How much the standardised scores of each reference count, where those of the main predictor count 1, before
+        labels say anything of them; 0 if it is not followed.
     differing : (m,) array of bool
         References that predict something else than the main predictor and most others do. They are not followed.
     loadings : (m + 1,) array
@@ -64,10 +64,12 @@ class Agreement(Saveable):
         correlation, mean over references, and its standard error by the pairs; NaN with fewer than two.
     worths, worth_errors : (m,) array
         What is lost of that gain without each reference, and its standard error; NaN with fewer than three.
+    left : float
+        How much labels of rows that references know leave of these pulls, in [0, 1].
     """
 
     answer: Reason
-    pulls: FloatArray
+    full_pulls: FloatArray
     differing: BoolArray
     loadings: FloatArray
     residual: float
@@ -76,6 +78,12 @@ class Agreement(Saveable):
     standard_error: float
     worths: FloatArray
     worth_errors: FloatArray
+    left: float = 1.0
+
+    @property
+    def pulls(self) -> FloatArray:
+        """How much the standardised scores of each reference count in the end (m,)."""
+        return self.left * self.full_pulls
 
     @property
     def is_followed(self) -> bool:
@@ -88,7 +96,7 @@ class Agreement(Saveable):
         def known(value: float) -> float | None:
             return None if np.isnan(value) else float(value)
 
-        numbers = {name: known(getattr(self, name)) for name in ("residual", "gain", "standard_error")}
+        numbers = {name: known(getattr(self, name)) for name in ("residual", "gain", "standard_error", "left")}
         lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
 
@@ -146,7 +154,7 @@ def ask(
     enough = len(voices) > FEWEST_REFERENCES
     return Agreement(
         answer=answer,
-        pulls=pulls if followed else np.zeros(count),
+        full_pulls=pulls if followed else np.zeros(count),
         differing=differing,
         loadings=model.loadings[copies],
         residual=model.residual if enough else np.nan,

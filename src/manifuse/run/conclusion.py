@@ -122,13 +122,14 @@ def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -> Gain | None:
-    """What following the references alone gains at labelled rows that they know themselves; None if labels are few."""
-    known, pairs, scored = found.known.fitted, found.known.fitted["pairs"] > 0, honest.scored
-    score = honest.labels.score.only(np.flatnonzero(pairs[honest.labels.score.rows]))
+    """What following references in full gains at labelled rows that they know themselves; None if labels are few."""
+    known, scored = found.known, honest.scored
+    score = honest.labels.score.only(np.flatnonzero(known.fitted["pairs"][honest.labels.score.rows]))
     if score is None:
         return None
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
-    gain = score.gain(own, scored.followed(known["expected"][score.rows]))
+    expected = Expected.measured(known.held_out, found.agreement.full_pulls).at(known.fitted.take(score.rows))
+    gain = score.gain(own, scored.followed(expected))
     return None if gain.is_of_few else gain
 
 

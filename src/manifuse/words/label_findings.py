@@ -82,7 +82,7 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
         risk = measured.risk
         yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
     if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs)
+        yield _of_pairs(measured.at_pairs, evidence.agreement.left)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
@@ -126,13 +126,14 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
 
 
-def _of_pairs(gain: Gain) -> Finding:
-    """What the references are worth at rows that they know themselves."""
+def _of_pairs(gain: Gain, left: float) -> Finding:
+    """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
     said = (
         f"On the {many(gain.rows, 'labelled row')} that references scored themselves, following the references gains"
     )
     chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
-    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}")
+    count = "" if left == 1 else f" So the references count {left:.0%} of what they would without labels there."
+    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}{count}")
 
 
 def too_few(gain: Gain) -> str:
