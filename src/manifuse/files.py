@@ -45,6 +45,15 @@ def bytes_writer(content: bytes) -> Writer:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Refuse in one sentence what the system does not let us write to ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
+
+
+@contextmanager
 def unfinished(folder: Path) -> Iterator[Path]:
     """Make a hidden folder for unfinished files in ``folder``, and remove it at the end.
 
@@ -148,11 +157,8 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(f"{path} is a pipe or a device, not a file; write elsewhere.")
-    try:
-        with unfinished(Path(os.path.realpath(path)).parent):
-            pass
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
+    with writing(path), unfinished(Path(os.path.realpath(path)).parent):
+        pass
 
 
 def identity(path: Path | str) -> tuple[object, ...]:

@@ -9,14 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
-from manifuse.files import check_folder_of, check_name, shorten, unfinished
-from manifuse.run.apply_part import RefinedPart, refine_part
+from manifuse.files import check_folder_of, check_name, unfinished, writing
+from manifuse.run.apply_part import RefinedPart, checked_parts, refine_part
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.output import table_bytes
-from manifuse.tables.seen_ids import SeenIds
-from manifuse.tables.validity import tell_left_out
 
 #: Rows of a part.
 ROWS = 4 * WINDOW
@@ -36,11 +34,8 @@ def check_folder(out: Path) -> None:
         raise InputError(f"{out} ends in {out.suffix!r}, but an engine writes a folder of files; leave that out.")
     if os.path.lexists(out) and (os.path.islink(out) or not os.path.isdir(out) or os.listdir(out)):
         raise InputError(f"{out} is there and is not an empty folder; give another name.")
-    try:
-        with unfinished(out.parent):
-            pass
-    except OSError as error:
-        raise InputError(f"{out} cannot be written ({shorten(error)}); write elsewhere.") from None
+    with writing(out), unfinished(out.parent):
+        pass
 
 
 def apply_on_engine(
@@ -65,26 +60,23 @@ def apply_on_engine(
     # Workers may run in other folders.
     table = replace(table, given=os.path.abspath(table.given))
     total, _ = table.open()
-    name, left_out = Path(table.given).stem, 0
-    seen, jobs = SeenIds(name), [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
+    jobs = [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
     with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
-        parts = folder / "parts"
-        parts.mkdir()
-        for done in each(write_part, jobs, result, table, drop_invalid, parts):
-            if isinstance(done, ManifuseError):
-                raise done
-            part, said = done
-            for warning in said:
-                pass_on(warning)
-            seen.add(part.keys)
-            left_out += part.left_out
-            yield part
-        tell_left_out(name, left_out, total)
-        seen.check()
-        try:
-            parts.replace(out)
-        except OSError as error:
-            raise InputError(f"{out} cannot be written ({shorten(error)}); write elsewhere.") from None
+        written = folder / "parts"
+        written.mkdir()
+
+        def parts() -> Iterator[RefinedPart]:
+            for done in each(write_part, jobs, result, table, drop_invalid, written):
+                if isinstance(done, ManifuseError):
+                    raise done
+                part, said = done
+                for warning in said:
+                    pass_on(warning)
+                yield part
+
+        yield from checked_parts(table, total, parts())
+        with writing(out):
+            written.replace(out)
 
 
 def write_part(
@@ -101,10 +93,9 @@ def write_part(
             _, read = table.open()
             window = read(first, count)
             columns, part = refine_part(result, window, drop_invalid=drop_invalid, is_window=True, first=first)
-        (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))
+        with writing(folder.parent):
+            (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))
     except ManifuseError as error:
         # As a value, because Dask prints a traceback of what a job raises.
         return error
-    except OSError as error:
-        return InputError(f"{folder.parent} cannot be written ({shorten(error)}); write elsewhere.")
     return part, [each.message for each in caught if isinstance(each.message, ManifuseWarning)]

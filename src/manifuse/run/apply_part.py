@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.columns.refined_scores import LITTLE, refined_columns
+from manifuse.errors import InputError
+from manifuse.grid import many
+from manifuse.kernels.keys import hashes_of
 from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observing import observe, without_invalid
 from manifuse.tables.output import TableWriter
-from manifuse.tables.seen_ids import SeenIds
 from manifuse.tables.table import Table
 from manifuse.tables.validity import tell_left_out
 
@@ -72,18 +74,40 @@ def apply_here(
 ) -> Iterator[RefinedPart]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
-    name, left_out = Path(table.given).stem, 0
-    seen = SeenIds(name)
     with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
-        for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
-            window = read(first, WINDOW)
-            columns, part = refine_part(
-                result, window, drop_invalid=drop_invalid, is_window=table.is_windowed, first=first
-            )
-            writer.add(columns)
-            seen.add(part.keys)
-            left_out += part.left_out
-            yield replace(part, total=total)
-        tell_left_out(name, left_out, total)
-        seen.check()
+
+        def parts() -> Iterator[RefinedPart]:
+            for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
+                window = read(first, WINDOW)
+                columns, part = refine_part(
+                    result, window, drop_invalid=drop_invalid, is_window=table.is_windowed, first=first
+                )
+                writer.add(columns)
+                yield replace(part, total=total)
+
+        yield from checked_parts(table, total, parts())
         writer.finish()
+
+
+def checked_parts(table: LaterTable, total: int, parts: Iterable[RefinedPart]) -> Iterator[RefinedPart]:
+    """Pass the parts of a table of ``total`` rows on; then say how many rows were left out.
+
+    Raises
+    ------
+    InputError
+        In the end, if ids occur in several parts. Their hashes have eight bytes, so two different ids are taken for
+        one with a probability of 3e-6 among ten million rows.
+    """
+    name, hashes, left_out = Path(table.given).stem, [], 0
+    for part in parts:
+        hashes.append(hashes_of(part.keys))
+        left_out += part.left_out
+        yield part
+    tell_left_out(name, left_out, total)
+    every = np.sort(np.concatenate(hashes))
+    twice = int(np.count_nonzero(every[1:] == every[:-1]))
+    if twice:
+        raise InputError(
+            f"The id column of {name} has {many(twice, 'repeated value')}, but each row needs an id of its own; "
+            "drop or rename the repeats."
+        )

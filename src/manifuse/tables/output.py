@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, warn
-from manifuse.files import Writer, shorten, unfinished, write_together
+from manifuse.files import Writer, shorten, unfinished, write_together, writing
 from manifuse.tables.formats import FORMATS, separator_of
 
 #: Endings under which tables are written; tables with each of them can be read as well.
@@ -116,12 +116,10 @@ class TableWriter:
         if self._path.suffix.lower() != ".parquet":
             self._columns.append(columns)
             return
-        try:
+        with writing(self._path):
             if self._folder is None:
                 self._folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
             self._part(len(self._rows)).write_bytes(table_bytes(".parquet", columns))
-        except OSError as error:
-            raise InputError(f"{self._path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
     def finish(self, beside: Mapping[Path, Writer] | None = None) -> None:
         """Let the table appear, and other files beside it; either all of them are written, or none."""
