@@ -16,11 +16,14 @@ from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.classes import Classes
+from manifuse.tables.level import Level
+
+UNITS = Level(np.zeros(()), 1.0)
 
 
 def known_rows(own, reference, pairs):
     """Rows of which the first ones are known to one reference."""
-    columns = {"own": own[:, None], "references": reference[:, None, None]}
+    columns = {"own": own.reshape(len(own), -1), "references": reference.reshape(len(own), 1, -1)}
     known = (np.arange(len(own)) < pairs).astype(float)
     return View(np.empty((len(own), 0)), {**columns, "pairs": known}, known[:, None])
 
@@ -45,23 +48,35 @@ def test_a_reference_of_noise_is_left_out_and_a_good_one_keeps_its_pull(rng):
     own, pulls = standardise(truth + 0.5 * noise[0]), np.array([0.5])
     scores = [GradedRanking(np.arange(300), truth), SquaredError(np.arange(300), 7.0 + 100.0 * truth)]
     for score in scores:
-        assert left_of_references(known_rows(own, standardise(truth + noise[1]), 300), pulls, score) == 1.0
+        assert left_of_references(known_rows(own, standardise(truth + noise[1]), 300), pulls, score, UNITS) == 1.0
         bad = known_rows(own, noise[1], 300)
-        assert left_of_references(bad, pulls, score) < 0.1
+        assert left_of_references(bad, pulls, score, UNITS) < 0.1
         # Only labels of rows that it knows count, and two of them say little.
-        assert left_of_references(known_rows(own, noise[1], 2), pulls, score) > 0.9
-        assert left_of_references(known_rows(own, noise[1], 0), pulls, score) == 1.0
-    assert left_of_references(bad, np.zeros(1), scores[0]) == 1.0
+        assert left_of_references(known_rows(own, noise[1], 2), pulls, score, UNITS) > 0.9
+        assert left_of_references(known_rows(own, noise[1], 0), pulls, score, UNITS) == 1.0
+    assert left_of_references(bad, np.zeros(1), scores[0], UNITS) == 1.0
 
 
-def test_labels_that_do_not_measure_single_rows_leave_references_as_they_are(rng):
+def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
+    """Also if own probabilities are far too certain, or not certain enough: both are calibrated first."""
+    truth = rng.standard_normal((300, 2))
+    classes = Classes(("a", "b", "c"))
+    places = np.array([rng.choice(3, p=each) for each in classes.probabilities(2.0 * truth)])
+    noise, score = rng.standard_normal((2, 300, 2)), LogLoss(np.arange(300), places, classes)
+    own, pulls = truth + 0.5 * noise[0], np.array([0.5])
+    for certainty in (0.3, 1.0, 5.0):
+        units = Level(np.zeros(2), certainty)
+        assert left_of_references(known_rows(own, noise[1], 300), pulls, score, units) < 0.5
+        assert left_of_references(known_rows(own, truth, 300), pulls, score, units) == 1.0
+
+
+def test_labels_that_say_nothing_of_single_rows_leave_references_as_they_are(rng):
     rows = known_rows(*rng.standard_normal((2, 40)), 40)
-    classes = LogLoss(np.arange(40), np.arange(40) % 2, Classes(("no", "yes")))
-    for score in (None, classes, PairedRanking.of(np.arange(20), np.arange(20, 40))):
-        assert left_of_references(rows, np.ones(1), score) == 1.0
+    for score in (None, PairedRanking.of(np.arange(20), np.arange(20, 40))):
+        assert left_of_references(rows, np.ones(1), score, UNITS) == 1.0
     # Labels that are all alike measure nothing.
     for same in (GradedRanking(np.arange(40), np.ones(40)), SquaredError(np.arange(40), np.ones(40))):
-        assert left_of_references(rows, np.ones(1), same) == 1.0
+        assert left_of_references(rows, np.ones(1), same, UNITS) == 1.0
 
 
 def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):

@@ -84,7 +84,8 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and not given.score.is_of_few
     agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
-    return replace(agreement, left=left_of_references(known.fitted, agreement.full_pulls, given.score))
+    left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
+    return replace(agreement, left=left)
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:

@@ -185,7 +185,12 @@ def comparable(units: Level, values: FloatArray, score: Score, folds: Folds) -> 
 
 
 def gain_in_any_units(before: FloatArray, after: FloatArray, score: Score) -> Gain:
-    """Gain by labels of scores (l, ...) over others; each may be in other units than the targets of a regression."""
+    """Gain by labels of scores (l, ...) over others, which may both be in other units than the labels.
+
+    Probabilities of classes are calibrated, and values of a regression are those of a line over them.
+    """
+    if isinstance(score, LogLoss):
+        before, after = (temperature_of(each, score) * each for each in (before, after))
     if isinstance(score, SquaredError):
         before, after = (Line.of(each[None], score.truth).held_out(each[None])[0] for each in (before, after))
     return score.gain(before, after)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.columns.scored import gain_in_any_units
+from manifuse.columns.scored import found_of, gain_in_any_units
 from manifuse.columns.view import View
-from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
+from manifuse.tables.level import Level
 
 #: How far a share may be from what it usually is, as a standard deviation.
 SHARE_DEVIATION = 0.3
@@ -43,27 +43,28 @@ def measured_share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, m
     return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
 
 
-def left_of_references(rows: View, pulls: FloatArray, score: Score | None) -> float:
+def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units: Level) -> float:
     """How much of their pulls (m,) references keep, in [0, 1], by labels of rows that they know themselves.
 
     All, unless labels show a loss there, certain or not. Then it is the `measured_share` of what references change of
-    own scores. Labels of classes and ordered pairs do not say it.
+    own scores. Ordered pairs do not say it.
 
     Parameters
     ----------
     rows : View
         The fitted rows.
-    pulls, score
-        As of `Agreement`, and of `RunInputs`.
+    pulls, score, units
+        As of `Agreement`, `RunInputs` and `Scoring`.
     """
-    if score is None or isinstance(score, LogLoss) or score.contrasts() is not None:
+    if score is None or score.contrasts() is not None:
         return 1.0
     there = score.only(np.flatnonzero(rows["pairs"][score.rows]))
     if there is None:
         return 1.0
     own, references = rows["own"][there.rows], rows["references"][there.rows]
     changed = np.einsum("qmc,m->qc", references, pulls)
-    if gain_in_any_units(own[:, 0], own[:, 0] + changed[:, 0], there).value >= 0:
+    before, after = (found_of(units, each) for each in (own, own + changed))
+    if gain_in_any_units(before, after, there).value >= 0:
         return 1.0
     centred = ((each - each.mean(axis=0))[None] for each in (own, changed, there.observations()))
     return measured_share(*centred, means=1, prior=1.0)
