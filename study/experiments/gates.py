@@ -10,7 +10,7 @@ import argparse
 import contextlib
 import csv
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
@@ -29,8 +29,15 @@ OUT = Path(__file__).parent / "results" / "gates.csv"
 
 TRIALS, STEP = 4, 1000
 
-#: What is changed: constants by module and name, or fields of the method.
-Change = Mapping[tuple[ModuleType, str], float]
+#: What is changed: constants and functions by module and name, or fields of the method.
+Change = Mapping[tuple[ModuleType, str], float | Callable[..., float]]
+
+
+def whole(*_: object) -> float:
+    """All of it is left."""
+    return 1.0
+
+
 RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     "as it is": ({}, {}),
     "one factor need not fit": ({(agreement, "RESIDUAL"): 10.0}, {}),
@@ -51,6 +58,7 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
         {(run_order, "LEAST_SMOOTHED"): -10.0, (run_order, "MOST_LOST"): 10.0, (run_order, "LEAST_CARRIED"): -10.0},
         {},
     ),
+    "labels at pairs take nothing from the references": ({(run_order, "left_of_references"): whole}, {}),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
     "no gain is expected before labels are seen": ({(verdict, "EXPECTED_GAIN"): 0.0}, {}),
 }
