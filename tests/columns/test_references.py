@@ -117,3 +117,13 @@ def gain(labels, main, refined):
 
     score = score_of(labels, main, regression=False)
     return score.gain(main.scores[score.rows], refined[score.rows]).value
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_the_fidelity_of_a_reference_that_knows_most_rows_is_that_of_held_out_pairs(rng, labelled):
+    features, noise = rng.standard_normal((200, 3)), rng.standard_normal((2, 200))
+    main = mf.Observations(features[:, 0] + noise[0], features, ids=range(200), name="main")
+    other = mf.Observations((features[:, 0] + noise[1])[:170], ids=range(170), name="other")
+    labels = mf.RankLabels(range(150, 190), features[150:190, 0] + features[150:190, 1]) if labelled else None
+    (entry,) = mf.refine(main, [other], labels, rng=0).relevance
+    assert 0.4 < entry.fidelity < 0.85

@@ -54,7 +54,7 @@ def relevance_of(
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
             reached = float(1.0 - found.doubt[:, column].mean())
             if not reference.is_coupled:
-                imputed = found.known.held_out["references"][rows, column]
+                imputed = found.known.held_out["unseen"][rows, column]
                 fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
         entries.append(
             Relevance(
