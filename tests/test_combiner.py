@@ -377,7 +377,8 @@ def test_scorers_of_rankings_take_it(scoring):
 def test_features_of_the_fit_stay_if_they_number_later_rows():
     rng = np.random.default_rng(0)
     truth = rng.standard_normal(60)
-    frame = pd.DataFrame({"id": np.arange(60) + 5, "score": truth + rng.standard_normal(60), "x": truth})
+    frame = pd.DataFrame({"id": np.arange(60) + 5, "score": truth + rng.standard_normal(60)})
+    frame["x"] = truth + 0.1 * rng.standard_normal(60)
     frame["order"] = rng.permutation(60)
     fitted = mf.PredictorCombiner(random_state=0).fit(frame, np.where(np.arange(60) < 40, truth, np.nan))
     later = frame.sort_values("order")

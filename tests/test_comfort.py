@@ -250,6 +250,7 @@ def test_a_regression_that_says_the_same_of_all_rows_is_not_taken(case):
         assert result.accepted is (result.reason is Reason.TAUGHT)
 
 
+@pytest.mark.filterwarnings("ignore:The feature 0 of table says the label")
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_what_is_measured_before_and_the_gain_give_what_is_measured_after(seed):
     """All are measured by the same comparisons, so that no accuracy exceeds 1, even if the features know the truth."""
