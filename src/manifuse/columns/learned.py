@@ -154,8 +154,8 @@ def teach(
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
     if not isinstance(score, LogLoss):
         column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
-    if share > 0 and score.contrasts() is None:
-        there = known.fitted.take(score.rows)
+    there = known.fitted.take(score.rows)
+    if share > 0 and score.contrasts() is None and there["pairs"].any():
         seen, _ = _without_folds(column, found.seen_as(*column.read(there)), labels, there)
         column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share))
     held_out = column.fade(known.held_out, column.level.apply(raw))

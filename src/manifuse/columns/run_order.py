@@ -16,7 +16,7 @@ from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import comparable, found_of, gain_in_any_units
+from manifuse.columns.scored import comparable
 from manifuse.columns.shares import left_of_references
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
@@ -103,8 +103,8 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
     if not agreement.is_followed:
         if score is None:
             return False
-        before, after = (found_of(given.problem.units, each[score.rows]) for each in (own, smoothed))
-        return gain_in_any_units(before, after, score).value > 0
+        before, after = (comparable(given.problem.units, each[None, score.rows], score) for each in (own, smoothed))
+        return score.gain(before, after).value > 0
     followed = agreement.pulls > 0
     gained, lost, carried = np.zeros((3, len(followed)))
     for column, (number, reference) in enumerate(given.taking_part.items()):

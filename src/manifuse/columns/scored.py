@@ -173,27 +173,15 @@ def found_of(units: Level, values: FloatArray) -> FloatArray:
     return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
 
 
-def comparable(units: Level, values: FloatArray, score: Score, folds: Folds) -> FloatArray:
+def comparable(units: Level, values: FloatArray, score: Score, folds: Folds | None = None) -> FloatArray:
     """Bring a column (r, l, c) of labelled rows into units in which a score compares it with another column.
 
     Probabilities of classes are calibrated. Values of a regression are those of a line over them.
     """
-    found = found_of(units, values)
+    found, blocks = found_of(units, values), None if folds is None else folds.blocks
     if isinstance(score, LogLoss):
         return np.asarray(temperature_of(found, score) * found)
-    return Line.of(found, score.truth, folds.blocks).held_out(found) if isinstance(score, SquaredError) else found
-
-
-def gain_in_any_units(before: FloatArray, after: FloatArray, score: Score) -> Gain:
-    """Gain by labels of scores (l, ...) over others, which may both be in other units than the labels.
-
-    Probabilities of classes are calibrated, and values of a regression are those of a line over them.
-    """
-    if isinstance(score, LogLoss):
-        before, after = (temperature_of(each, score) * each for each in (before, after))
-    if isinstance(score, SquaredError):
-        before, after = (Line.of(each[None], score.truth).held_out(each[None])[0] for each in (before, after))
-    return score.gain(before, after)
+    return Line.of(found, score.truth, blocks).held_out(found) if isinstance(score, SquaredError) else found
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manifuse.columns.scored import found_of, gain_in_any_units
+from manifuse.columns.scored import comparable
 from manifuse.columns.view import View
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
@@ -63,8 +63,8 @@ def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units
         return 1.0
     own, references = rows["own"][there.rows], rows["references"][there.rows]
     changed = np.einsum("qmc,m->qc", references, pulls)
-    before, after = (found_of(units, each) for each in (own, own + changed))
-    if gain_in_any_units(before, after, there).value >= 0:
+    before, after = (comparable(units, each[None], there) for each in (own, own + changed))
+    if there.gain(before, after).value >= 0:
         return 1.0
     centred = ((each - each.mean(axis=0))[None] for each in (own, changed, there.observations()))
     return measured_share(*centred, means=1, prior=1.0)

@@ -188,10 +188,9 @@ def _demand_finite(name: str, parts: Mapping[str, FloatArray], feature_names: Se
     for what, values in parts.items():
         bad = np.flatnonzero(~all_finite(np.atleast_2d(values.T).T)).tolist()
         if bad:
-            if what == "features" and feature_names is not None:
-                _demand_filled(name, values, feature_names)
             remedy = "correct them"
             if what == "features" and feature_names is not None:
+                _demand_filled(name, values, feature_names)
                 what += _not_finite(values, feature_names)
                 remedy = "fill them in, leave their columns out (`drop`)"
             raise InputError(
