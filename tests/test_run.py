@@ -508,6 +508,8 @@ def test_a_number_that_stands_for_a_missing_value_makes_no_noise_of_other_rows()
     pairs = rng.choice(240, 90, replace=False)
     others = np.setdiff1d(rows, pairs)
     theirs = mf.Observations(truth[pairs] + 0.5 * rng.standard_normal(90), ids=pairs, name="theirs")
-    result = mf.refine(mf.Observations(scores, features, ids=rows, name="ours"), [theirs], rng=0)
+    ours = mf.Observations(scores, features, ids=rows, name="ours")
+    with pytest.warns(mf.ManifuseWarning, match="column 2 of the features of ours are -9999, far from all others"):
+        result = mf.refine(ours, [theirs], rng=0)
     before, after = (np.corrcoef(each[others], truth[others])[0, 1] for each in (scores, result.scores))
     assert after > before + 0.08

@@ -562,6 +562,17 @@ ACCEPTED = {
         ["--same-target"],
         "the farthest of them 9999 of 'm5'",
     ),
+    "a number for missing values of a feature": (
+        {
+            "main.csv": frame(
+                MAIN.with_columns(
+                    pl.when(pl.int_range(pl.len()) % 5 == 0).then(-999).otherwise(pl.col("x1")).alias("x1")
+                )
+            )
+        },
+        ["--same-target"],
+        "are -999, far from all others",
+    ),
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
     "row numbers without a name": (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.tables.validity import _far_from_rest, _with_a_far_value, warn_of_far, warn_of_far_features
+from manifuse.tables.far_values import _far_from_rest, _with_a_far_value, warn_of_far, warn_of_far_features
 
 
 def said_of(values):
@@ -44,11 +44,11 @@ def test_rare_events_grades_and_heavy_tails_are_left_alone(rng):
 @pytest.mark.parametrize("names", [None, ("a", "b", "c")])
 def test_features_with_a_number_for_missing_values_are_named(rng, names):
     features = rng.standard_normal((12_000, 3)) * [1.0, 1e-6, 1e6]
-    features[:, 2] = np.where(np.arange(12_000) % 300, features[:, 0] > 2.0, 9999.0)  # counts, most of them 0
+    features[:, 2] = np.where(np.arange(12_000) % 300, features[:, 0] > 2.0, 8000.0)  # counts, most of them 0
     scores, ids = rng.standard_normal(12_000), range(12_000)
     table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
     warn_of_far_features(table)
-    features[::600, 1] = -9999.0
+    features[::600, 1] = -8000.0
     table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
     column = "'b'" if names else "1"
     with pytest.warns(mf.ManifuseWarning, match=f"A few values in column {column} of the features of ours are far"):
@@ -66,3 +66,25 @@ def test_no_feature_with_far_values_is_overlooked(rng, rows):
         found += len(far)
     assert 0 < found < 800
     assert len(_with_a_far_value(rng.standard_normal((400, 50)))) == 0
+
+
+@pytest.mark.parametrize(("number", "share"), [(-999.0, 0.02), (9999.0, 0.3), (-99.0, 0.9)])
+def test_a_number_for_missing_values_is_named_however_many_there_are(rng, number, share):
+    values = rng.uniform(0.0, 50.0, 200)
+    values[rng.permutation(200)[: int(200 * share)]] = number
+    (said,) = said_of(values)
+    assert f"Several scores of ours are {number:.0f}, far from all others" in said
+    features = np.column_stack([rng.standard_normal(200), values])
+    table = mf.Observations(rng.standard_normal(200), features, ids=range(200), name="ours")
+    said = f"column 1 of the features of ours are {number:.0f}, far from"
+    with pytest.warns(mf.ManifuseWarning, match=said) as all_said:
+        warn_of_far_features(table)
+    assert len(all_said) == 1
+
+
+def test_numbers_within_the_range_of_others_stand_for_themselves(rng):
+    ages = np.append(rng.integers(0, 99, 200), [99, 99, 99])
+    assert said_of(ages) == []
+    assert said_of(np.where(np.arange(200) % 7, 0.0, 99.0)) == []  # two grades
+    assert said_of(np.append(rng.uniform(900.0, 950.0, 99), 999.0)) == []  # one row
+    assert said_of(np.repeat([1.0, 60.0, 99.0], 20)) == []

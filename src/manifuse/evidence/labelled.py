@@ -18,9 +18,9 @@ from manifuse.kernels.arrays import BoolArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
 from manifuse.tables.drawing_order import order_of
+from manifuse.tables.far_values import warn_of_far
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.validity import warn_of_far
 
 #: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
 SAID, OTHERS_SAID = 20, 3

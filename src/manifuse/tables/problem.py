@@ -12,13 +12,14 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
+from manifuse.tables.far_values import warn_of_far, warn_of_far_features
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.turning import Turning
-from manifuse.tables.validity import all_alike, demand_rows, warn_of_far, warn_of_far_features
+from manifuse.tables.validity import all_alike, demand_rows
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000

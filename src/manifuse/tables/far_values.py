@@ -1,0 +1,117 @@
+"""Far values: a few that are far from the rest, and numbers that people write where a value is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manifuse.errors import warn
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, thinned
+from manifuse.tables.feature_names import columns_said
+
+if TYPE_CHECKING:
+    from manifuse.tables.observations import Observations
+
+#: A few values are far from the rest if, without one in so many, the others vary by less than this share of what all
+#: do. Of 340 drawn problems with real tables, none has such scores or labels, and of 1,457 features none, either.
+FAR, HARDLY = 100, 0.1
+
+#: So many rows of a table are searched for features that are so.
+LOOKED_AT = 5_000
+
+#: Numbers that people write for a missing value, in SPSS, Stata, SAS and by hand, with either sign.
+MISSING = (99, 999, 9999, 99999, 999999, 9999999)
+
+
+def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
+    """Warn if a few of some scores or labels (n,), which have ``names``, are so far off that the others hardly vary.
+
+    All are compared in standard deviations, which such values make for all of them. A number for missing values is
+    named, however many there are.
+    """
+    missing = _number_for_missing(values[:, np.newaxis])
+    if np.isfinite(missing[0]):
+        warn(
+            "far_values",
+            f"Several {what} are {missing[0]:.0f}, far from all others, as is written for missing values; leave "
+            "these rows out if so.",
+        )
+        return
+    order, is_far = _far_from_rest(values[:, np.newaxis])
+    farthest = order[-1, 0]
+    if is_far[0]:
+        warn(
+            "far_values",
+            f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "
+            f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do, so they count little. "
+            "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
+            "logarithms.",
+        )
+
+
+def warn_of_far_features(table: Observations) -> None:
+    """Warn if features have such values. Of a large table, some rows are looked at."""
+    if table.table is None:
+        return
+    rows = table.table[thinned(len(table), LOOKED_AT)]
+    missing = _number_for_missing(rows)
+    written = np.flatnonzero(np.isfinite(missing))
+    if len(written):
+        numbers = " and ".join(f"{number:.0f}" for number in np.unique(missing[written]))
+        warn(
+            "far_values",
+            f"Several values in {columns_said(table.feature_names, written.tolist())} of {table.name} are {numbers}, "
+            "far from all others, as is written for missing values; if so, leave their rows out, or fill them in.",
+        )
+    places = np.setdiff1d(_with_a_far_value(rows), written)
+    rows = rows[:, places]
+    # Counts of which most are 0 have a few large ones.
+    lower, upper = np.quantile(rows, (0.25, 0.75), axis=0)
+    far = places[_far_from_rest(rows)[1] & (lower < upper)]
+    if len(far):
+        warn(
+            "far_values",
+            f"A few values in {columns_said(table.feature_names, far.tolist())} of {table.name} are far from the "
+            "rest: the others vary by less than a tenth of what all do. If they stand for missing values, leave "
+            "their rows out, or fill them in.",
+        )
+
+
+def _number_for_missing(values: FloatArray) -> FloatArray:
+    """Which number stands for missing values in each column of (n, d), shape (d,); NaN where there is none.
+
+    It is in two rows or more, and farther from all other values than these are from each other.
+    """
+    found = np.full(values.shape[1], np.nan)
+    ends = np.stack([values.min(axis=0), values.max(axis=0)])
+    for end, column in np.argwhere(np.isin(np.abs(ends), MISSING)):
+        number = ends[end, column]
+        others = values[values[:, column] != number, column]
+        if len(others) <= len(values) - 2 and 0 < np.ptp(others) < np.abs(others - number).min():
+            found[column] = number
+    return found
+
+
+def _with_a_far_value(rows: FloatArray) -> IndexArray:
+    """Places of the columns (n, d) that may have a few values far from the rest, found without sorting them.
+
+    If k of n values make 99 of 100 parts of the variance, one of them is at least as far from the mean as the root of
+    n / 2k variances.
+    """
+    scaled = rows / np.abs(rows).max(axis=0, initial=np.finfo(rows.dtype).tiny).astype(np.float64)
+    mean = scaled.mean(axis=0)
+    off = np.maximum(scaled.max(axis=0) - mean, mean - scaled.min(axis=0))
+    return np.flatnonzero(off**2 > min(len(rows), FAR) / 2.0 * scaled.var(axis=0))
+
+
+def _far_from_rest(values: FloatArray) -> tuple[IndexArray, BoolArray]:
+    """Rows in the order of their distance from the median, shape (n, d), and which columns have few that are far."""
+    # In quarters, so that no difference of huge values leaves the range of floats.
+    order = np.argsort(np.abs(values / 4.0 - np.median(values / 4.0, axis=0)), axis=0, kind="stable")
+    usual = np.take_along_axis(values, order[: -max(1, len(values) // FAR)], axis=0)
+    # In units of the largest, so that squares of huge values stay in range.
+    units = [np.abs(each).max(axis=0, initial=np.finfo(values.dtype).tiny) for each in (usual, values)]
+    vary, all_vary = (np.std(each / unit, axis=0) * unit for each, unit in zip((usual, values), units, strict=True))
+    return order, (vary > 0) & (vary < HARDLY * all_vary)
