@@ -55,8 +55,8 @@ class Alone:
         problem, path = self.problem, self.path
         bridges = self.tuned.bridges.on_host()
         numbers = tuple(np.flatnonzero(self.active).tolist())
-        places = {number: numbers.index(number) if number in numbers else -1 for number in bridges.lookups}
-        looked_up = {number: bridges.lookups[number] for number in numbers if number in bridges.lookups}
+        places = {number: numbers.index(number) if number in numbers else -1 for number in bridges.known}
+        looked_up = {number: problem.references[number].lookup for number in numbers if number in bridges.known}
         plain = Level(np.zeros(1), 1.0)
         columns = Columns(
             own=Level.of(problem.main.scores[:, None]),

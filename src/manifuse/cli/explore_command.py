@@ -14,8 +14,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.console import say
 from manifuse.cli.refine_command import read_problem
@@ -28,7 +26,7 @@ from manifuse.page.server import Export, Page, server_of
 from manifuse.run.method import JointDiffusion
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.output import WRITTEN
+from manifuse.tables.output import WRITTEN, table_bytes
 from manifuse.tables.paths import files_in
 
 #: The data set that is shown without tables; how many labels it has, and how many others have, as some are small.
@@ -183,14 +181,11 @@ def _name_of_output(options: RefineOptions) -> Path:
     return Path(next(name for name in names if identity(name) not in read))
 
 
-def _as_archive(table: Observations) -> bytes:
+def _as_archive(table: Observations) -> bytes | memoryview:
     features = {} if table.table is None else {"features": table.table}
-    content = io.BytesIO()
-    np.savez(content, ids=table.keys, scores=table.scores, **features)  # type: ignore[arg-type]
-    return content.getvalue()
+    return table_bytes(".npz", {"id": table.keys, "score": table.scores, **features})
 
 
-def _as_text(labels: RankLabels) -> bytes:
+def _as_text(labels: RankLabels) -> bytes | memoryview:
     assert labels.grades is not None, "data sets have graded labels"
-    rows = zip(labels.keys.tolist(), labels.grades.tolist(), strict=True)
-    return "\n".join(["id,label", *(f"{key},{grade}" for key, grade in rows), ""]).encode()
+    return table_bytes(".csv", {"id": labels.keys, "label": labels.grades})

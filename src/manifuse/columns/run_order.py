@@ -164,7 +164,7 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     refined, known = known.mix("refined", before, "diffused", SHARE)
     if labels is not None and is_denied(given, known, labels, before):
         return found
-    places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.lookups}
+    places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.known}
     sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
     return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)

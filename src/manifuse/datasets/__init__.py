@@ -7,7 +7,6 @@ predictor saw it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from numbers import Integral
 from pathlib import Path
@@ -19,15 +18,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manifuse.datasets.digit_halves import ClassExample as ClassExample
 from manifuse.datasets.digit_halves import load_digit_halves as load_digit_halves
 from manifuse.datasets.digit_views import digit_views
+from manifuse.datasets.example import Example as Example
 from manifuse.datasets.seeds import checked_seed
 from manifuse.errors import InputError, look_up
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.tables.containers import to_floats
 from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 
@@ -47,50 +44,7 @@ GROUP = "manifuse.datasets"
 LEAST_TEST = 30
 
 
-@dataclass(frozen=True, eq=False)
-class Example:
-    """A main predictor, its references, some labels, and the truth.
-
-    Attributes
-    ----------
-    main : Observations
-    references : tuple of Observations
-    labels : RankLabels or None
-        Of some main rows; None if none were asked for.
-    truth : (n,) array
-        Of all main rows.
-    test : (t,) array of int
-        Main rows without labels, that no reference knows. Judge on these.
-    """
-
-    main: Observations
-    references: tuple[Observations, ...]
-    labels: RankLabels | None
-    truth: FloatArray = field(repr=False)
-    test: IndexArray = field(repr=False)
-
-    def accuracy(self, predictions: FloatArray) -> float:
-        """Share of pairs of test rows with different truth that are in the right order, in [0, 1].
-
-        For a truth of 0 and 1 this is the area under the ROC curve.
-
-        Parameters
-        ----------
-        predictions : (n,) array
-            For all main rows.
-
-        Raises
-        ------
-        InputError
-            If there are more or fewer of them.
-        """
-        given = to_floats(predictions, what="The predictions", dimensions=1)
-        if len(given) != len(self.truth):
-            raise InputError(f"{len(given)} predictions came for {len(self.truth)} main rows; give one for each.")
-        return ranking_accuracy(self.truth[self.test], given[self.test])
-
-
-def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
+def load_clinics(*, labels: int = 0, seed: int = 0) -> Example[RankLabels]:
     """Load two clinics that judge whether breast tumours are malignant.
 
     The tumours are real (569, Wisconsin). We split them at random: clinic A has learned from 30 of them, clinic B from
@@ -135,7 +89,7 @@ def load_clinics(*, labels: int = 0, seed: int = 0) -> Example:
     return _example(tables[0], tables[1:], malignant[np.concatenate([common, only_a])], labels, most=100)
 
 
-def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> Example:
+def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> Example[RankLabels]:
     """Load six rankers of handwritten digits, one of which is refined by the five others.
 
     The images are real (1,797, of 8 x 8 pixels). A ranker puts the digits in order, 0 below 1 below 2. Each ranker has
@@ -171,7 +125,7 @@ def load_digits(view: str = "fourier", *, labels: int = 200, seed: int = 0) -> E
 
 def load(
     name: str, task: str | None = None, *, labels: int = 200, seed: int = 0, folder: Path | str | None = None
-) -> Example:
+) -> Example[RankLabels]:
     """Load a data set by its name, as one task that the other tasks refine.
 
     The digits come with this package. The package ``manifuse-study`` adds the data sets of the result tables, by an
@@ -214,7 +168,7 @@ def load(
             f"{name!r} came, but only the data set 'digits' comes with manifuse; for those of the result tables run: "
             "pip install manifuse-study"
         )
-    found: Example = entry.load()(name, task, labels=labels, seed=seed, folder=folder)
+    found: Example[RankLabels] = entry.load()(name, task, labels=labels, seed=seed, folder=folder)
     return found
 
 
@@ -225,7 +179,7 @@ def two_sides(
     *,
     labels: int,
     seed: int,
-) -> Example:
+) -> Example[RankLabels]:
     """Split rows at random into two sides, train a predictor of each task, and let the others refine one of them.
 
     Parameters
@@ -272,7 +226,7 @@ def _predict(features: FloatArray, truth: FloatArray, learned: IndexArray) -> Fl
 
 def _example(
     main: Observations, references: list[Observations], truth: FloatArray, labels: int, *, most: int
-) -> Example:
+) -> Example[RankLabels]:
     """Put an example together; the common rows come first, then those with labels."""
     shared = int(np.isin(main.keys, references[0].keys).sum())
     most = min(most, len(main) - shared - LEAST_TEST)

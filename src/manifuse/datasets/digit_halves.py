@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from manifuse.datasets.example import Example
 from manifuse.datasets.seeds import checked_seed
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.tables.containers import to_floats
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
 
@@ -29,52 +28,7 @@ MOST_LABELS = 400
 ITERATIONS = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class ClassExample:
-    """A main classifier, its references, some labels, and the truth.
-
-    Attributes
-    ----------
-    main : Observations
-    references : tuple of Observations
-    labels : ClassLabels or None
-        Of some main rows; None if none were asked for.
-    truth : (n,) array of str
-        The class of every main row.
-    test : (t,) array of int
-        Main rows without labels, that no classifier learned from and no reference knows. Judge on these.
-    """
-
-    main: Observations
-    references: tuple[Observations, ...]
-    labels: ClassLabels | None
-    truth: NDArray[np.str_] = field(repr=False)
-    test: IndexArray = field(repr=False)
-
-    def accuracy(self, predictions: FloatArray) -> float:
-        """Share of test rows whose most probable class is right, in [0, 1].
-
-        Parameters
-        ----------
-        predictions : (n, k) array
-            Probabilities for all main rows.
-
-        Raises
-        ------
-        InputError
-            If there are more or fewer of them.
-        """
-        given = to_floats(predictions, what="The predictions", dimensions=2)
-        assert self.main.classes is not None, "the main table has classes"
-        if given.shape != self.main.came.shape:
-            raise InputError(
-                f"Predictions came with shape {given.shape}, but {self.main.came.shape} was expected; give a "
-                "probability for each main row and class."
-            )
-        return float(np.mean(self.main.classes.most_probable(given[self.test]) == self.truth[self.test]))
-
-
-def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
+def load_digit_halves(*, labels: int = 0, seed: int = 0) -> Example[ClassLabels]:
     """Load two classifiers of handwritten digits, one of the left half of each image and one of the right half.
 
     The digits are real (1,797, scikit-learn). The main classifier, a logistic regression, has learned from 100 images,
@@ -90,7 +44,7 @@ def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
 
     Returns
     -------
-    ClassExample
+    Example
 
     Examples
     --------
@@ -108,7 +62,7 @@ def load_digit_halves(*, labels: int = 0, seed: int = 0) -> ClassExample:
     return replace(halves, references=(asked,))
 
 
-def draw_halves(*, labels: int, seed: int) -> ClassExample:
+def draw_halves(*, labels: int, seed: int) -> Example[ClassLabels]:
     """Return the example of `load_digit_halves` with all rows and features of the reference, as the study has it."""
     rng = np.random.default_rng(checked_seed(seed))
     if not isinstance(labels, Integral) or not 0 <= labels <= MOST_LABELS:
@@ -123,7 +77,7 @@ def draw_halves(*, labels: int, seed: int) -> ClassExample:
     free, truth = np.setdiff1d(np.arange(len(ours)), trained), digits[ours].astype(np.str_)
     drawn = rng.permutation(free)[:labels]
     given = ClassLabels(main.keys[drawn], truth[drawn]) if labels else None
-    return ClassExample(main, (reference,), given, truth, np.setdiff1d(free, np.concatenate([pairs, drawn])))
+    return Example(main, (reference,), given, truth, np.setdiff1d(free, np.concatenate([pairs, drawn])))
 
 
 def _classify(

@@ -23,7 +23,6 @@ from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
 from manifuse.records import Saveable, read_fields, write
-from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
@@ -88,24 +87,24 @@ class Bridges(Saveable):
         The main table's; without edges if nothing needs it.
     anchors : mapping of int to Anchor
         The reference side of every bridge over the graph, by the number of the reference.
-    lookups : mapping of int to Lookup
-        The identity bridges, likewise.
+    known : mapping of int to array
+        The scores (n,) or (n, c) of every main row that a coupled reference knows, likewise: the identity bridges.
     """
 
     setting: Setting
     algorithm: Algorithm1
     graph: FeatureGraph
     anchors: Mapping[int, Anchor]
-    lookups: Mapping[int, Lookup]
+    known: Mapping[int, FloatArray]
 
     @classmethod
     def build(cls, setup: Setup, settings: Sequence[Setting], tables: NeighbourTables) -> list[Bridges]:
         """Build the bridges of every setting; settings share graphs and reference sides where these are the same."""
         problem = setup.problem
-        lookups = {
-            number: Lookup(reference.table.keys, reference.scores, locate(problem.main.keys, reference.table.keys)[0])
+        known = {
+            number: reference.scores[locate(problem.main.keys, reference.table.keys)[0]]
             for number, reference in enumerate(problem.references)
-            if number not in problem.bridged
+            if reference.is_coupled
         }
         anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
         for number, table in enumerate(tables.references):
@@ -118,8 +117,7 @@ class Bridges(Saveable):
             for count in {setting.neighbours for setting in settings}
         }
         return [
-            cls(setting, setup.algorithm, graphs[setting.neighbours], anchors[setting], lookups)
-            for setting in settings
+            cls(setting, setup.algorithm, graphs[setting.neighbours], anchors[setting], known) for setting in settings
         ]
 
     def to_record(self) -> dict[str, Any]:
@@ -142,7 +140,7 @@ class Bridges(Saveable):
     @property
     def count(self) -> int:
         """Number of references."""
-        return len(self.anchors) + len(self.lookups)
+        return len(self.anchors) + len(self.known)
 
     def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> Arrival:
         """Bring every reference to the main rows, over the graph that ``predictions`` (n, ...) weigh.
@@ -161,8 +159,8 @@ class Bridges(Saveable):
             del affinity
         shape = predictions.shape
         carried, row_sums = np.empty((*shape, self.count)), np.ones((len(predictions), self.count))
-        for number, lookup in self.lookups.items():
-            carried[..., number] = lookup.scores[lookup.main_rows]
+        for number, scores in self.known.items():
+            carried[..., number] = scores
         for number in reversed(list(self.anchors)):
             block = blocks.pop()
             carried[..., number], row_sums[:, number] = block[:, :-1].reshape(shape), block[:, -1]

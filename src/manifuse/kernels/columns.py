@@ -13,11 +13,7 @@ NUMBERS = 1 << 22
 
 def blocks_of(features: FloatArray) -> Iterator[slice]:
     """Return slices of rows with about ``NUMBERS`` numbers each."""
-    return blocks_of_rows(*features.shape)
-
-
-def blocks_of_rows(rows: int, width: int) -> Iterator[slice]:
-    """Return slices of rows with about ``NUMBERS`` numbers each, ``width`` in a row; one slice of no rows."""
+    rows, width = features.shape
     size = max(1, NUMBERS // max(1, width))
     return (slice(first, min(first + size, rows)) for first in range(0, max(1, rows), size))
 

@@ -19,6 +19,7 @@ from manifuse.report.markup import render
 from manifuse.rivals import smooth_alone
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
+from manifuse.tables.labels import RankLabels
 from manifuse.words.wording import COLUMNS
 
 #: The columns: the predictor itself, smoothed by its own features, and refined by labels, by references, by both.
@@ -55,7 +56,7 @@ class Demonstration:
     seed: int
     accuracies: Mapping[str, Mapping[str, float]]
     classifier: Mapping[str, float]
-    examples: Mapping[str, Example]
+    examples: Mapping[str, Example[RankLabels]]
     refinements: Mapping[str, Refinement]
 
     @property
@@ -99,7 +100,7 @@ def demonstrate(
     return Demonstration(splits, seed, means, classifier, examples, refinements)
 
 
-def scores_of(example: Example, seed: int) -> tuple[dict[str, FloatArray], Refinement]:
+def scores_of(example: Example[RankLabels], seed: int) -> tuple[dict[str, FloatArray], Refinement]:
     """Scores (n,) of the main rows for each column, and the refinement by labels and references."""
     main, references, labels = example.main, example.references, example.labels
     result = refine(main, references, labels, rng=seed)

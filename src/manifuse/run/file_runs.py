@@ -72,10 +72,9 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
     in_files = [table for table in all_tables if table.source is not None and not table.source.is_read]
     if most is None or files.drop_invalid or not any(len(table) > most for table in in_files):
         return None
-    scale: Any = files.scale
     main, *others = (
-        observe(replace(table, source=None, feature_names=None), drop=False, scale=each)
-        for table, each in zip(all_tables, (scale, *map(tables.scale_of, tables.references)), strict=True)
+        observe(replace(table, source=None, feature_names=None), drop=False, scale=scale)
+        for table, scale in zip(all_tables, tables.scales, strict=True)
     )
     bare = [table.source is None for table in tables.references]
     chosen = rows_to_fit(main, others, bare, tables.labels, method, seed)

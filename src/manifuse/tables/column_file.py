@@ -37,16 +37,11 @@ IDS = 3
 OF_PARTS = ".parquet"
 
 
-def _nothing(names: Sequence[str]) -> None:
-    """Keep all columns."""
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnFile:
     """A file of named columns, or a window of its rows.
 
-    Columns of Parquet and Arrow are read when they are taken. Text is read whole, and a column that is taken leaves
-    memory, so it can be taken once.
+    Columns of Parquet and Arrow are read when they are taken; text is read whole.
 
     Attributes
     ----------
@@ -66,8 +61,6 @@ class ColumnFile:
         Columns that are there and were left out.
     first : int
         First row of the window.
-    forget : callable
-        Takes names of columns of text that were taken.
     """
 
     path: Path
@@ -79,12 +72,11 @@ class ColumnFile:
     text: tuple[str, ...]
     dropped: Sequence[str] = ()
     first: int = 0
-    forget: Callable[[Sequence[str]], None] = _nothing
 
     def look(self, names: Sequence[str], rows: int | None) -> NDArray[Any]:
-        """Read columns of numbers as `take_matrix` does, in the first ``rows`` or in all; they can be taken later."""
+        """Read columns of numbers as `take_matrix` does, in the first ``rows`` or in all."""
         shown = self.rows if rows is None else min(rows, self.rows)
-        return replace(self, rows=shown, forget=_nothing).take_matrix(names)
+        return self.window(0, shown).take_matrix(names)
 
     def window(self, first: int, count: int) -> ColumnFile:
         """Return ``count`` rows from ``first`` on as a file."""
@@ -158,12 +150,10 @@ class ColumnFile:
             yield from zip(texts, self.read(texts, self.first + first, count), strict=True)
 
     def _plain(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        columns = self.read(names, self.first, self.rows)[::-1]
-        self.forget(names)
+        columns = self.read(names, self.first, self.rows)
         if columns and len(columns[0]) != self.rows:
             raise ValueError(f"{len(columns[0])} rows came where the file promised {self.rows}")
-        # A column that was taken leaves the list, and memory.
-        return ((name, self._as_plain(columns.pop())) for name in names)
+        return ((name, self._as_plain(column)) for name, column in zip(names, columns, strict=True))
 
     def _as_plain(self, column: Any) -> Any:
         return plain_column(column, stays_text=column.name in self.text)

@@ -57,14 +57,14 @@ class TableHead:
     choose: str
 
 
-def without_row_numbers(table: TableHead, names: Sequence[str], fitted: Collection[str] = ()) -> list[str]:
+def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
     """Leave out columns that number or name the rows, with a warning.
 
     A column does so if it holds 0, 1, 2 ... or 1, 2, 3 ... in all rows, or has a name that data frames give to their
-    index and holds nothing, text or whole numbers that differ from row to row. Those that were features in a fit stay.
+    index and holds nothing, text or whole numbers that differ from row to row.
     """
-    left = [name for name in names if INDEX.fullmatch(name) and name not in fitted and _is_index(table, name)]
-    asked = [name for name in names if name in table.numeric and name not in left and name not in fitted]
+    left = [name for name in names if INDEX.fullmatch(name) and _is_index(table, name)]
+    asked = [name for name in names if name in table.numeric and name not in left]
     if asked:
         head = table.look(asked, _rows_of_head(len(asked)))
         counting = [name for name, column in zip(asked, head.T, strict=True) if _counts(column)]

@@ -92,11 +92,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
         return [found[name].slice(first, count) for name in names]
 
-    def forget(names: Sequence[str]) -> None:
-        for name in names:
-            del found[name]
-
-    return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped, forget=forget)
+    return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped)
 
 
 def _doubled(name: str) -> str:

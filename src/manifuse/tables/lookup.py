@@ -8,27 +8,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup(Saveable):
-    """Scores of a reference by id. Of a coupled reference, this is the identity bridge.
+    """Scores of a reference by id.
 
     Attributes
     ----------
     keys : (n_k,) array of str
     scores : (n_k,) or (n_k, c) array
         Standardised.
-    main_rows : (p,) array of int
-        The reference's row of every pair, in the order of the pairs.
     """
 
     keys: NDArray[np.str_]
     scores: FloatArray
-    main_rows: IndexArray
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
         """Scores of rows by their ids (q,), and whether it has the row (q,); both are 0 if it lacks it."""

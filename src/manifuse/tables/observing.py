@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import rows_as
 from manifuse.tables.feature_source import Source
 from manifuse.tables.observations import Observations
 from manifuse.tables.table import Table
+from manifuse.tables.validity import finite_rows
 
 
 def observe(table: Table, *, drop: bool, scale: Any = None) -> Observations:
@@ -36,8 +36,6 @@ def without_invalid(table: Table) -> Table:
     if not len(table):
         return table
     features = table.features
-    numbers = [table.scores] if features is None else [table.scores, features]
-    finite = [all_finite(np.atleast_2d(np.asarray(each, dtype=np.float64).T).T) for each in numbers]
-    kept = np.flatnonzero(np.logical_and.reduce(finite))
+    kept = finite_rows(np.asarray(table.scores, dtype=np.float64), features)
     # Features in a file are not read again.
     return replace(table, source=Source.if_any(features)).part(kept)

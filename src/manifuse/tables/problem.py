@@ -95,7 +95,7 @@ class Reference:
     @property
     def lookup(self) -> Lookup | None:
         """Its scores by id, for rows that come later; None if it came with features and lacks main rows."""
-        return Lookup(self.table.keys, self.scores, self.reference_rows) if self.is_looked_up else None
+        return Lookup(self.table.keys, self.scores) if self.is_looked_up else None
 
     @cached_property
     def paired(self) -> FloatArray:

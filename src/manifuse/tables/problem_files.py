@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,16 +114,19 @@ class Tables:
     references: list[Table]
     labels: RankLabels | ClassLabels | None
 
-    def scale_of(self, reference: Table) -> str | None:
-        """The scale of a reference: that of the main scores, if both are classes."""
-        return self.files.scale if reference.classes and self.main.classes else None
+    @property
+    def scales(self) -> list[str | None]:
+        """The scale of the main table and of every reference, which is that of the main scores if both are classes."""
+        scale = self.files.scale
+        return [scale, *(scale if each.classes and self.main.classes else None for each in self.references)]
 
     def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
         """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
-        scale, drop = self.files.scale, self.files.drop_invalid
-        if rows is None:
-            main = observe(self.main, drop=drop, scale=scale)
-            return main, [observe(each, drop=drop, scale=self.scale_of(each)) for each in self.references]
-        main = observe(self.main.part(rows[0]), drop=False, scale=scale)
-        parts = zip(self.references, rows[1:], strict=True)
-        return main, [observe(each.part(here), drop=False, scale=self.scale_of(each)) for each, here in parts]
+        tables: Iterable[Table] = (self.main, *self.references)
+        if rows is not None:
+            tables = (table.part(here) for table, here in zip(tables, rows, strict=True))
+        drop = self.files.drop_invalid
+        main, *others = (
+            observe(each, drop=drop, scale=scale) for each, scale in zip(tables, self.scales, strict=True)
+        )
+        return main, others

@@ -146,15 +146,14 @@ def _feature_names_of(
     # A table of ids and scores alone has nothing to choose from.
     if pattern is not None and names:
         names = choose_columns(path, names, pattern)
-    else:
+    elif fitted is None:
         table = TableHead(
             path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look, CHOOSE_IN_FILE
         )
-        names = without_row_numbers(table, names, fitted or ())
-        if fitted is None and not classes:
+        names = without_row_numbers(table, names)
+        if not classes:
             demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)
-        if fitted is None:
-            warn_of_names(path, names)
+        warn_of_names(path, names)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]

@@ -98,13 +98,18 @@ def valid_rows(
     if not drop:
         _demand_finite(name, parts, feature_names)
         return np.arange(len(scores))
-    finite = [all_finite(np.atleast_2d(each.T).T) for each in parts.values()]
-    kept = np.flatnonzero(np.logical_and.reduce(finite))
+    kept = finite_rows(scores, table)
     left_out = len(scores) - len(kept)
     if 0 < left_out < len(scores) and table is not None and feature_names is not None:
         _demand_filled(name, table, feature_names)
     tell_left_out(name, left_out, len(scores))
     return kept
+
+
+def finite_rows(scores: FloatArray, table: FloatArray | None) -> IndexArray:
+    """Find the rows whose numbers are all finite."""
+    finite = [all_finite(np.atleast_2d(each.T).T) for each in (scores, table) if each is not None]
+    return np.flatnonzero(np.logical_and.reduce(finite))
 
 
 def tell_left_out(name: str, left_out: int, rows: int) -> None:
