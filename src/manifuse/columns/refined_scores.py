@@ -50,9 +50,12 @@ class RefinedScores(Saveable):
         return int(np.sum(self.support < LITTLE))
 
     def in_scale_of(self, table: Observations) -> RefinedScores:
-        """Return the same in the scale of ``table``: probabilities, with uncertainty by the delta method."""
+        """Return the same in the scale of ``table``, with uncertainty by the delta method."""
         scores, uncertainty = table.in_scale(self.scores), self.uncertainty
-        if uncertainty is not None and table.scale != "score":
+        if uncertainty is not None and table.straightening is not None:
+            upper, lower = (table.straightening.undo(self.scores + sign * uncertainty) for sign in (1.0, -1.0))
+            uncertainty = (upper - lower) / 2.0
+        elif uncertainty is not None and table.scale != "score":
             # A number in [0, 1] has no larger standard error.
             uncertainty = np.minimum(uncertainty * expit(self.scores) * expit(-self.scores), 0.5)
         return RefinedScores(scores, self.support, uncertainty)

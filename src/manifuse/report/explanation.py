@@ -25,6 +25,7 @@ from manifuse.tables.containers import rows_of
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.finding import listed
 from manifuse.words.wording import SUPPORT, fill
@@ -157,7 +158,7 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refi
     """Return the result with one more row, which came later, and its id; the result itself if it has that row."""
     if later.neighbours is not None:
         raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
-    one = later.take(rows_of([row], later.keys, name=later.name))
+    one = straightened_by(later.take(rows_of([row], later.keys, name=later.name)), result.main.straightening)
     main, (rows, known) = result.main, locate(one.keys, result.main.keys)
     if known.all():
         if not changed_rows(one, main, rows, known).any():

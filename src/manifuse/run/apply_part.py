@@ -20,6 +20,7 @@ from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observing import observe, without_invalid
 from manifuse.tables.output import TableWriter
+from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.validity import tell_left_out
 
@@ -61,6 +62,7 @@ def refine_part(
     if is_window and drop_invalid:
         table = without_invalid(table)
     new = observe(table, drop=drop_invalid, scale=result.main.scale)
+    new = straightened_by(new, result.main.straightening)
     columns = refined_columns(new, result.refine_later(new))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)

@@ -55,4 +55,4 @@ def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatAr
     one, other = (rows_of(side, result.main.keys, name=result.main.name) for side in (first, second))
     if len(one) != len(other):
         raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
-    return ordered_rightly(result.scores[one], result.scores[other], errors[one], errors[other])
+    return ordered_rightly(result.refined.scores[one], result.refined.scores[other], errors[one], errors[other])

@@ -26,6 +26,7 @@ from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
+from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 
 
@@ -59,6 +60,7 @@ class RefinedFiles:
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
             part = observe(table.part(rows), drop=False, scale=result.main.scale)
+            part = straightened_by(part, result.main.straightening)
             yield refined_columns(part, result.refine_later(part))
 
 

@@ -33,6 +33,7 @@ from manifuse.tables.pairing import demand_different
 from manifuse.tables.problem import Problem
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.scales import Scale
+from manifuse.tables.straightening import straightened
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
@@ -132,6 +133,9 @@ def refine(
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     warn_of_lacking_classes(main, references)
+    references = [straightened(each) for each in references]
+    # A regression compares main scores with labels in their units.
+    main = main if method.is_regression else straightened(main)
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:

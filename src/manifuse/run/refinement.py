@@ -28,6 +28,7 @@ from manifuse.run.provenance import Provenance
 from manifuse.tables.arranging import demand_alike
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
+from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
@@ -108,7 +109,8 @@ class Refinement(Saveable):
     @property
     def scores(self) -> FloatArray:
         """The predictions as a NumPy array; of probabilities log-odds, of classes log-ratios (n, k - 1)."""
-        return self.refined.scores
+        found = self.refined.scores
+        return found if self.main.straightening is None else self.main.in_scale(found)
 
     @property
     def support(self) -> Any:
@@ -233,9 +235,9 @@ class Refinement(Saveable):
         """
         later = self._observe_later(new, id=id, score=score, classes=classes)
         refined = self.refine_later(later)
-        return (
-            later.like_predictions(refined.scores) if later is new else later.frame_of(refined_columns(later, refined))
-        )
+        if isinstance(new, Observations):
+            return later.like_predictions(refined.scores)
+        return later.frame_of(refined_columns(later, refined))
 
     def apply_in_full(self, new: Any, **columns: Any) -> RefinedScores:
         """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and uncertainty."""
@@ -244,10 +246,11 @@ class Refinement(Saveable):
 
     def _observe_later(self, new: Any, **names: Any) -> Observations:
         fitted = self.fitted_model.main
-        return FrameColumns.like(fitted, **names).observe(new, name="the frame", fitted=fitted)
+        later = FrameColumns.like(fitted, **names).observe(new, name="the frame", fitted=fitted)
+        return straightened_by(later, fitted.straightening)
 
     def refine_later(self, new: Observations) -> RefinedScores:
-        """Refine rows that came later, as `apply_in_full` does, but probabilities as log-odds."""
+        """Refine rows that came later, as `apply_in_full` does, but not yet in the scale of what came."""
         demand(Observations, new)
         demand_alike(new, self.main)
         return self.fitted_model.refine(new) if self.accepted else RefinedScores.unchanged(new)

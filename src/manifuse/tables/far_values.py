@@ -45,7 +45,7 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
         warn(
             "far_values",
             f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "
-            f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do, so they count little. "
+            f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do. "
             "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
             "logarithms.",
         )

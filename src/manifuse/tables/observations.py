@@ -19,6 +19,7 @@ from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
+from manifuse.tables.straightening import Straightening, straightened_by
 from manifuse.tables.table_columns import TableColumns
 from manifuse.tables.validity import demand_table_name, valid_rows
 
@@ -138,6 +139,7 @@ class Observations(Saveable):
         self.scale: Scale = scale
         self.classes = None if classes is None else Classes.of(classes, scores.shape[1], name=name)
         self.came: FloatArray = scores[kept]
+        self.straightening: Straightening | None = None
         self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
@@ -238,6 +240,7 @@ class Observations(Saveable):
             "keys": self.keys,
             "feature_names": write(self.feature_names),
             "scale": self.scale,
+            "straightening": write(self.straightening),
             "classes": write(self.classes),
             "called": write(self.called),
         }
@@ -256,7 +259,7 @@ class Observations(Saveable):
             classes=None if classes is None else classes.names,
         )
         made.called = read(TableColumns, record["called"])
-        return made
+        return straightened_by(made, read(Straightening | None, record["straightening"]))
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
@@ -300,4 +303,6 @@ class Observations(Saveable):
         """Return ``numbers`` like `scores` in the scale of what came: log-odds and log-ratios as probabilities."""
         if numbers is self.scores and self.scale != "logits":
             return self.came
+        if self.straightening is not None:
+            return self.straightening.undo(numbers)
         return from_points(numbers, self.scale, self.classes)

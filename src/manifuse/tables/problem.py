@@ -65,7 +65,7 @@ class Reference:
         if table.classes is None:
             # Without a graph, only its scores at the pairs are used.
             used = np.arange(len(table)) if table.has_graph else reference_rows
-            warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
+            warn_of_far(f"scores of {table.name}", table.in_scale(table.scores)[used], table.keys[used])
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warn("idle_reference", idle)
@@ -165,7 +165,7 @@ class Problem:
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         if main.classes is None:
-            warn_of_far(f"scores of {main.name}", main.scores, main.keys)
+            warn_of_far(f"scores of {main.name}", main.in_scale(main.scores), main.keys)
         paired = tuple(Reference.of(main, table) for table in references)
         for table in (main, *references):
             warn_of_far_features(table)
