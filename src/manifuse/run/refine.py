@@ -133,7 +133,7 @@ def refine(
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     warn_of_lacking_classes(main, references)
-    references = [straightened(each) for each in references]
+    references = [straightened(each, main) for each in references]
     # A regression compares main scores with labels in their units.
     main = main if method.is_regression else straightened(main)
     seed = seed_of(rng)

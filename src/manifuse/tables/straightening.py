@@ -12,12 +12,13 @@ from scipy.special import ndtri
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
+from manifuse.tables.level import Level
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
-#: Scores are straightened if they correlate less with their normal scores.
-STRAIGHT = 0.85
+#: Scores are straightened if they correlate less with their normal scores, and their tails are heavier than normal ones.
+STRAIGHT, TAILS = 0.9, 3.0
 
 #: Knots, at most; scores up to this size; and the least distance of two knots. Others leave the range of numbers.
 KNOTS, LARGEST, LEAST_DISTANCE = 1_000, 1e150, 1e-290
@@ -46,8 +47,8 @@ class Straightening(Saveable):
             return None
         # Equal scores have the mean of their ranks.
         levels = ndtri((np.cumsum(counts) - counts / 2.0) / len(scores))
-        rows = np.repeat(np.stack([knots / np.abs(knots).max(), levels]), counts, axis=1)
-        if np.corrcoef(rows)[0, 1] >= STRAIGHT:
+        rows = np.repeat(np.stack([Level.of(scores).apply(knots), levels]), counts, axis=1)
+        if np.corrcoef(rows)[0, 1] >= STRAIGHT or np.mean(rows[0] ** 4) <= TAILS:
             return None
         kept = np.unique(np.searchsorted(levels, np.linspace(levels[0], levels[-1], KNOTS)))
         return cls(knots[kept], levels[kept])
@@ -61,11 +62,19 @@ class Straightening(Saveable):
         return np.asarray(make_interp_spline(self.levels, self.knots, k=1)(levels))
 
 
-def straightened(table: Observations) -> Observations:
-    """Return a table whose scores, if they are far from a normal shape, are straightened."""
+def straightened(table: Observations, main: Observations | None = None) -> Observations:
+    """Return a table whose scores, if they are far from a normal shape, are straightened.
+
+    Of a reference, the rows count that are used: those that ``main`` has, too, if it has no features or knows all.
+    """
     if table.scale != "score" or table.classes is not None:
         return table
-    return straightened_by(table, Straightening.of(table.came))
+    scores = table.came
+    if main is not None:
+        known = np.isin(table.keys, main.keys)
+        if not table.has_graph or known.sum() == len(main):
+            scores = scores[known]
+    return straightened_by(table, Straightening.of(scores))
 
 
 def straightened_by(table: Observations, straightening: Straightening | None) -> Observations:
