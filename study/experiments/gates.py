@@ -21,6 +21,7 @@ import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.evidence import agreement, one_factor, verdict
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.tables import straightening
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
 from manifuse_study.experiments.provenance import provenance
@@ -59,6 +60,7 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
         {},
     ),
     "labels at pairs take nothing from the references": ({(run_order, "left_of_references"): whole}, {}),
+    "scores far from a normal shape stay as they are": ({(straightening, "STRAIGHT"): -2.0}, {}),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
     "no gain is expected before labels are seen": ({(verdict, "EXPECTED_GAIN"): 0.0}, {}),
 }

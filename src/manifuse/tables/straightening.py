@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
 #: Scores are straightened if they correlate less with their normal scores, and their tails are heavier than normal ones.
-STRAIGHT, TAILS = 0.9, 3.0
+STRAIGHT, TAILS = 0.85, 3.0
 
 #: Knots, at most; scores up to this size; and the least distance of two knots. Others leave the range of numbers.
 KNOTS, LARGEST, LEAST_DISTANCE = 1_000, 1e150, 1e-290
