@@ -138,6 +138,30 @@ def bold(name: str) -> str:
     return f"**{name}**" if name.startswith("refined") else name
 
 
+def shapes(rows: list[dict[str, str]]) -> list[str]:
+    """Return the section on the shape of scores."""
+    gained: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        gained.setdefault((row["method"], row["shape"]), []).append(float(row["gain"]))
+    names, methods = (
+        list(dict.fromkeys(each)) for each in zip(*((shape, name) for name, shape in gained), strict=True)
+    )
+    lines = [
+        "## The shape of scores",
+        "",
+        "`study/experiments/shapes.py` gives all scores of a drawn problem (trials 100 and 101) another shape, without "
+        "a change of their order. *Amounts* are the exponentials of twice the standardised scores, and *risks* are "
+        "below 0.1 for most rows. Such scores count by their order. *Not straightened* takes that away. The numbers are "
+        "those of [ordinary tables](#ordinary-tables).",
+        "",
+        *header("method", ("problems", *names)),
+    ]
+    for method in methods:
+        values = [np.array(gained[method, shape]) for shape in names]
+        lines.append(line(bold(method), [str(len(values[0])), *map(cell, values)]))
+    return [*lines, "", made_by(rows), ""]
+
+
 def gates(rows: list[dict[str, str]]) -> list[str]:
     """Return the section that takes every rule away in turn."""
     labelled: dict[str, list[float]] = {row["rule"]: [] for row in rows}

@@ -17,7 +17,8 @@ from manifuse.tables.level import Level
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
-#: Scores are straightened if they correlate less with their normal scores, and their tails are heavier than normal ones.
+#: Scores are straightened if they correlate less with their normal scores, and their tails (the mean fourth power of
+#: standardised scores) are heavier than those of a normal distribution.
 STRAIGHT, TAILS = 0.85, 3.0
 
 #: Knots, at most; scores up to this size; and the least distance of two knots. Others leave the range of numbers.

@@ -1,0 +1,89 @@
+"""Give the scores of drawn problems another shape, without a change of their order, and write a row for each method.
+
+Usage: python study/experiments/shapes.py [--data DIR]
+
+The problems are those of ``manifuse reproduce tables``, trials 100 and 101. Amounts are the exponentials of twice the
+standardised scores, and risks are small for most rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.sphere import standardise
+from manifuse.tables import straightening
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.experiments.provenance import provenance
+
+OUT = Path(__file__).parent / "results" / "shapes.csv"
+
+TRIALS, STEP = (100, 101), 1000
+
+SHAPES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "as drawn": lambda scores: scores,
+    "amounts": lambda scores: np.exp(2.0 * standardise(scores)),
+    "risks": lambda scores: expit(2.0 * standardise(scores) - 4.0),
+}
+
+
+def main() -> None:
+    """Write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=OUT)
+    given = parser.parse_args()
+    folder, about = data_folder(given.data), provenance()
+    with given.out.open("w", encoding="utf-8", newline="") as file, threadpool_limits(1):
+        writer = csv.DictWriter(file, ["table", "seed", "shape", "method", "gain", *about])
+        writer.writeheader()
+        for trial in TRIALS:
+            for number, name in enumerate(table_names(folder)):
+                seed = STEP * trial + number
+                for row in rows_of(draw_partners(read_table(folder, name), seed)):
+                    writer.writerow({"table": name, "seed": seed, **row, **about})
+
+
+def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
+    """Return the gain of every method with every shape; with labels, if there are some, and without."""
+    alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
+    for shape, change in SHAPES.items():
+        main, *references = (shaped(table, change) for table in (problem.main, *problem.references))
+        scores = {"impute and average": mf.rivals.impute_and_average(main, references)}
+        for labels in (None,) if problem.labels is None else (None, problem.labels):
+            ending = ", no labels" if labels is None else ""
+            scores[f"refined{ending}"] = refined(main, references, labels)
+            with patch.object(straightening, "STRAIGHT", -2.0):
+                scores[f"not straightened{ending}"] = refined(main, references, labels)
+        for method, found in scores.items():
+            gain = 100.0 * (ranking_accuracy(problem.truth, np.asarray(found)[problem.test]) - alone)
+            yield {"shape": shape, "method": method, "gain": round(gain, 4)}
+
+
+def refined(main: mf.Observations, references: list[mf.Observations], labels: mf.RankLabels | None) -> FloatArray:
+    """Return refined scores (n,)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        return mf.refine(main, references, labels, rng=0).scores
+
+
+def shaped(table: mf.Observations, change: Callable[[FloatArray], FloatArray]) -> mf.Observations:
+    """Return a table with scores of another shape."""
+    names, features = table.feature_names, table.table
+    return mf.Observations(change(table.scores), features, ids=table.keys, name=table.name, feature_names=names)
+
+
+if __name__ == "__main__":
+    main()
