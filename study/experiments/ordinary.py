@@ -143,16 +143,14 @@ def shapes(rows: list[dict[str, str]]) -> list[str]:
     gained: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         gained.setdefault((row["method"], row["shape"]), []).append(float(row["gain"]))
-    names, methods = (
-        list(dict.fromkeys(each)) for each in zip(*((shape, name) for name, shape in gained), strict=True)
-    )
+    methods, names = (list(dict.fromkeys(each)) for each in zip(*gained, strict=True))
     lines = [
         "## The shape of scores",
         "",
-        "`study/experiments/shapes.py` gives all scores of a drawn problem (trials 100 and 101) another shape, without "
-        "a change of their order. *Amounts* are the exponentials of twice the standardised scores, and *risks* are "
-        "below 0.1 for most rows. Such scores count by their order. *Not straightened* takes that away. The numbers are "
-        "those of [ordinary tables](#ordinary-tables).",
+        "`study/experiments/shapes.py` gives all scores of a drawn problem (trials 100 and 101) another shape, "
+        "without a change of their order. *Amounts* are the exponentials of twice the standardised scores, and "
+        "*risks* are below 0.1 for most rows. Such scores count by their order. *Not straightened* takes that "
+        "away. The numbers are those of [ordinary tables](#ordinary-tables).",
         "",
         *header("method", ("problems", *names)),
     ]

@@ -135,6 +135,24 @@ def test_strange_columns_are_named(rng, change, says):
     assert len(caught) == 1
 
 
+@pytest.mark.parametrize("factor", [10.0, 10_000.0])
+@pytest.mark.parametrize("values", ["flags", "amounts"])
+def test_other_units_are_found_if_most_values_are_zero(rng, values, factor):
+    rare = (rng.random(900) < 0.08) * (rng.lognormal(size=900) if values == "amounts" else 1.0)
+    frame = np.column_stack([rng.standard_normal(900), rare])
+    later = table(np.column_stack([frame[400:, 0], factor * frame[400:, 1]]), name="later")
+    with pytest.warns(mf.ManifuseWarning, match="later differs .* in column 1 of the features"):
+        Familiarity.of(table(frame[:400])).warn_of_strange(later)
+
+
+def test_a_column_that_was_filled_with_one_value_is_named(rng):
+    frame = np.column_stack([rng.standard_normal((900, 2)), rng.random(900) < 0.01])
+    later = np.column_stack([frame[400:, 0], np.full(500, np.median(frame[:400, 1])), np.zeros(500)])
+    with pytest.warns(mf.ManifuseWarning, match="later has one value in all rows of column 1 of the") as caught:
+        Familiarity.of(table(frame[:400])).warn_of_strange(table(later, name="later"))
+    assert len(caught) == 1
+
+
 def test_usual_rows_are_not_called_strange(rng):
     """Also single rows, and rare values of a column of zeros and ones."""
     features = np.column_stack([rng.standard_normal((600, 3)), rng.random(600) < 0.02, rng.lognormal(size=600)])

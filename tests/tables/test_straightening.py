@@ -8,7 +8,7 @@ import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.tables.straightening import KNOTS, Straightening
 
-WARPED = {"amounts": lambda z: np.exp(2.0 * z), "risks": lambda z: 1.0 / (1.0 + np.exp(4.0 - 2.0 * z))}
+WARPED = {"amounts": lambda z: np.exp(2.0 * z), "risks": lambda z: 1.0 / (1.0 + np.exp(4.0 - z))}
 
 
 @pytest.fixture

@@ -33,6 +33,12 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
+#: And if so many rows, or this share of them, are so many times farther away than the farthest fitted row.
+BEYOND_ROWS, BEYOND_SHARE, BEYOND = 3, 0.02, 1.5
+
+#: A column that has one value in all later rows is named if it had more values than this in the fitted rows.
+FEW_VALUES = 10
+
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
 #: of so many similar fitted rows. If features say nothing of scores, they do not correlate.
 AGAINST, SIMILAR = 0.3, 5
@@ -93,6 +99,14 @@ class Familiarity:
         strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]))
+        equal = np.flatnonzero((np.ptp(rows, axis=0) == 0) & (deviations == 0)) if len(rows) >= FEWEST_ROWS else ()
+        filled = [int(column) for column in equal if len(np.unique(self.index.rows[:, column])) > FEW_VALUES]
+        if filled:
+            warn(
+                "filled_columns",
+                f"{new.name} has one value in all rows of {columns_said(new.feature_names, filled)}, but the fitted "
+                "rows have many; check whether values were lost.",
+            )
 
     def warn_of_reversed(self, new: Observations, fitted: FloatArray) -> None:
         """Warn of later scores that run against the ``fitted`` ones (n, ...) of similar rows; ``new`` as above.
@@ -131,13 +145,15 @@ class Familiarity:
 def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
     """By how much columns of standardised rows (q, d) are strange, in standard deviations; 0 if they are usual.
 
-    ``widest`` as in `Familiarity`. It is the median deviation or, if that is usual, the shift of the mean.
+    ``widest`` as in `Familiarity`. It is the median deviation or, if that is usual, the shift of the mean, or the
+    largest deviation if too many rows are beyond all fitted ones.
     """
     median, error = np.median(np.abs(rows), axis=0), 3.0 / np.sqrt(len(rows))
     if len(rows) < FEWEST_ROWS:
         return np.where(median > np.maximum(STRANGE_DEVIATIONS + error, 1.1 * widest), median, 0.0)
     shift = np.abs(np.clip(rows, -OUTLIER, OUTLIER).mean(axis=0))
-    shift = np.where(shift > STRANGE_SHIFT + error, shift, 0.0)
+    beyond = np.count_nonzero(np.abs(rows) > BEYOND * widest, axis=0) >= max(BEYOND_ROWS, BEYOND_SHARE * len(rows))
+    shift = np.where(shift > STRANGE_SHIFT + error, shift, np.where(beyond, np.abs(rows).max(axis=0), 0.0))
     return np.where(median > STRANGE_DEVIATIONS + error, median, shift)
 
 

@@ -36,8 +36,8 @@ class Observations(Saveable):
     Parameters
     ----------
     predictions : (n,) array, series or tensor of numbers, or (n, k) array, data frame or tensor
-        The scores of the predictor, of which only order and relative distances matter, or its probabilities of k
-        classes, as ``predict_proba`` gives them.
+        The scores of the predictor, of which only order and relative distances matter; if a few are far from the
+        others, only the order. Or its probabilities of k classes, as ``predict_proba`` gives them.
     scale : {"score", "probability", "logits"}, optional
         Scores as ``"probability"`` are in [0, 1], are refined as log-odds, and come back in [0, 1]. Classes have
         probabilities unless they are ``"logits"``, that is decision values; both come back as probabilities.

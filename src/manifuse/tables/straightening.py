@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
 
 #: Scores are straightened if they correlate less with their normal scores, and their tails (the mean fourth power of
-#: standardised scores) are heavier than those of a normal distribution.
-STRAIGHT, TAILS = 0.85, 3.0
+#: standardised scores; 3 of a normal distribution, 6 of Laplace's) are heavier than this.
+STRAIGHT, TAILS = 0.85, 6.0
 
 #: Knots, at most; scores up to this size; and the least distance of two knots. Others leave the range of numbers.
 KNOTS, LARGEST, LEAST_DISTANCE = 1_000, 1e150, 1e-290
