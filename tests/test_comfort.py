@@ -66,6 +66,32 @@ def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(taught):
     assert f"would go from {kept.before:.1%} to {kept.before - 0.021:.1%}" in verdict_of(refused)
 
 
+def test_labels_that_are_told_apart_as_before_show_nothing(taught):
+    level = with_evidence(taught, gain=Gain(0.0, 0.0, 60, "accuracy"))
+    (said,) = (each for each in findings_of(level.evidence, level.refined) if each.code == "gain")
+    assert "so they do not show whether other rows gain or lose" in said.sentence
+
+
+@pytest.mark.parametrize("sign, what", [(1.0, "higher"), (-1.0, "lower")])
+def test_common_rows_that_were_chosen_by_the_score_are_named(sign, what):
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal(300)
+    scores = truth + rng.standard_normal(300)
+    main = mf.Observations(sign * scores, truth[:, None], ids=range(300), name="ours")
+
+    def found(rows):
+        theirs = mf.Observations(sign * truth[rows] + 0.5 * rng.standard_normal(60), ids=rows, name="theirs")
+        result = mf.refine(main, [theirs], rng=0)
+        said = (each for each in findings_of(result.evidence, result.refined) if each.code == "pairs lean")
+        return result.relevance["theirs"].leaning, list(said)
+
+    top = np.argsort(scores)[-60:]
+    leaning, (said,) = found(top)
+    assert leaning == pytest.approx(sign * (scores[top].mean() - scores.mean()) / scores.std())
+    assert f"both know have {what} scores than most" in said.sentence
+    assert found(rng.choice(300, 60, replace=False)) == (0.0, [])
+
+
 @pytest.mark.parametrize("value, chance", [(-0.021, False), (-0.019, True), (0.005, True), (0.021, False)])
 def test_what_is_clear_is_not_called_chance(taught, value, chance):
     changed = with_evidence(taught, gain=Gain(value, 0.01, 60, "accuracy"))

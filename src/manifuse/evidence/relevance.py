@@ -58,6 +58,9 @@ class Relevance(Saveable):
         How much is known of its scores at the main rows, in [0, 1].
     pairs : int
         Rows that it has in common with the main table.
+    leaning : float
+        Mean main score at the pairs, in standard deviations; 0 if they are few enough that chance explains it, and of
+        classes.
     standing : Standing
         Whether it took part, and why not.
     worth : Gain or None
@@ -73,6 +76,7 @@ class Relevance(Saveable):
     weight: float
     reached: float
     pairs: int
+    leaning: float
     standing: Standing
     worth: Gain | None
 

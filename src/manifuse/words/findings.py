@@ -11,7 +11,7 @@ from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import Standing
+from manifuse.evidence.relevance import Relevance, Standing
 from manifuse.grid import many
 from manifuse.words.finding import Finding, named
 from manifuse.words.label_findings import of_averaging, of_labels, too_few
@@ -139,10 +139,24 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
+    yield from _of_leaning(entries, name)
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
+
+
+def _of_leaning(entries: list[Relevance], name: str) -> Iterator[Finding]:
+    """Which references share rows that were chosen by the score, or by something near it."""
+    for what, sign in (("higher", 1.0), ("lower", -1.0)):
+        lean = [entry for entry in entries if sign * entry.leaning > 0]
+        if lean:
+            far, names = max(abs(entry.leaning) for entry in lean), named(entry.name for entry in lean)
+            said = (
+                f"Rows that “{name}” and {names} both know have {what} scores than most, by up to {far:.1f} standard "
+                "deviations in the mean. Whether they agree elsewhere is not known; ask for rows drawn from all."
+            )
+            yield Finding("pairs lean", False, said, "references")
 
 
 def _is_harm(worth: Gain) -> bool:
@@ -165,7 +179,7 @@ def _of_rows(evidence: Evidence, refined: RefinedScores, whole: int) -> Iterator
         yield Finding("support", True, f"Every {row} has some evidence from the references behind it.")
         return
     verb, them = ("has", "it") if little == 1 else ("have", "them")
-    advice = f"trust {them} no more than before"
+    advice = f"trust {them} less than the others"
     if refined.uncertainty is not None:
         advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
     said = (

@@ -75,6 +75,8 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("gain", True, f"{change} {how}")
     else:
         chance = "" if gain.is_clear_loss else " That could be chance."
+        if gain.value == gain.standard_error == 0:
+            chance += " They are told apart as before, so they do not show whether other rows gain or lose."
         yield Finding("gain", False, f"{change}{chance} {how}", "labels")
     yield from _of_limits(evidence, measured)
     if measured.risk is not None:
