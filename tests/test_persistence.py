@@ -59,7 +59,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
     assert repr(again.evidence.agreement.to_record()) == repr(result.evidence.agreement.to_record())
     assert again.course.setting == result.course.setting
-    assert again.course.trials == result.course.trials
+    assert again.course.tried == result.course.tried
     new = later(case)
     np.testing.assert_array_equal(again.apply(new), result.apply(new))
     np.testing.assert_array_equal(again.apply_in_full(new).support, result.apply_in_full(new).support)

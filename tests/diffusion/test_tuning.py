@@ -47,15 +47,15 @@ def problem_of(seed=0, **options):
 def test_the_chosen_setting_is_the_best_of_all_tried(selection):
     method = replace(CANDIDATES, selection=selection)
     tuned = choose(problem_of(), method, 0)
-    assert len(tuned.trials) == 8
-    best = max(tuned.trials, key=lambda trial: trial.criterion)
+    assert len(tuned.tried) == 8
+    best = max(tuned.tried, key=lambda trial: trial.criterion)
     assert tuned.bridges.setting == best.setting
 
 
 def test_the_papers_rule_is_the_largest_squared_alignment():
     problem = problem_of()
     method = replace(CANDIDATES, selection="alignment")
-    for trial in choose(problem, method, 0).trials:
+    for trial in choose(problem, method, 0).tried:
         arrived = build(problem, trial.setting, method).arrive(problem.start).references.values
         largest = max(np.corrcoef(problem.start, column)[0, 1] ** 2 for column in arrived.T)
         assert trial.criterion == pytest.approx(largest)
@@ -64,7 +64,7 @@ def test_the_papers_rule_is_the_largest_squared_alignment():
 def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     problem = problem_of()
     folds = Setup(problem, CANDIDATES, 0, mf.Host()).folds()
-    for trial in choose(problem, CANDIDATES, 0).trials:
+    for trial in choose(problem, CANDIDATES, 0).tried:
         bridges = build(problem, trial.setting, CANDIDATES)
         held_out = bridges.predict_held_out(problem.start, pairs_of(problem), folds)
         aligned = [np.corrcoef(held_out[k], r.paired)[0, 1] for k, r in enumerate(problem.references)]
@@ -75,7 +75,7 @@ def test_a_coupled_reference_does_not_hide_the_others_from_the_papers_rule():
     case = draw(0)
     coupled = mf.Observations(case.main.scores + 0.1 * case.truth, ids=case.main.keys, name="coupled")
     problem = Problem.of(case.main, [coupled, *case.references])
-    trials = choose(problem, replace(CANDIDATES, selection="alignment"), 0).trials
+    trials = choose(problem, replace(CANDIDATES, selection="alignment"), 0).tried
     assert len({trial.criterion for trial in trials}) == len(trials)
 
 
@@ -120,7 +120,7 @@ def test_folds_are_of_nearly_equal_size():
 
 def test_with_all_ids_common_there_is_nothing_to_choose():
     tuned = choose(problem_of(features=False), CANDIDATES, 0)
-    assert tuned.trials == ()
+    assert tuned.tried == ()
     assert not tuned.bridges.anchors
     assert tuned.bridges.graph.neighbours == 0
 

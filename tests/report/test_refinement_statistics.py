@@ -17,7 +17,7 @@ from manifuse.report.refinement_figures import draw_course, draw_uncertainty, dr
 from manifuse.report.refinement_statistics import (
     Shift,
     by_weight,
-    metric_of,
+    shown_metric,
 )
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.report.sentences import lead
@@ -67,7 +67,7 @@ def shift_of(before, after, support=None):
 
 
 def test_the_metric_is_the_correlation_at_the_rows_that_both_know(case, result):
-    names, values = metric_of(result, range(2))
+    names, values = shown_metric(result, range(2))
     assert names == ["main", "refined", "reference 1", "reference 2"]
     expected = np.corrcoef([result.main.scores, result.predictions])
     np.testing.assert_allclose(values[:2, :2], expected, atol=1e-12)
@@ -77,14 +77,14 @@ def test_the_metric_is_the_correlation_at_the_rows_that_both_know(case, result):
         ours = [scores[places] for scores in (result.main.scores, result.predictions)]
         expected = np.corrcoef([*ours, reference.scores[known]])[2, :2]
         np.testing.assert_allclose(values[2 + column, :2], expected, atol=1e-12)
-    assert metric_of(result, [1])[0] == ["main", "refined", "reference 2"]
-    np.testing.assert_array_equal(metric_of(result, [1])[1], values[np.ix_([0, 1, 3], [0, 1, 3])])
+    assert shown_metric(result, [1])[0] == ["main", "refined", "reference 2"]
+    np.testing.assert_array_equal(shown_metric(result, [1])[1], values[np.ix_([0, 1, 3], [0, 1, 3])])
 
 
 def test_the_metric_holds_the_alignments_of_the_result(result, labelled):
     for each in (result, labelled):
         expected = [entry.alignment for entry in each.relevance]
-        np.testing.assert_allclose(metric_of(each, range(2))[1][1, 2:], expected, atol=1e-9)
+        np.testing.assert_allclose(shown_metric(each, range(2))[1][1, 2:], expected, atol=1e-9)
 
 
 def test_the_metric_of_coupled_tables_is_that_of_their_scores(labelled):
@@ -92,19 +92,19 @@ def test_the_metric_of_coupled_tables_is_that_of_their_scores(labelled):
     known = [dict(zip(r.keys, r.scores, strict=True)) for r in case.references]
     theirs = [[scores[key] for key in case.main.keys] for scores in known]
     expected = np.corrcoef([case.main.scores, np.asarray(labelled.predictions), *theirs])
-    np.testing.assert_allclose(metric_of(labelled, range(2))[1], expected, atol=1e-12)
+    np.testing.assert_allclose(shown_metric(labelled, range(2))[1], expected, atol=1e-12)
 
 
 def test_the_metric_of_a_refusal_is_without_refined_scores(case, rng):
     noise = [remade(r, predictions=rng.standard_normal(len(r))) for r in case.references]
     refused = mf.refine(case.main, noise, method=mf.JointDiffusion(same_target=False), rng=0)
     assert not refused.accepted
-    assert metric_of(refused, range(2))[0] == ["main", "reference 1", "reference 2"]
+    assert shown_metric(refused, range(2))[0] == ["main", "reference 1", "reference 2"]
 
 
 def test_a_main_table_may_be_called_refined(case):
     result = mf.refine(remade(case.main, name="refined"), case.references, rng=0)
-    names, values = metric_of(result, range(2))
+    names, values = shown_metric(result, range(2))
     assert names[:2] == ["refined", "refined"]
     assert values.shape == (4, 4)
 

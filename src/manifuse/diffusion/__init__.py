@@ -1,1 +1,1 @@
-"""The paper: tables, bridges, Algorithm 1, and rows that come later."""
+"""The paper: graphs, bridges and Algorithm 1."""

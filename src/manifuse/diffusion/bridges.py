@@ -228,7 +228,9 @@ def _anchors(
     """
     scores, rows = reference.scores, (reference.main_rows, reference.reference_rows)
     block = np.column_stack([scores, np.ones(len(scores))])
-    deepest = {each.bridge.kind: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)}
+    deepest_of_kind = {
+        each.bridge.kind: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)
+    }
 
     # Of graphs only the last stays, because they are large.
     @lru_cache(maxsize=1)
@@ -241,7 +243,7 @@ def _anchors(
 
     @cache
     def anchor(count: int, scale: float, kind: str) -> Anchor:
-        made: Anchor = deepest[kind].anchor(affinity(count, scale), block, *rows)
+        made: Anchor = deepest_of_kind[kind].anchor(affinity(count, scale), block, *rows)
         return made
 
     ordered = sorted(settings, key=lambda setting: (setting.neighbours, setting.score_scale))

@@ -42,14 +42,14 @@ class TunedBridges:
         The neighbour searches that the bridges are made of.
     evidence : tuple of PairEvidence
         What the pairs say of every reference.
-    trials : tuple of TriedSetting
+    tried : tuple of TriedSetting
         Every setting with its criterion; empty if there was nothing to choose.
     """
 
     bridges: Bridges
     tables: NeighbourTables
     evidence: tuple[PairEvidence, ...]
-    trials: tuple[TriedSetting, ...] = ()
+    tried: tuple[TriedSetting, ...] = ()
 
 
 def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
@@ -88,9 +88,9 @@ def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> TunedBridges:
     folds, judging = setup.folds(), _judging(setup, aligned)
     found = [fidelities(setup.problem, bridges, folds) for bridges in candidates]
     criteria = [_judge(setup, bridges, fidelity[judging]) for bridges, fidelity in zip(candidates, found, strict=True)]
-    trials = tuple(TriedSetting(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
+    tried = tuple(TriedSetting(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     best = int(np.argmax(criteria))
-    return TunedBridges(candidates[best], first.tables, _evidence(aligned, found[best]), trials)
+    return TunedBridges(candidates[best], first.tables, _evidence(aligned, found[best]), tried)
 
 
 def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) -> TunedBridges:

@@ -58,6 +58,8 @@ class Relevance(Saveable):
         How much is known of its scores at the main rows, in [0, 1].
     pairs : int
         Rows that it has in common with the main table.
+    is_coupled : bool
+        Whether it knows all main rows.
     leaning : float
         Mean main score at the pairs, in standard deviations; 0 if they are few enough that chance explains it, and of
         classes.
@@ -76,6 +78,7 @@ class Relevance(Saveable):
     weight: float
     reached: float
     pairs: int
+    is_coupled: bool
     leaning: float
     standing: Standing
     worth: Gain | None

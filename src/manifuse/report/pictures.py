@@ -17,7 +17,7 @@ from manifuse.report.refinement_figures import (
     draw_uncertainty,
     draw_worth,
 )
-from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
+from manifuse.report.refinement_statistics import Shift, by_weight, shown_metric
 from manifuse.run.refinement import Refinement
 
 #: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
@@ -89,7 +89,7 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
     if measured:
         drawn["worth"] = lambda: draw_worth(result, measured)
     if order:
-        names, alignments = metric_of(result, order)
+        names, alignments = shown_metric(result, order)
         entries = [result.relevance[index] for index in order]
         drawn["relevance"] = lambda: draw_relevance(entries, accepted=result.accepted)
         drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment|")

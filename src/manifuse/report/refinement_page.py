@@ -106,7 +106,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         **_moves(result, shift, references),
         by_class=_by_class(result),
         hyperparameters=tables.hyperparameters_grid(result),
-        trials=tables.trials_grid(result),
+        tried=tables.tried_grid(result),
         shift=shift,
         figures=draw_all(result, shift),
         steps=any(step.step > 0 for step in result.history),

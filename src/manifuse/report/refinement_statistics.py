@@ -130,7 +130,7 @@ def _bands_of(scores: FloatArray) -> int:
     return int(1 + np.sum(np.diff(inside) > GAP * (most - least)))
 
 
-def metric_of(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:
+def shown_metric(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:
     """Return the alignment of every predictor with every other on the main rows (the task metric).
 
     Parameters

@@ -14,7 +14,7 @@ from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
-from manifuse.report.refinement_statistics import Shift, by_weight, metric_of
+from manifuse.report.refinement_statistics import Shift, by_weight, shown_metric
 from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
@@ -92,7 +92,7 @@ def relevance_grid(result: Refinement) -> Grid:
 
     def record(index: int) -> dict[str, str]:
         entry = result.relevance[index]
-        fidelity = "known everywhere" if _is_coupled(result, index) else f"{entry.fidelity:+.3f}"
+        fidelity = "known everywhere" if entry.is_coupled else f"{entry.fidelity:+.3f}"
         return {
             "name": entry.name,
             "weight": strong_if(entry.standing is Standing.TOOK_PART, _weight(entry.weight)),
@@ -135,7 +135,7 @@ def answers_grid(result: Refinement) -> Grid:
 
 def metric_grid(result: Refinement) -> Grid:
     """The alignment of every predictor with every other."""
-    names, values = metric_of(result, range(len(result.relevance)))
+    names, values = shown_metric(result, range(len(result.relevance)))
     rows = zip(names, values.tolist(), strict=True)
     return Grid(("alignment", *names), tuple((name, *(f"{value:+.3f}" for value in row)) for name, row in rows))
 
@@ -169,7 +169,7 @@ def hyperparameters_grid(result: Refinement) -> Grid:
     return Grid(("hyperparameter", "given", "used"), tuple(lines))
 
 
-def trials_grid(result: Refinement) -> Grid:
+def tried_grid(result: Refinement) -> Grid:
     """The settings tried for graphs and bridges, the chosen one strong; without lines if there was no choice."""
     return Grid.of(
         {
@@ -181,7 +181,7 @@ def trials_grid(result: Refinement) -> Grid:
                 "criterion": f"{trial.criterion:.4f}",
             }.items()
         }
-        for trial in result.course.trials
+        for trial in result.course.tried
     )
 
 
@@ -198,17 +198,12 @@ def _weight(weight: float) -> str:
     return "<0.001" if 0 < weight < 0.0005 else f"{weight:.3f}"
 
 
-def _is_coupled(result: Refinement, index: int) -> bool:
-    """Whether a reference is known on all main rows."""
-    return bool(result.relevance[index].pairs >= len(result.fitted_model.main))
-
-
 def _used(result: Refinement) -> dict[str, str]:
     """The hyperparameters that the run chose, or did not need."""
     diffusion, setting = result.method.diffusion, result.course.setting
     own, *others = result.course.standardised
     flags = [flag for flag in others if flag is not None]
-    bridged = not all(_is_coupled(result, index) for index in range(len(result.relevance)))
+    bridged = not all(entry.is_coupled for entry in result.relevance)
     has_graph = bridged or result.fitted_model.joining is not None
     taken = [step for step in result.history if step.step > 0]
     most = diffusion.rounds if result.evidence.agreement.is_followed else min(ROUNDS_ALONE, diffusion.rounds)

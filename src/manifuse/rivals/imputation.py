@@ -62,7 +62,7 @@ def predict_reference(regressor: Any, table: FloatArray, rows: IndexArray, said:
     return column
 
 
-def demand_pairs(count: int) -> None:
+def demand_pairs_to_learn_from(count: int) -> None:
     """Refuse fewer pairs than can be learned from.
 
     Raises

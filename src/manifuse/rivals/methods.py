@@ -17,7 +17,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import FOLDS, demand_pairs, features_of, impute
+from manifuse.rivals.imputation import FOLDS, demand_pairs_to_learn_from, features_of, impute
 from manifuse.rivals.of_classes import (
     ImputedClasses,
     imputed_logarithms,
@@ -182,7 +182,7 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
     partial = np.flatnonzero(np.isnan(columns).any(axis=0))
     if len(partial):
         unknown = tuple(problem.references[number] for number in partial)
-        demand_pairs(min(len(reference.main_rows) for reference in unknown))
+        demand_pairs_to_learn_from(min(len(reference.main_rows) for reference in unknown))
         columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
     return np.column_stack([main.scores, columns])
 

@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelSpreading
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.rivals.imputation import demand_pairs, features_of, predict_reference, searched_regressor
+from manifuse.rivals.imputation import demand_pairs_to_learn_from, features_of, predict_reference, searched_regressor
 from manifuse.tables.observations import Observations
 
 #: Probabilities below this are taken as this, so that logarithms are finite.
@@ -67,7 +67,7 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
             said = said[:, reference.classes.places_of(main.classes.names)]
         column = said[theirs[rows]]
         if not known.all():
-            demand_pairs(len(rows))
+            demand_pairs_to_learn_from(len(rows))
             features = features_of(main)
             search = searched_regressor(features.shape[1], len(rows), seed)
             column = predict_reference(search, features, rows, column)

@@ -45,7 +45,7 @@ def apply_on_engine(
 
     Yields
     ------
-    Part
+    RefinedPart
         As soon as it is written.
 
     Raises

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError
 from manifuse.evidence.rankings import GradedRanking
-from manifuse.run.folds import demand_pairs, warn_of_lost_pairs, with_pairs
+from manifuse.run.folds import demand_pairs_in_fold, warn_of_lost_pairs, with_pairs
 from manifuse.run.method import JointDiffusion
 from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
@@ -136,7 +136,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         self._demand_kind(main)
         labels, references = self._labels(main, y), self._columns.observe_all(self.references)
         if self.pair_rows is None:
-            demand_pairs(main, references)
+            demand_pairs_in_fold(main, references)
         else:
             main = with_pairs(main, self._observe(self.pair_rows, main, name="pair_rows"), references)
         state = self.random_state

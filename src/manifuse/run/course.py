@@ -28,7 +28,7 @@ class Course(Saveable):
         Whether features were standardised: of the main table, then of every reference; None if there was no search.
     recall : tuple of float or None
         Share of the true neighbours that the search found, likewise; None without a graph.
-    trials : tuple of TriedSetting
+    tried : tuple of TriedSetting
         Settings tried, with the criterion of each; empty if there was nothing to choose.
     history : tuple of Step
         Every step of the f-diffusion; one entry, step 0, if nothing was diffused.
@@ -41,7 +41,7 @@ class Course(Saveable):
     setting: Setting
     standardised: tuple[bool | None, ...]
     recall: tuple[float | None, ...]
-    trials: tuple[TriedSetting, ...]
+    tried: tuple[TriedSetting, ...]
     history: tuple[Step, ...]
     ending: Ending | None
     share: float
@@ -57,7 +57,7 @@ class Course(Saveable):
             setting=prepared.given.bridges.setting,
             standardised=tables.standardised(),
             recall=tables.recall(),
-            trials=prepared.trials,
+            tried=prepared.tried,
             history=(nothing,) if path is None else path.history,
             ending=None if path is None else path.ending,
             share=0.0 if path is None else SHARE,

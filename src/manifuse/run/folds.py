@@ -43,7 +43,7 @@ def with_pairs(main: Observations, rows: Observations, references: Sequence[Obse
     return main.followed_by(rows.take(further)) if len(further) else main
 
 
-def demand_pairs(main: Observations, references: Sequence[Observations]) -> None:
+def demand_pairs_in_fold(main: Observations, references: Sequence[Observations]) -> None:
     """Refuse a fit in which a reference has next to no pairs.
 
     Raises

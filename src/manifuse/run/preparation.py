@@ -35,7 +35,7 @@ class PreparedRun:
         The inputs of the columns.
     tables : NeighbourTables
         The neighbour searches behind the bridges.
-    trials : tuple of TriedSetting
+    tried : tuple of TriedSetting
         Settings tried; empty if there was nothing to choose.
     pair_evidence : tuple of PairEvidence
         What the pairs say of every reference.
@@ -44,7 +44,7 @@ class PreparedRun:
     method: JointDiffusion
     given: RunInputs
     tables: NeighbourTables
-    trials: tuple[TriedSetting, ...]
+    tried: tuple[TriedSetting, ...]
     pair_evidence: tuple[PairEvidence, ...]
 
 
@@ -98,7 +98,7 @@ def prepare(
         same_target=method.same_target,
         seed=seed,
     )
-    return PreparedRun(method, given, tuned.tables, tuned.trials, tuned.evidence)
+    return PreparedRun(method, given, tuned.tables, tuned.tried, tuned.evidence)
 
 
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:

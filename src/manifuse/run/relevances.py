@@ -70,6 +70,7 @@ def relevance_of(
                 weight=weight,
                 reached=reached,
                 pairs=len(reference.main_rows),
+                is_coupled=reference.is_coupled,
                 leaning=leaning_of(problem, reference),
                 standing=standing,
                 worth=worths.get(number),
