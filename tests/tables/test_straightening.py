@@ -6,6 +6,7 @@ from scipy.stats import norm, rankdata
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.report.refinement_page import page_of
 from manifuse.tables.straightening import KNOTS, Straightening
 
 WARPED = {"amounts": lambda z: np.exp(2.0 * z), "risks": lambda z: 1.0 / (1.0 + np.exp(4.0 - z))}
@@ -43,6 +44,8 @@ def test_they_are_refined_as_their_normal_scores_are(case, name):
         found = mf.refine(*tables_of(case, WARPED[name]), given, rng=0)
         expected = mf.refine(*tables_of(case, normal_scores), given, rng=0)
         assert found.main.straightening is not None
+        assert found.to_dict()["straightened"] is found.relevance["theirs 1"].is_straightened is True
+        assert "because a few are far from the others</td><td>“ours”, “theirs 0” and “theirs 1”" in page_of(found)
         assert expected.main.straightening is None
         np.testing.assert_allclose(found.refined.scores, expected.scores, atol=1e-6)
         np.testing.assert_array_equal(rankdata(found.scores), rankdata(expected.scores))

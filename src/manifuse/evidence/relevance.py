@@ -60,6 +60,8 @@ class Relevance(Saveable):
         Rows that it has in common with the main table.
     is_coupled : bool
         Whether it knows all main rows.
+    is_straightened : bool
+        Whether its scores count by their order; see `tables.straightening`.
     leaning : float
         Mean main score at the pairs, in standard deviations; 0 if they are few enough that chance explains it, and of
         classes.
@@ -79,6 +81,7 @@ class Relevance(Saveable):
     reached: float
     pairs: int
     is_coupled: bool
+    is_straightened: bool
     leaning: float
     standing: Standing
     worth: Gain | None

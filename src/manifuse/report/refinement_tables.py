@@ -18,6 +18,7 @@ from manifuse.report.refinement_statistics import Shift, by_weight, shown_metric
 from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
+from manifuse.words.finding import named
 from manifuse.words.label_findings import AVERAGING, MEASURES, measured_as
 from manifuse.words.reasons import STANDINGS
 
@@ -70,6 +71,10 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     if result.worth is not None:
         facts[f"worth of all references together, {result.worth.unit.words}"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
+    by_order = [entry.name for entry in result.relevance if entry.is_straightened]
+    by_order[:0] = [] if result.main.straightening is None else [result.main.name]
+    if by_order:
+        facts["scores that count by their order, because a few are far from the others"] = named(by_order)
     if result.accepted:
         facts |= shift.facts
         if result.weights.any():

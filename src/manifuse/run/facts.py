@@ -34,6 +34,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "agreement": write(result.evidence.agreement.summary()),
         "unexplained": list(result.evidence.unexplained),
         "held_out": None if result.held is None else result.held.name,
+        "straightened": result.main.straightening is not None,
         "references": write(result.relevance),
         "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
         "rows": len(result.main),

@@ -71,6 +71,7 @@ def relevance_of(
                 reached=reached,
                 pairs=len(reference.main_rows),
                 is_coupled=reference.is_coupled,
+                is_straightened=reference.table.straightening is not None,
                 leaning=leaning_of(problem, reference),
                 standing=standing,
                 worth=worths.get(number),

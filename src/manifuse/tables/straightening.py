@@ -46,10 +46,12 @@ class Straightening(Saveable):
         knots, counts = np.unique(scores, return_counts=True)
         if len(knots) < 3 or np.abs(knots[[0, -1]]).max() > LARGEST or np.diff(knots).min() < LEAST_DISTANCE:
             return None
+        level = Level.of(scores)
         # Equal scores have the mean of their ranks.
         levels = ndtri((np.cumsum(counts) - counts / 2.0) / len(scores))
-        rows = np.repeat(np.stack([Level.of(scores).apply(knots), levels]), counts, axis=1)
-        if np.corrcoef(rows)[0, 1] >= STRAIGHT or np.mean(rows[0] ** 4) <= TAILS:
+        rows = np.repeat(np.stack([level.apply(knots), levels]), counts, axis=1)
+        # Scores that are equal up to their last digits have no shape.
+        if np.isinf(level.deviation) or np.corrcoef(rows)[0, 1] >= STRAIGHT or np.mean(rows[0] ** 4) <= TAILS:
             return None
         kept = np.unique(np.searchsorted(levels, np.linspace(levels[0], levels[-1], KNOTS)))
         return cls(knots[kept], levels[kept])
