@@ -7,7 +7,7 @@ from scipy.stats import norm, rankdata
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.report.refinement_page import page_of
-from manifuse.tables.straightening import KNOTS, Straightening
+from manifuse.tables.straightening import KNOTS, Straightening, straightened
 
 WARPED = {"amounts": lambda z: np.exp(2.0 * z), "risks": lambda z: 1.0 / (1.0 + np.exp(4.0 - z))}
 
@@ -123,3 +123,17 @@ def test_a_regression_keeps_the_units_of_main_scores(case):
     labels = mf.RankLabels(np.arange(60), np.exp(2.0 * case[2][:60]))
     result = mf.refine(*tables_of(case, WARPED["amounts"]), labels, task="regression", rng=0)
     assert result.main.straightening is None
+
+
+@pytest.mark.parametrize("features, common", [(False, 60), (True, 100)])
+def test_of_references_that_are_looked_up_the_common_rows_count(rng, features, common):
+    scores = np.append(rng.standard_normal(common), np.exp(3.0 * rng.standard_normal(200)))
+    table = rng.standard_normal((len(scores), 2)) if features else None
+    theirs = mf.Observations(scores, table, ids=range(len(scores)), name="theirs")
+    main = mf.Observations(rng.standard_normal(100), ids=[*range(common), *range(1000, 1100 - common)], name="ours")
+    assert straightened(theirs, main) is theirs
+    assert straightened(theirs).straightening is not None
+
+
+def test_numbers_that_leave_the_range_of_slopes_are_left_alone():
+    assert Straightening.of(np.array([0.0, 5e-324, *np.exp(np.arange(30.0))])) is None
