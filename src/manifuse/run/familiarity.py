@@ -36,8 +36,8 @@ STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 #: And if so many rows, or this share of them, are so many times farther away than the farthest fitted row.
 BEYOND_ROWS, BEYOND_SHARE, BEYOND = 3, 0.02, 1.5
 
-#: A column that has one value in all later rows is named if it had more values than this in the fitted rows. Later rows
-#: may be of one hour, month or year.
+#: A column that has one value in all later rows is named if it had more values than this in the fitted rows. They may
+#: be of one hour, month or year.
 FEW_VALUES = 60
 
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
