@@ -18,6 +18,9 @@ from manifuse.records import Saveable
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
 FEATURE_WIDTHS, REFERENCE_WIDTHS = (0.3, 1.0), (0.3,)
 
+#: The place of the first part that reads features, if one does.
+OF_FEATURES = 1
+
 #: The source of the parts that read the references' scores.
 OF_REFERENCES = ("references",)
 
@@ -78,6 +81,11 @@ class Covariance(Saveable):
     """
 
     parts: tuple[CovariancePart, ...]
+
+    @property
+    def has_features(self) -> bool:
+        """Whether a part reads features."""
+        return len(self.parts) > OF_FEATURES and self.parts[OF_FEATURES].scaling is not None
 
     @classmethod
     def of(cls, rows: View, measured: IndexArray, name: str, *, references: bool) -> Self:

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from manifuse.columns.covariance import Covariance
+from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.view import View
 from manifuse.evidence.holding_out import Folds, Held, held_together
 from manifuse.evidence.rankings import PairedRanking
@@ -149,9 +149,9 @@ def _distances(
     """Squared distances of labelled rows from each other, and of other rows from the next label."""
     covariance = Covariance.of(rows, labelled, "the labelled rows", references=False)
     others = np.setdiff1d(np.arange(len(rows)), labelled)
-    if len(covariance.parts) < 2 or not len(others):
+    if not covariance.has_features or not len(others):
         return None
     few = drawn_by_place(places, others, MATCHED, rng)
-    there, elsewhere = (covariance.parts[1].points(rows.take(each)) for each in (labelled, few))
+    there, elsewhere = (covariance.parts[OF_FEATURES].points(rows.take(each)) for each in (labelled, few))
     between = euclidean_distances(there, squared=True)
     return between, euclidean_distances(elsewhere, there, squared=True).min(axis=1)

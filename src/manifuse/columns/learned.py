@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, FittedViews, Mixed
-from manifuse.columns.covariance import Covariance
+from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.heard import Heard
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
@@ -98,10 +98,10 @@ class Learned(Column):
 
     def nearness(self, rows: View) -> FloatArray:
         """The share that is left of what labels teach of rows, by their distance to the next label (q,)."""
-        shares, size = np.empty(len(rows)), max(1, NUMBERS // len(self.lesson.points[1]))
+        shares, size = np.empty(len(rows)), max(1, NUMBERS // len(self.lesson.points[OF_FEATURES]))
         for block in (slice(first, first + size) for first in range(0, len(rows), size)):
-            scaled = self.lesson.covariance.parts[1].points(rows.take(block))
-            nearest = np.sqrt(squared_distances_to(scaled, self.lesson.points[1]).min(axis=1) / self.reach)
+            scaled = self.lesson.covariance.parts[OF_FEATURES].points(rows.take(block))
+            nearest = np.sqrt(squared_distances_to(scaled, self.lesson.points[OF_FEATURES]).min(axis=1) / self.reach)
             shares[block] = np.clip(2.0 - nearest, 0.0, 1.0)
         return shares
 
@@ -230,11 +230,10 @@ def _confirmed(
 
 def _reach(lesson: Lesson, share: float) -> float:
     """Squared distance to the next label that a share of labelled rows stays within; infinite without features."""
-    parts = lesson.covariance.parts
-    if len(parts) < 2 or parts[1].scaling is None:
+    if not lesson.covariance.has_features:
         return np.inf
     # Rows that are in several ordered pairs are there several times.
-    points = np.unique(lesson.points[1], axis=0)
+    points = np.unique(lesson.points[OF_FEATURES], axis=0)
     if len(points) < 3:
         return np.inf
     squares = euclidean_distances(points, squared=True)
