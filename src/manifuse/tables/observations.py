@@ -68,6 +68,8 @@ class Observations(Saveable):
     came : (n,) or (n, k) float64 array
         As they came.
     scale : {"score", "probability", "logits"}
+    straightening : Straightening or None
+        How a refinement brought `scores` to normal scores, if it did.
     classes : Classes or None
     table : (n, d) array or None
         The features, in single or double precision. An array that came in one of these is kept without a copy.
