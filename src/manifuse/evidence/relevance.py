@@ -63,8 +63,7 @@ class Relevance(Saveable):
     is_straightened : bool
         Whether its scores count by their order; see `tables.straightening`.
     leaning : float
-        Mean main score at the pairs, in standard deviations; 0 if they are few enough that chance explains it, and of
-        classes.
+        Mean main score at the pairs, in standard deviations; 0 if chance explains it, and for classes.
     standing : Standing
         Whether it took part, and why not.
     worth : Gain or None

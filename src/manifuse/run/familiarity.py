@@ -33,11 +33,12 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
 
-#: And if so many rows, or this share of them, are so many times farther away than the farthest fitted row.
+#: It is also strange if at least so many rows, and at least this share of them, are so many times as far from the mean
+#: as the farthest fitted row.
 BEYOND_ROWS, BEYOND_SHARE, BEYOND = 3, 0.02, 1.5
 
-#: A column that has one value in all later rows is named if it had more values than this in the fitted rows. They may
-#: be of one hour, month or year.
+#: A column that has one value in all later rows is named if it has more values than this in the fitted rows. With
+#: fewer it may be an hour or a month.
 FEW_VALUES = 60
 
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
