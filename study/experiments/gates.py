@@ -6,29 +6,25 @@ those of the development seeds 0 to 3. Usage: python study/experiments/gates.py 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import csv
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
 
-from threadpoolctl import threadpool_limits
-
 import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.evidence import agreement, one_factor, verdict
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.tables import straightening
-from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
-from manifuse_study.experiments.provenance import provenance
+from manifuse_study.datasets.partners import Partners
+from manifuse_study.experiments.by_problem import run_by_problem
 
 OUT = Path(__file__).parent / "results" / "gates.csv"
 
-TRIALS, STEP = 4, 1000
+#: Seeds of the trials.
+TRIALS = range(4)
 
 #: What is changed: constants and functions by module and name, or fields of the method.
 Change = Mapping[tuple[ModuleType, str], float | Callable[..., float]]
@@ -66,27 +62,6 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
 }
 
 
-def main() -> None:
-    """Write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
-    folder, about = data_folder(given.data), provenance()
-    with given.out.open("w", encoding="utf-8", newline="") as file, threadpool_limits(1):
-        writer = None
-        for trial in range(TRIALS):
-            for number, name in enumerate(table_names(folder)):
-                seed = STEP * trial + number
-                problem = draw_partners(read_table(folder, name), seed)
-                for row in rows_of(problem):
-                    full = {"table": name, "seed": seed, **row, **about}
-                    if writer is None:
-                        writer = csv.DictWriter(file, full)
-                        writer.writeheader()
-                    writer.writerow(full)
-
-
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
     """Return the gain under every rule, with labels if there are some, and without."""
     alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
@@ -104,4 +79,4 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    main()
+    run_by_problem(rows_of, OUT, TRIALS, description=__doc__)

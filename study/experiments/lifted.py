@@ -21,7 +21,8 @@ import manifuse as mf
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import IndexArray
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.datasets.partners import Partners
+from manifuse_study.experiments.by_problem import drawn_problems
 from manifuse_study.experiments.provenance import provenance, rows_csv
 
 HERE = Path(__file__).parent
@@ -48,12 +49,10 @@ def main() -> None:
 
 
 def problems(folder: Path) -> Iterator[Partners]:
-    """Draw problems from all tables, trial by trial."""
-    for trial in range(4):
-        for number, name in enumerate(table_names(folder)):
-            problem = draw_partners(read_table(folder, name), 1000 * trial + number)
-            if problem.labels is not None and len(problem.references) >= REFERENCES:
-                yield problem
+    """Draw problems that have labels and enough references, trial by trial."""
+    for _, _, problem in drawn_problems(folder, range(4)):
+        if problem.labels is not None and len(problem.references) >= REFERENCES:
+            yield problem
 
 
 def row_of(problem: Partners) -> dict[str, object]:

@@ -8,8 +8,6 @@ standardised scores, and risks are small for most rows.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,43 +15,25 @@ from unittest.mock import patch
 
 import numpy as np
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables import straightening
-from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
-from manifuse_study.experiments.provenance import provenance
+from manifuse_study.datasets.partners import Partners
+from manifuse_study.experiments.by_problem import run_by_problem
 
 OUT = Path(__file__).parent / "results" / "shapes.csv"
 
-TRIALS, STEP = (100, 101), 1000
+#: Seeds of the trials.
+TRIALS = (100, 101)
 
 SHAPES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "as drawn": lambda scores: scores,
     "amounts": lambda scores: np.exp(2.0 * standardise(scores)),
     "risks": lambda scores: expit(2.0 * standardise(scores) - 4.0),
 }
-
-
-def main() -> None:
-    """Write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
-    folder, about = data_folder(given.data), provenance()
-    with given.out.open("w", encoding="utf-8", newline="") as file, threadpool_limits(1):
-        writer = csv.DictWriter(file, ["table", "seed", "shape", "method", "gain", *about])
-        writer.writeheader()
-        for trial in TRIALS:
-            for number, name in enumerate(table_names(folder)):
-                seed = STEP * trial + number
-                for row in rows_of(draw_partners(read_table(folder, name), seed)):
-                    writer.writerow({"table": name, "seed": seed, **row, **about})
 
 
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
@@ -86,4 +66,4 @@ def shaped(table: mf.Observations, change: Callable[[FloatArray], FloatArray]) -
 
 
 if __name__ == "__main__":
-    main()
+    run_by_problem(rows_of, OUT, TRIALS, description=__doc__)

@@ -1,0 +1,54 @@
+"""By problem: the command line of a script that runs an experiment on problems drawn from ordinary tables."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from manifuse_study.datasets.dataset import data_folder
+from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.experiments.drawn import STEP
+from manifuse_study.experiments.provenance import provenance
+
+#: From a problem to its rows.
+Run = Callable[[Partners], Iterable[Mapping[str, object]]]
+
+
+def run_by_problem(run: Run, out: Path, trials: Iterable[int], *, description: str | None) -> None:
+    """Read the options of a script, run every problem, and write its rows.
+
+    Parameters
+    ----------
+    run : callable
+    out : Path
+        The CSV file to write, unless an option names another.
+    trials : iterable of int
+        Seeds of the trials; each draws a problem from every table.
+    description : str or None
+        Of the script, for its help.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=out)
+    options = parser.parse_args()
+    folder, about, writer = data_folder(options.data), provenance(), None
+    with options.out.open("w", encoding="utf-8", newline="") as file, threadpool_limits(1):
+        for name, seed, problem in drawn_problems(folder, trials):
+            for row in run(problem):
+                full = {"table": name, "seed": seed, **row, **about}
+                if writer is None:
+                    writer = csv.DictWriter(file, full)
+                    writer.writeheader()
+                writer.writerow(full)
+
+
+def drawn_problems(folder: Path, trials: Iterable[int]) -> Iterator[tuple[str, int, Partners]]:
+    """Draw a problem from every table, trial by trial; yield the table's name, the seed and the problem."""
+    for trial in trials:
+        for number, name in enumerate(table_names(folder)):
+            seed = STEP * trial + number
+            yield name, seed, draw_partners(read_table(folder, name), seed)
