@@ -139,10 +139,11 @@ def test_without_features_only_the_row_itself_is_like_it():
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-@pytest.mark.parametrize("scale", ["score", "probability"])
-def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(labelled, scale):
+@pytest.mark.parametrize("kind", ["score", "probability", "amounts"])
+def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(labelled, kind):
     case, row = draw(0), 17
-    scores = case.main.scores if scale == "score" else expit(case.main.scores)
+    scale = "probability" if kind == "probability" else "score"
+    scores = {"score": np.asarray, "probability": expit, "amounts": lambda z: np.exp(3.0 * z)}[kind](case.main.scores)
     whole = mf.Observations(scores, case.main.table, ids=case.main.keys, name="main", scale=scale)
     others = np.flatnonzero(np.arange(160) != row)
     labels = case.labels() if labelled else None

@@ -1,12 +1,14 @@
 """Scores that are far from a normal shape count by their order, and come back in their own scale."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import norm, rankdata
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.report.refinement_page import page_of
+from manifuse.tables.problem import Reference
 from manifuse.tables.straightening import KNOTS, Straightening, straightened
 
 WARPED = {"amounts": lambda z: np.exp(2.0 * z), "risks": lambda z: 1.0 / (1.0 + np.exp(4.0 - z))}
@@ -93,6 +95,29 @@ def test_later_rows_and_saved_refinements_use_the_line_of_the_fit(case, tmp_path
     np.testing.assert_array_equal(again.apply(fitted), result.scores)
 
 
+def test_files_and_their_windows_use_it_too(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main, references = tables_of(case, WARPED["amounts"])
+    features = {f"x{k}": column for k, column in enumerate(main.table.T)}
+    frame = pl.DataFrame({"id": main.keys, "score": main.scores, **features})
+    frame.write_parquet("ours.parquet")
+    for table in references:
+        pl.DataFrame({"id": table.keys, "score": table.scores}).write_csv(f"{table.name}.csv")
+    # Features in files of which a sample is fitted are read window by window.
+    method = mf.JointDiffusion(fitted_rows=200)
+    files = [f"{table.name}.csv" for table in references]
+    result = mf.refine_files("ours.parquet", files, method=method, rng=0, out="refined.parquet")
+    assert result.main.straightening is not None
+    assert len(result.fitted_model.main) < 300
+    np.testing.assert_array_equal(
+        pl.read_parquet("refined.parquet")["score"], mf.refine(main, references, method=method, rng=0).scores
+    )
+    frame[:50].with_columns(score=2.0 * pl.col("score"), id="new" + pl.col("id")).write_csv("later.csv")
+    mf.apply_files(result, "later.csv", "applied.csv")
+    later = mf.Observations(2.0 * main.scores[:50], main.table[:50], ids=[f"new{key}" for key in main.keys[:50]])
+    np.testing.assert_allclose(pl.read_csv("applied.csv")["score"], result.apply(later), rtol=1e-12)
+
+
 def test_shapes_near_the_normal_one_are_left_alone(rng):
     normal = rng.standard_normal(500)
     for scores in (
@@ -135,8 +160,9 @@ def test_of_references_that_are_looked_up_the_common_rows_count(rng, features, c
     scores = np.append(rng.standard_normal(common), np.exp(3.0 * rng.standard_normal(200)))
     table = rng.standard_normal((len(scores), 2)) if features else None
     theirs = mf.Observations(scores, table, ids=range(len(scores)), name="theirs")
-    main = mf.Observations(rng.standard_normal(100), ids=[*range(common), *range(1000, 1100 - common)], name="ours")
-    assert straightened(theirs, main) is theirs
+    ids = [*range(common), *range(1000, 1100 - common)]
+    main = mf.Observations(rng.standard_normal(100), rng.standard_normal((100, 2)), ids=ids, name="ours")
+    assert Reference.of(main, theirs).straightened(main).table is theirs
     assert straightened(theirs).straightening is not None
 
 

@@ -33,7 +33,7 @@ from manifuse.tables.pairing import demand_different
 from manifuse.tables.problem import Problem
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.scales import Scale
-from manifuse.tables.straightening import straightened
+from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns
 from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
@@ -133,9 +133,6 @@ def refine(
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     warn_of_lacking_classes(main, references)
-    references = [straightened(each, main) for each in references]
-    # A regression compares main scores with labels in their units.
-    main = main if method.is_regression else straightened(main)
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:
@@ -146,9 +143,13 @@ def refine(
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
     fitted, measure = fitted_part(problem, measure, method, seed)
+    whole = None if fitted is problem else problem
+    # A regression compares main scores with labels in their units.
+    fitted = fitted.straightened(with_main=not method.is_regression)
+    main = fitted.main if whole is None else straightened_by(main, fitted.main.straightening)
     groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
-        prepared = prepare(fitted, method, measure, seed, backend, groups, None if fitted is problem else problem)
+        prepared = prepare(fitted, method, measure, seed, backend, groups, whole)
         result = Refinement.of(method, seed, main, *conclude(prepared))
     return replace(result, provenance=Provenance.of(main, references, labels))
 

@@ -82,11 +82,11 @@ def relevance_of(
 
 def leaning_of(problem: Problem, reference: Reference) -> float:
     """Mean standardised main score (n,) at the pairs of a reference, if chance does not explain it; else 0."""
-    scores, pairs = problem.units.apply(problem.main.scores), len(reference.main_rows)
+    scores = problem.units.apply(problem.main.scores[reference.main_rows])
     if scores.ndim > 1 or reference.is_coupled:
         return 0.0
-    mean = float(scores[reference.main_rows].mean())
-    return mean if abs(mean) > LEANING * np.sqrt((1.0 - pairs / len(scores)) / pairs) else 0.0
+    mean, pairs = float(scores.mean()), len(scores)
+    return mean if abs(mean) > LEANING * np.sqrt((1.0 - pairs / len(problem.main)) / pairs) else 0.0
 
 
 def _standing(found: RunOutputs, column: int) -> Standing:

@@ -18,6 +18,7 @@ from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
+from manifuse.tables.straightening import straightened
 from manifuse.tables.turning import Turning
 from manifuse.tables.validity import all_alike, demand_rows
 
@@ -65,11 +66,16 @@ class Reference:
         if table.classes is None:
             # Without a graph, only its scores at the pairs are used.
             used = np.arange(len(table)) if table.has_graph else reference_rows
-            warn_of_far(f"scores of {table.name}", table.in_scale(table.scores)[used], table.keys[used])
+            warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
             warn("idle_reference", idle)
         return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
+
+    def straightened(self, main: Observations) -> Reference:
+        """Return the same reference of a straightened ``main``, straightened by the rows that are used."""
+        table = straightened(self.table, self.reference_rows if self.is_looked_up else None)
+        return replace(self, table=table, turning=Turning.of(main, table, self.main_rows, self.reference_rows))
 
     @property
     def name(self) -> str:
@@ -165,7 +171,7 @@ class Problem:
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         if main.classes is None:
-            warn_of_far(f"scores of {main.name}", main.in_scale(main.scores), main.keys)
+            warn_of_far(f"scores of {main.name}", main.scores, main.keys)
         paired = tuple(Reference.of(main, table) for table in references)
         for table in (main, *references):
             warn_of_far_features(table)
@@ -194,6 +200,12 @@ class Problem:
     def standardised(self, points: FloatArray) -> FloatArray:
         """Standardised scores of points of the manifold; both have no unit."""
         return np.asarray(points * np.sqrt(self.start.size))
+
+    def straightened(self, *, with_main: bool) -> Problem:
+        """Return the same problem with scores that are straightened: those of references, and of the main table."""
+        main = straightened(self.main) if with_main else self.main
+        references = tuple(reference.straightened(main) for reference in self.references)
+        return Problem(main, references, on_sphere(main.scores), Level.of(main.scores))
 
     def starting_from(self, scores: FloatArray) -> Problem:
         """Return the same problem with other scores to start from, in any shape; the units stay."""

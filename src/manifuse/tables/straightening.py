@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import ndtri
 
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
@@ -65,19 +65,11 @@ class Straightening(Saveable):
         return np.asarray(make_interp_spline(self.levels, self.knots, k=1)(levels))
 
 
-def straightened(table: Observations, main: Observations | None = None) -> Observations:
-    """Return a table whose scores, if they are far from a normal shape, are straightened.
-
-    Of a reference, the rows count that are used: those that ``main`` has, too, if it has no features or knows all.
-    """
+def straightened(table: Observations, rows: IndexArray | None = None) -> Observations:
+    """Return a table whose scores, if they are far from a normal shape in some rows or in all, are straightened."""
     if table.scale != "score" or table.classes is not None:
         return table
-    scores = table.came
-    if main is not None:
-        known = np.isin(table.keys, main.keys)
-        if not table.has_graph or known.sum() == len(main):
-            scores = scores[known]
-    return straightened_by(table, Straightening.of(scores))
+    return straightened_by(table, Straightening.of(table.came if rows is None else table.came[rows]))
 
 
 def straightened_by(table: Observations, straightening: Straightening | None) -> Observations:
