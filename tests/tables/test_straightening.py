@@ -51,6 +51,9 @@ def test_they_are_refined_as_their_normal_scores_are(case, name):
         assert expected.main.straightening is None
         np.testing.assert_allclose(found.refined.scores, expected.scores, atol=1e-6)
         np.testing.assert_array_equal(rankdata(found.scores), rankdata(expected.scores))
+        if given is not None:
+            chances = (each.probability(range(100), range(100, 200)) for each in (found, expected))
+            np.testing.assert_allclose(*chances, atol=1e-5)
         assert ranking_accuracy(case[2], found.scores) > ranking_accuracy(case[2], case[0]) + 0.03
 
 
