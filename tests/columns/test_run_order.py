@@ -9,7 +9,13 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.columns import run_order
+from manifuse.columns.covered import CoveredClasses
+from manifuse.columns.expected import Expected
+from manifuse.columns.run_order import pairs_show_the_rest
+from manifuse.columns.view import View
 from manifuse.run.conclusion import _pairs_follow
+from manifuse.tables.classes import Classes
+from manifuse.tables.level import Level
 
 
 @pytest.mark.parametrize("carried, diffuses", [((0.2, 0.6), True), ((0.2, 0.4), False)])
@@ -17,12 +23,12 @@ def test_a_graph_that_carries_no_reference_is_not_diffused_over(carried, diffuse
     """One reference that it carries is enough; another may be noise."""
     asked, worth = [], run_order.is_worth_diffusing
 
-    def judge(given, known, agreement):
+    def judge(given, known, agreement, expected):
         # Lessons as bad as bridges, and smoothed scores that are certainly better.
         given = replace(given, fidelity=np.array(carried))
         monkeypatch.setattr(run_order, "MOST_LOST", 10.0)
         monkeypatch.setattr(run_order, "LEAST_SMOOTHED", -10.0)
-        asked.append(worth(given, known, agreement))
+        asked.append(worth(given, known, agreement, expected))
         return asked[-1]
 
     monkeypatch.setattr(run_order, "is_worth_diffusing", judge)
@@ -30,6 +36,43 @@ def test_a_graph_that_carries_no_reference_is_not_diffused_over(carried, diffuse
     result = mf.refine(case.main, case.references, rng=0)
     assert asked == [diffuses]
     assert (result.fitted_model.columns.diffused is not None) == diffuses
+
+
+def view(rng, known, own=None):
+    """Rows with two features, and whether each of two references knows them."""
+    own = rng.standard_normal((len(known), 1)) if own is None else own
+    return View(rng.standard_normal((len(known), 2)), {"own": own}, known.astype(float))
+
+
+def expected(pulls, covered=None):
+    return Expected(np.array(pulls), np.zeros((2, 1)), Level(np.zeros(1), 1.0), covered)
+
+
+def test_a_few_pairs_show_nothing_of_the_rest(rng):
+    known = np.zeros((500, 2), dtype=bool)
+    known[rng.choice(500, 60, replace=False), 0] = True
+    known[rng.choice(500, 20, replace=False), 1] = True
+    rows = view(rng, known)
+    shown = [pairs_show_the_rest(rows, expected(pulls)) for pulls in ([1.0, 0.0], [0.5, 0.5], [0.4, 0.6], [0.0, 1.0])]
+    assert shown == [True, True, False, False]
+
+
+@pytest.mark.parametrize("what", ["feature", "own", "middle"])
+def test_pairs_that_are_chosen_do_not_show_the_rest(what, rng):
+    known = np.zeros((500, 2), dtype=bool)
+    rows = view(rng, known)
+    sorted_by = {"feature": rows.features[:, 1], "own": rows["own"][:, 0], "middle": -np.abs(rows["own"][:, 0])}[what]
+    rows.known[np.argsort(sorted_by)[-100:], 0] = 1.0
+    rows.known[rng.choice(500, 100, replace=False), 1] = 1.0
+    assert not pairs_show_the_rest(rows, expected([1.0, 0.0]))
+    assert pairs_show_the_rest(rows, expected([0.0, 1.0]))
+
+
+def test_pairs_that_lack_a_class_do_not_show_the_rest(rng):
+    rows, units = view(rng, np.ones((60, 2), dtype=bool)), Level(np.zeros(2), 1.0)
+    covered = CoveredClasses(Classes(("a", "b", "c")), units, np.array([[True] * 3, [True, True, False]]))
+    assert pairs_show_the_rest(rows, expected([0.2, 0.8], covered))
+    assert not pairs_show_the_rest(rows, expected([0.0, 0.8], covered))
 
 
 @pytest.mark.parametrize("value, follow", [(-0.001, False), (0.0, True), (0.001, True), (None, True)])

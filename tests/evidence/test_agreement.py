@@ -71,6 +71,29 @@ def test_two_copies_are_one_reference_of_which_nothing_is_asked(rng):
     np.testing.assert_allclose(answer(copied).pulls, np.repeat(answer(columns).pulls / 2.0, 2))
 
 
+def test_versions_of_one_model_share_what_one_counts(rng):
+    columns = scores(rng, (0.5, 0.7, 0.6, 0.7))
+    versions = columns[:, 3:] + 0.2 * rng.standard_normal((400, 2, 1))
+    one, three = answer(columns), answer(np.concatenate([columns, versions], axis=1))
+    assert np.corrcoef(columns[:, 3, 0], versions[:, 0, 0])[0, 1] < 0.985
+    np.testing.assert_allclose(three.pulls[2:], three.pulls[2])
+    assert three.pulls[2:].sum() == pytest.approx(one.pulls[2], rel=0.1)
+    np.testing.assert_allclose(three.pulls[:2], one.pulls[:2], rtol=0.1)
+
+
+def test_references_that_are_alike_because_they_are_good_count_each(rng):
+    columns = scores(rng, (0.6, 0.6, 0.98, 0.98))
+    assert np.corrcoef(columns[:, 2, 0], columns[:, 3, 0])[0, 1] > 0.9
+    both, one = answer(columns).pulls, answer(columns[:, :3]).pulls
+    assert both[1:].sum() > 1.5 * one[1]
+
+
+def test_what_two_alike_references_share_is_not_known_without_a_third(rng):
+    columns = scores(rng, (0.5, 0.6))
+    versions = np.concatenate([columns, columns[:, 1:] + 0.2 * rng.standard_normal((400, 1, 1))], axis=1)
+    assert answer(versions).pulls.sum() > 1.5 * answer(columns).pulls.sum()
+
+
 @pytest.mark.parametrize("loadings", [(0.9, 0.5, 0.7, 0.3), (0.2, 0.9, 0.8, 0.95, 0.6), (0.8, -0.4, 0.7)])
 def test_loadings_are_found_from_exact_correlations(loadings):
     correlated = np.outer(loadings, loadings)

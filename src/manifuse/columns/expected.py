@@ -1,6 +1,6 @@
 """Expected: own scores plus the references' scores, as far as these agree.
 
-This is what is known of a row without labels.
+This is what is known of a row without labels. Classes that no reference can speak of keep their own probability.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
+from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.level import Level
@@ -27,25 +28,30 @@ class Expected(Column):
     means : (m, c) array
         Of the references over the fitted rows.
     level : Level
+    covered : CoveredClasses or None
+        Which classes references can speak of; None if all.
     """
 
     pulls: FloatArray
     means: FloatArray
     level: Level
+    covered: CoveredClasses | None = None
 
     @classmethod
-    def of(cls, known: FittedViews, pulls: FloatArray) -> tuple[Self, FittedViews]:
+    def of(
+        cls, known: FittedViews, pulls: FloatArray, covered: CoveredClasses | None = None
+    ) -> tuple[Self, FittedViews]:
         """Add the column "expected"."""
-        column = cls.measured(known.held_out, pulls)
+        column = cls.measured(known.held_out, pulls, covered)
         held_out = column.at(known.held_out)
         return column, known.add("expected", column.at(known.fitted), held_out).add("imputed expected", held_out)
 
     @classmethod
-    def measured(cls, rows: View, pulls: FloatArray) -> Self:
+    def measured(cls, rows: View, pulls: FloatArray, covered: CoveredClasses | None = None) -> Self:
         """Return the column whose means and level are those of some rows."""
         means = rows["references"].mean(axis=0)
         raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))
-        return replace(raw, level=Level.of(raw.at(rows)))
+        return replace(raw, level=Level.of(raw.at(rows)), covered=covered)
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""
@@ -57,4 +63,5 @@ class Expected(Column):
         return rows.with_column(name, self.at(rows)).with_column("imputed expected", imputed)
 
     def _from(self, own: FloatArray, references: FloatArray) -> FloatArray:
-        return self.level.apply(own + np.einsum("qmc,m->qc", references - self.means, self.pulls))
+        values = self.level.apply(own + np.einsum("qmc,m->qc", references - self.means, self.pulls))
+        return values if self.covered is None else self.covered.keep_others(values, own, self.pulls)

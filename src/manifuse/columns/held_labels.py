@@ -9,22 +9,18 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import OF_FEATURES, Covariance
+from manifuse.columns.like_rest import have_means_of_all, parts_of
 from manifuse.columns.view import View
 from manifuse.evidence.holding_out import Folds, Held, held_together
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
-from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.tables.level import Level
 
 #: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
 #: too large a matrix, or too much time.
 MOST_TAUGHT, MOST_ORDERED = 2000, 750
-
-#: Labels are not like the rest if the mean of a column is so many standard errors away, and more with many columns;
-#: means differ by rounding by this many deviations.
-UNLIKE, SAME = 3.0, 1e-9
 
 #: Rows without a label whose distance to the next label is measured.
 MATCHED = 1000
@@ -120,27 +116,12 @@ def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
     that from a reference's scores at its pairs, as if rows were chosen where these differ.
     """
     own, chosen = rows["own"], np.isin(np.arange(len(rows)), labelled)
-    # Apart, because features may be large, and are not copied.
-    parts = [(values, chosen) for values in (rows.features, own, np.abs(own - np.median(own, axis=0)))]
+    parts = parts_of(rows, chosen)
     for reference, known in enumerate(rows.known.T):
         pairs = np.flatnonzero(known)
         ours, theirs = (Level.of(each).apply(each) for each in (own[pairs], rows["references"][pairs, reference]))
         parts.append((np.abs(ours - theirs), chosen[pairs]))
-    count = sum(values.shape[1] for values, _ in parts)
-    return all(_has_means_of_all(values, there, count) for values, there in parts)
-
-
-def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool:
-    """Whether chosen rows of values (q, k) have the means of all, as far as chance explains in so many columns."""
-    few = int(chosen.sum())
-    if few == 0:
-        return True
-    error = np.sqrt(max(1.0 - few / len(chosen), 0.0) / few)
-    most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
-    means, deviations = means_and_deviations(values)
-    away = np.abs(values[chosen].mean(axis=0) - means)
-    # A column that is constant has means that differ by rounding alone.
-    return not ((deviations > 0) & (away > most * deviations)).any()
+    return have_means_of_all(parts)
 
 
 def _distances(

@@ -17,7 +17,7 @@ from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.records import Saveable
-from manifuse.tables.classes import Classes
+from manifuse.tables.classes import Classes, replace_classes
 from manifuse.tables.level import Level
 
 
@@ -88,6 +88,4 @@ class ProbabilityMap(Saveable):
         if self.taught.all():
             return values
         said, had = self.classes.probabilities(values), self.classes.probabilities(before)
-        left = 1.0 - had[..., ~self.taught].sum(axis=-1, keepdims=True)
-        share = left / said[..., self.taught].sum(axis=-1, keepdims=True)
-        return self.classes.coordinates(np.where(self.taught, share * said, had))
+        return self.classes.coordinates(replace_classes(had, said, self.taught))

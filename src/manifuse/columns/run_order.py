@@ -8,12 +8,14 @@ import numpy as np
 
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
+from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import impute, known_at_pairs
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
+from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
@@ -34,6 +36,9 @@ SHARE = 0.8
 #: that gain; and if what they predict there of at least one reference correlates with it by more than the last number.
 LEAST_SMOOTHED, MOST_LOST, LEAST_CARRIED = 0.005, 0.04, 0.5
 
+#: Fewer pairs than this do not show what the graph is worth elsewhere.
+FEWEST_PAIRS = 40
+
 
 def refine_columns(given: RunInputs) -> RunOutputs:
     """Let every column follow from those before it: this is the method."""
@@ -42,8 +47,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     smoothed, known = smooth_own(given, known)
     references, known, doubt = impute(known, given.taking_part, measured, main.name)
     agreement = ask_references(given, known)
-    expected, known = Expected.of(known, agreement.pulls)
-    diffuses = is_worth_diffusing(given, known, agreement)
+    expected, known = Expected.of(known, agreement.pulls, CoveredClasses.of(given.problem, given.taking_part))
+    diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
     found = RunOutputs(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
@@ -88,12 +93,12 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     return replace(agreement, left=left)
 
 
-def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:
+def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:
     """Whether the graph is worth something, by what neither smoothing nor bridges have seen.
 
-    If references are followed, smoothed own scores must predict them better than own scores do, and bridges must carry
-    them as well as lessons impute them. Else smoothed own scores must be better on the labels. Without features, the
-    graph is all there is.
+    If references are followed, smoothed own scores must predict them better than own scores do, bridges must carry
+    them as well as lessons impute them, and the pairs must show the rest. Else smoothed own scores must be better on
+    the labels. Without features, the graph is all there is.
     """
     if "smoothed" not in known.fitted.columns:
         return False
@@ -116,7 +121,20 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
             lost[column] = correlation(known.held_out["references"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))
     is_carried = bool(carried[followed].max() > LEAST_CARRIED)
-    return is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
+    is_worth = is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
+    return is_worth and pairs_show_the_rest(known.fitted, expected)
+
+
+def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
+    """Whether the pairs of references that are followed are many, are like all rows, and cover all classes.
+
+    A diffusion carries what is known at pairs to rows far from them. At pairs it seems right even if it is not there.
+    """
+    pulls, covered = expected.pulls, expected.covered
+    if covered is not None and not covered.by(pulls).all():
+        return False
+    many = float(np.average(rows.known.sum(axis=0), weights=pulls)) >= FEWEST_PAIRS
+    return many and pairs_are_like_rest(rows, pulls)
 
 
 def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels | None:

@@ -125,9 +125,9 @@ class _Anew:
 
     def _expected(self, kept: Sequence[int]) -> FloatArray:
         """What would be expected of the labelled rows (l, c)."""
-        pulls = self.found.columns.expected.pulls
-        left = np.where(np.isin(np.arange(len(pulls)), kept), pulls, 0.0)
-        return Expected.measured(self.found.known.held_out, left).at(self._rows)
+        column = self.found.columns.expected
+        left = np.where(np.isin(np.arange(len(column.pulls)), kept), column.pulls, 0.0)
+        return Expected.measured(self.found.known.held_out, left, column.covered).at(self._rows)
 
     def taught(self, kept: Sequence[int]) -> FloatArray:
         """What would be taught of the labelled rows (r, l, c), by the references ``kept``."""

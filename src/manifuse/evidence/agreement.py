@@ -37,6 +37,9 @@ PRESUMED, PRESUMED_WITH_LABELS = 1.75, 0.75
 #: References whose correlation is above this are near copies of each other, and count as one.
 COPIES = 0.99
 
+#: So do references that correlate by more than the first number, and by so much more than other predictors explain.
+ALIKE, UNEXPLAINED = 0.9, 0.2
+
 #: Answers after which the references are followed.
 YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK)
 
@@ -191,11 +194,28 @@ def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:
         The place among ``voices`` of the group of each predictor.
     """
     alike = np.nan_to_num(correlated) > COPIES
+    alike |= _share_an_error(correlated)
     alike[0] = alike[:, 0] = False
     count, groups = connected_components(alike, directed=False)
     ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
     voices = np.array([next(each for each in ranked if groups[each] == group) for group in range(count)])
     return voices, groups
+
+
+def _share_an_error(correlated: FloatArray) -> BoolArray:
+    """Whether two references are alike beyond what they have in common with all others (m + 1, m + 1).
+
+    They may be versions of one model. One factor is fitted to what predictors of different groups have in common; it
+    says nothing if all references are in one group.
+    """
+    candidates = np.nan_to_num(correlated) > ALIKE
+    candidates[0] = candidates[:, 0] = False
+    count, groups = connected_components(candidates, directed=False)
+    if count < FEWEST_REFERENCES:
+        return np.zeros_like(candidates)
+    within = (groups[:, np.newaxis] == groups) & ~np.eye(len(groups), dtype=bool)
+    loadings = OneFactor.of(np.where(within, np.nan, correlated)).loadings
+    return np.asarray(candidates & within & (correlated - np.outer(loadings, loadings) > UNEXPLAINED))
 
 
 def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:

@@ -94,6 +94,10 @@ class Evidence(Saveable):
         What is lost without any reference; as `Relevance.worth`.
     unexplained : tuple of str
         Ids of rows that moved far on what references say of them and nothing else explains, the most striking first.
+    uncovered : tuple of str
+        Classes that no reference that is followed can speak of, because it or its pairs lack them.
+    pairs_like_rest : bool
+        Whether the rows that references know which are followed are like all rows, but for chance.
     """
 
     name: str
@@ -105,6 +109,8 @@ class Evidence(Saveable):
     measured: Measurement | None
     worth: Gain | None
     unexplained: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    pairs_like_rest: bool = True
 
     @property
     def gain(self) -> Gain | None:

@@ -9,6 +9,7 @@ import numpy as np
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
+from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable
 from manifuse.columns.unexplained import unexplained_rows
@@ -39,6 +40,7 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
     verdict, scored, measured = _judged(prepared, found, honest)
     fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
+    expected = found.columns.expected
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
@@ -51,6 +53,8 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
         unexplained=unexplained_rows(problem.main, found, scored, fitted_model.fitted.scores)
         if verdict.accepted
         else (),
+        uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
+        pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
     )
     return evidence, Course.of(prepared, found), fitted_model
 
@@ -128,7 +132,8 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -
     if score is None:
         return None
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
-    expected = Expected.measured(known.held_out, found.agreement.full_pulls).at(known.fitted.take(score.rows))
+    pulls, covered = found.agreement.full_pulls, found.columns.expected.covered
+    expected = Expected.measured(known.held_out, pulls, covered).at(known.fitted.take(score.rows))
     gain = score.gain(own, scored.followed(expected))
     return None if gain.is_of_few else gain
 

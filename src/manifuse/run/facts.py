@@ -33,6 +33,8 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "averaged": None if result.evidence.measured is None else write(result.evidence.measured.averaged),
         "agreement": write(result.evidence.agreement.summary()),
         "unexplained": list(result.evidence.unexplained),
+        "uncovered": list(result.evidence.uncovered),
+        "pairs_like_rest": result.evidence.pairs_like_rest,
         "held_out": None if result.held is None else result.held.name,
         "straightened": result.main.straightening is not None,
         "references": write(result.relevance),

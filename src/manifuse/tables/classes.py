@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 from manifuse.errors import InputError
 from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
 from manifuse.tables.containers import to_text
 
@@ -123,6 +123,20 @@ class Classes(Saveable):
             return np.zeros((len(others) - 1, len(self) - 1))
         logarithms = others.contrasts[places[shared]] / 2.0
         return np.asarray((logarithms - logarithms.mean(axis=0)).T @ self.contrasts[shared])
+
+
+def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> FloatArray:
+    """Replace the probabilities of some classes; the others keep theirs.
+
+    Parameters
+    ----------
+    had, said : (..., k) array
+        Probabilities before, and what is said of them, above 0.
+    replaced : (k,) array of bool
+        The classes that share what the others leave as is said.
+    """
+    left = np.maximum(1.0 - had[..., ~replaced].sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.where(replaced, left / said[..., replaced].sum(axis=-1, keepdims=True) * said, had)
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:

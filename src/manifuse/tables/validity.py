@@ -80,8 +80,8 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
             missing = "is missing" if len(lacking) == 1 else "are missing"
             warn(
                 "lacking_classes",
-                f"{reference.name} does not have all classes of {main.name} ({shown} {missing}), so it gives their "
-                "rows to other classes.",
+                f"{reference.name} does not have all classes of {main.name} ({shown} {missing}). Without labels, "
+                "a class that no reference knows keeps its probability.",
             )
 
 

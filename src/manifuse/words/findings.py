@@ -140,6 +140,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
     yield from _of_leaning(entries, name)
+    yield from _of_coverage(evidence, entries)
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
@@ -157,6 +158,23 @@ def _of_leaning(entries: list[Relevance], name: str) -> Iterator[Finding]:
                 "deviations in the mean. Whether they agree elsewhere is not known; ask for rows drawn from all."
             )
             yield Finding("pairs lean", False, said, "references")
+
+
+def _of_coverage(evidence: Evidence, entries: list[Relevance]) -> Iterator[Finding]:
+    """What the common rows do not show: classes that they lack, and rows that they are not like."""
+    if evidence.uncovered:
+        keep = "it keeps its" if len(evidence.uncovered) == 1 else "they keep their"
+        said = (
+            f"No reference can speak of {named(evidence.uncovered)}, because it does not know the class or has hardly "
+            f"any common row of it. Without labels {keep} probability."
+        )
+        yield Finding("uncovered classes", False, said, "references")
+    if not evidence.pairs_like_rest and not any(entry.leaning for entry in entries):
+        said = (
+            f"The common rows are not like all rows of “{evidence.name}”: features or scores have other means there. "
+            "Whether references help elsewhere is not known; ask for rows drawn from all."
+        )
+        yield Finding("pairs differ", False, said, "references")
 
 
 def _is_harm(worth: Gain) -> bool:

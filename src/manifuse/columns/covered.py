@@ -1,0 +1,91 @@
+"""Covered: which classes the references can speak of. The others keep the probability that own scores give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.records import Saveable
+from manifuse.tables.classes import Classes, replace_classes
+from manifuse.tables.level import Level
+from manifuse.tables.problem import Problem, Reference
+
+#: Pairs cover a class if its mean probability at them is at least such a share of what it is, by own scores, at all
+#: rows: the first by own scores, which may hardly tell classes apart, and the second by the reference.
+LEAST_COVERED, LEAST_SAID = 0.5, 0.2
+
+#: The log-odds of fewer classes than this are one score, which pairs of one class show, too.
+FEWEST_CLASSES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CoveredClasses(Saveable):
+    """Which of k classes each reference can speak of: those that it knows and that its pairs cover.
+
+    A reference that knows three classes out of six names one of these three for every row. So does what is learned
+    from pairs of three classes.
+
+    Attributes
+    ----------
+    classes : Classes
+        Of the main predictor.
+    units : Level
+        Of its log-ratios.
+    of_references : (m, k) array of bool
+    """
+
+    classes: Classes
+    units: Level
+    of_references: BoolArray
+
+    @classmethod
+    def of(cls, problem: Problem, references: Mapping[int, Reference]) -> Self | None:
+        """Find the classes of the references that take part, by their numbers; None if there are fewer than three."""
+        classes = problem.main.classes
+        if classes is None or len(classes) < FEWEST_CLASSES:
+            return None
+        probabilities = np.exp(classes.logarithms(problem.main.scores))
+        usual, covered = probabilities.mean(axis=0), np.ones((len(references), len(classes)), dtype=bool)
+        for row, reference in zip(covered, references.values(), strict=True):
+            row &= probabilities[reference.main_rows].mean(axis=0) >= LEAST_COVERED * usual
+            row &= _said(reference, classes) >= LEAST_SAID * usual
+        return cls(classes, problem.units, covered)
+
+    def by(self, pulls: FloatArray) -> BoolArray:
+        """Whether a reference that is followed can speak of each class (k,); true if none is followed."""
+        followed = self.of_references[pulls != 0]
+        return followed.any(axis=0) if len(followed) else np.ones(len(self.classes), dtype=bool)
+
+    def names_of_others(self, pulls: FloatArray) -> tuple[str, ...]:
+        """The classes that no reference that is followed can speak of."""
+        return tuple(name for name, covered in zip(self.classes.names, self.by(pulls), strict=True) if not covered)
+
+    def keep_others(self, values: FloatArray, own: FloatArray, pulls: FloatArray) -> FloatArray:
+        """Give the classes that no reference speaks of their own probability.
+
+        Parameters
+        ----------
+        values, own : (q, c) array
+            Standardised log-ratios that follow the references, and own ones.
+        pulls : (m,) array
+        """
+        covered = self.by(pulls)
+        if covered.all():
+            return values
+        said, had = (np.exp(self.classes.logarithms(self.units.undo(each))) for each in (values, own))
+        return self.units.apply(self.classes.log_ratios(np.log(replace_classes(had, said, covered))))
+
+
+def _said(reference: Reference, classes: Classes) -> FloatArray:
+    """Mean probability of each class by a reference at its pairs (k,); 0 if it does not know the class."""
+    theirs = reference.table.classes
+    places = None if theirs is None else theirs.places_of(classes.names)
+    # With fewer than two in common, its columns are turned as the pairs say, and speak of all classes.
+    if theirs is None or places is None or (places >= 0).sum() < 2:
+        return np.ones(len(classes))
+    means = np.exp(theirs.logarithms(reference.table.scores[reference.reference_rows])).mean(axis=0)
+    return np.where(places >= 0, means[places], 0.0)

@@ -1,0 +1,48 @@
+"""Like the rest: whether chosen rows are like all rows, but for chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from manifuse.columns.view import View
+from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.columns import means_and_deviations
+
+#: Chosen rows are not like the rest if the mean of a column is so many standard errors away, and more with many
+#: columns; means differ by rounding by this many deviations.
+UNLIKE, SAME = 3.0, 1e-9
+
+#: Values (q, k), and whether each row was chosen (q,).
+Part = tuple[FloatArray, BoolArray]
+
+
+def parts_of(rows: View, chosen: BoolArray) -> list[Part]:
+    """Features, own scores, and how far these are from their median, as if the middle or the ends were chosen."""
+    own = rows["own"]
+    # Apart, because features may be large, and are not copied.
+    return [(values, chosen) for values in (rows.features, own, np.abs(own - np.median(own, axis=0)))]
+
+
+def pairs_are_like_rest(rows: View, pulls: FloatArray) -> bool:
+    """Whether rows that a reference with a pull (m,) above 0 knows are like all rows."""
+    return have_means_of_all(parts_of(rows, np.asarray(rows.known[:, pulls > 0].any(axis=1))))
+
+
+def have_means_of_all(parts: Sequence[Part]) -> bool:
+    """Whether chosen rows have the means of all, as far as chance explains in so many columns."""
+    count = sum(values.shape[1] for values, _ in parts)
+    return all(_has_means_of_all(values, chosen, count) for values, chosen in parts)
+
+
+def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool:
+    few = int(chosen.sum())
+    if few == 0:
+        return True
+    error = np.sqrt(max(1.0 - few / len(chosen), 0.0) / few)
+    most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
+    means, deviations = means_and_deviations(values)
+    away = np.abs(values[chosen].mean(axis=0) - means)
+    # A column that is constant has means that differ by rounding alone.
+    return not ((deviations > 0) & (away > most * deviations)).any()

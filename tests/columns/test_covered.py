@@ -1,0 +1,117 @@
+"""Covered: classes that no reference can speak of keep the probability of the main predictor."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+import manifuse as mf
+from manifuse.columns.covered import CoveredClasses
+from manifuse.columns.expected import Expected
+from manifuse.tables.classes import Classes
+from manifuse.tables.level import Level
+from manifuse.words.findings import findings_of
+
+NAMES = ("a", "b", "c", "d")
+
+
+def column(*of_references):
+    units = Level(np.array([0.3, -0.2, 0.1]), 1.7)
+    return CoveredClasses(Classes(NAMES), units, np.array(of_references, dtype=bool))
+
+
+@pytest.mark.parametrize("pulls", [(1.0, 0.0), (1.0, 2.0), (0.0, 1.0)])
+def test_uncovered_classes_keep_their_probability_and_the_others_share_the_rest_as_is_said(pulls, rng):
+    covered, pulls = column([1, 1, 0, 0], [0, 1, 1, 0]), np.array(pulls)
+    said, own = rng.standard_normal((2, 30, 3))
+    of = [np.exp(covered.classes.logarithms(covered.units.undo(each))) for each in (said, own)]
+    kept = np.exp(covered.classes.logarithms(covered.units.undo(covered.keep_others(said, own, pulls))))
+    there = covered.by(pulls)
+    np.testing.assert_array_equal(there, (covered.of_references & (pulls > 0)[:, None]).any(axis=0))
+    np.testing.assert_allclose(kept[:, ~there], of[1][:, ~there])
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0)
+    among = [each[:, there] / each[:, there].sum(axis=1, keepdims=True) for each in (kept, of[0])]
+    np.testing.assert_allclose(*among)
+
+
+def test_if_all_classes_are_covered_or_nobody_is_followed_nothing_changes(rng):
+    said, own = rng.standard_normal((2, 5, 3))
+    assert column([1, 1, 1, 0], [0, 0, 0, 1]).keep_others(said, own, np.ones(2)) is said
+    assert column([1, 1, 0, 0], [1, 0, 0, 1]).keep_others(said, own, np.zeros(2)) is said
+
+
+def problem(rng, classes=4, rows=400):
+    """Rows of several classes, what one classifier says of them from some columns, and what another one says."""
+    truth = rng.integers(classes, size=rows)
+    centres = 2.0 * rng.standard_normal((classes, 6))
+    table = centres[truth] + rng.standard_normal((rows, 6))
+    names, sides = np.array(NAMES[:classes]), (table[:, :2], table)
+    said = [LogisticRegression().fit(side[:80], truth[:80]).predict_proba(side) for side in sides]
+    main = mf.Observations(said[0], sides[0], ids=np.arange(rows), classes=names, name="ours")
+    return truth, main, said[1], names
+
+
+def test_a_class_of_which_there_is_no_pair_keeps_its_probability(rng):
+    truth, main, said, names = problem(rng)
+    rows = np.flatnonzero(truth != 2)[:120]
+    theirs = mf.Observations(said[rows], ids=rows, classes=names, name="theirs")
+    result = mf.refine(main, [theirs], rng=0)
+    assert result.evidence.uncovered == ("c",)
+    of_all = np.exp(main.classes.logarithms(main.scores))
+    np.testing.assert_allclose(result.predictions[:, 2], of_all[:, 2], rtol=1e-6)
+    assert not np.allclose(result.predictions[:, 0], of_all[:, 0], rtol=0.05)
+    (finding,) = (each for each in findings_of(result.evidence, result.refined) if each.code == "uncovered classes")
+    assert "“c”" in finding.sentence
+    later = mf.Observations(main.came[:50], main.table[:50], ids=np.arange(1000, 1050), classes=names, name="later")
+    of_later = result.apply(later)
+    np.testing.assert_allclose(of_later[:, 2], of_all[:50, 2], rtol=1e-6)
+    assert result.fitted_model.columns.diffused is None
+
+
+def test_a_class_that_the_reference_does_not_know_keeps_its_probability(rng):
+    _, main, said, names = problem(rng)
+    rows, known = np.arange(0, 400, 3), [0, 1, 3]
+    shares = said[np.ix_(rows, known)]
+    theirs = mf.Observations(shares / shares.sum(axis=1, keepdims=True), ids=rows, classes=names[known], name="theirs")
+    with pytest.warns(mf.ManifuseWarning, match="no reference knows keeps its probability"):
+        result = mf.refine(main, [theirs], rng=0)
+    assert result.evidence.uncovered == ("c",)
+    assert result.to_dict()["uncovered"] == ["c"]
+    both = [theirs, mf.Observations(said[rows], ids=rows, classes=names, name="all")]
+    with pytest.warns(mf.ManifuseWarning, match="c is missing"):
+        assert mf.refine(main, both, rng=0).evidence.uncovered == ()
+
+
+def test_pairs_of_one_of_two_classes_are_pairs_of_one_score(rng):
+    truth, main, said, names = problem(rng, classes=2)
+    rows = np.flatnonzero(truth == 0)[:80]
+    result = mf.refine(main, [mf.Observations(said[rows], ids=rows, classes=names, name="theirs")], rng=0)
+    assert result.evidence.uncovered == ()
+
+
+def test_a_reference_of_other_classes_is_turned_and_speaks_of_all(rng):
+    _, main, said, _ = problem(rng)
+    rows = np.arange(0, 400, 3)
+    theirs = mf.Observations(said[rows], ids=rows, classes=["w", "x", "y", "z"], name="theirs")
+    assert mf.refine(main, [theirs], rng=0).evidence.uncovered == ()
+
+
+def test_what_one_reference_is_worth_asks_who_covers_the_classes_without_it(rng):
+    rows = SimpleView(rng)
+    covered = column([1, 1, 1, 1], [1, 1, 0, 0])
+    without = Expected.measured(rows, np.array([0.0, 1.0]), covered).at(rows)
+    of = [np.exp(covered.classes.logarithms(covered.units.undo(each))) for each in (without, rows["own"])]
+    np.testing.assert_allclose(of[0][:, 2:], of[1][:, 2:])
+
+
+class SimpleView(dict):
+    """Columns of some rows."""
+
+    def __init__(self, rng):
+        super().__init__(own=rng.standard_normal((40, 3)), references=rng.standard_normal((40, 2, 3)))
+
+
+def test_softmax_is_what_logarithms_undo(rng):
+    """A second opinion of the log-ratios that this module reads."""
+    values, classes = rng.standard_normal((7, 4)), Classes(NAMES)
+    np.testing.assert_allclose(np.exp(classes.logarithms(classes.log_ratios(values))), softmax(values, axis=1))
