@@ -31,7 +31,7 @@ Change = Mapping[tuple[ModuleType, str], float | Callable[..., float]]
 
 
 def whole(*_: object) -> float:
-    """All of it is left."""
+    """All of it is left; as a condition, it holds."""
     return 1.0
 
 
@@ -52,9 +52,16 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     "nothing diffuses": ({(run_order, "LEAST_SMOOTHED"): 10.0}, {}),
     "a graph that carries no reference diffuses": ({(run_order, "LEAST_CARRIED"): -10.0}, {}),
     "everything diffuses": (
-        {(run_order, "LEAST_SMOOTHED"): -10.0, (run_order, "MOST_LOST"): 10.0, (run_order, "LEAST_CARRIED"): -10.0},
+        {
+            (run_order, "LEAST_SMOOTHED"): -10.0,
+            (run_order, "MOST_LOST"): 10.0,
+            (run_order, "LEAST_CARRIED"): -10.0,
+            (run_order, "pairs_show_the_rest"): whole,
+        },
         {},
     ),
+    "few pairs, or pairs unlike the rest, may diffuse": ({(run_order, "pairs_show_the_rest"): whole}, {}),
+    "versions of one model count each": ({(agreement, "UNEXPLAINED"): 10.0}, {}),
     "labels at pairs take nothing from the references": ({(run_order, "left_of_references"): whole}, {}),
     "scores far from a normal shape stay as they are": ({(straightening, "STRAIGHT"): -2.0}, {}),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
