@@ -19,7 +19,7 @@ from manifuse.evidence import agreement, one_factor, verdict
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import run_by_problem
+from manifuse_study.experiments.by_problem import drawn_problems, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "gates.csv"
 
@@ -86,4 +86,4 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    run_by_problem(rows_of, OUT, TRIALS, description=__doc__)
+    run_by_problem(rows_of, OUT, lambda folder: drawn_problems(folder, TRIALS), description=__doc__)

@@ -1,4 +1,4 @@
-"""By problem: the command line of a script that runs an experiment on problems drawn from ordinary tables."""
+"""By problem: the command line of a script that runs an experiment on problems drawn from tables."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import argparse
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from manifuse_study.datasets import classifiers
+from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
 from manifuse_study.experiments.drawn import STEP
 from manifuse_study.experiments.provenance import provenance
 
 #: From a problem to its rows.
-Run = Callable[[Partners], Iterable[Mapping[str, object]]]
+Run = Callable[[Any], Iterable[Mapping[str, object]]]
+
+#: From the data folder to problems, each with the name of its table and its seed.
+Drawn = Callable[[Path], Iterable[tuple[str, int, Any]]]
 
 
-def run_by_problem(run: Run, out: Path, trials: Iterable[int], *, description: str | None) -> None:
+def run_by_problem(run: Run, out: Path, drawn: Drawn, *, description: str | None) -> None:
     """Read the options of a script, run every problem, and write its rows.
 
     Parameters
@@ -26,8 +32,7 @@ def run_by_problem(run: Run, out: Path, trials: Iterable[int], *, description: s
     run : callable
     out : Path
         The CSV file to write, unless an option names another.
-    trials : iterable of int
-        Seeds of the trials; each draws a problem from every table.
+    drawn : callable
     description : str or None
         Of the script, for its help.
     """
@@ -37,7 +42,7 @@ def run_by_problem(run: Run, out: Path, trials: Iterable[int], *, description: s
     options = parser.parse_args()
     folder, about, writer = data_folder(options.data), provenance(), None
     with options.out.open("w", encoding="utf-8", newline="") as file, threadpool_limits(1):
-        for name, seed, problem in drawn_problems(folder, trials):
+        for name, seed, problem in drawn(folder):
             for row in run(problem):
                 full = {"table": name, "seed": seed, **row, **about}
                 if writer is None:
@@ -47,8 +52,17 @@ def run_by_problem(run: Run, out: Path, trials: Iterable[int], *, description: s
 
 
 def drawn_problems(folder: Path, trials: Iterable[int]) -> Iterator[tuple[str, int, Partners]]:
-    """Draw a problem from every table, trial by trial; yield the table's name, the seed and the problem."""
+    """Draw a problem from every ordinary table, trial by trial."""
     for trial in trials:
         for number, name in enumerate(table_names(folder)):
             seed = STEP * trial + number
             yield name, seed, draw_partners(read_table(folder, name), seed)
+
+
+def drawn_classifiers(folder: Path, trials: Iterable[int]) -> Iterator[tuple[str, int, Classifiers]]:
+    """Draw a problem from every table of classes without views, trial by trial."""
+    for trial in trials:
+        for number, name in enumerate(classifiers.table_names(folder)):
+            if name not in classifiers.VIEWS:
+                seed, table = STEP * trial + number, classifiers.read_class_table(folder, name)
+                yield name, seed, classifiers.draw_classifiers(table, seed)

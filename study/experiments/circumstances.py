@@ -1,0 +1,198 @@
+"""Change the circumstances of drawn problems: which rows are common, who knows what, and what references say.
+
+Usage: python study/experiments/circumstances.py [--data DIR] [--out FILE]
+
+Scores are those of ``manifuse reproduce tables``, trials 100 and 101. Classes are those that ``manifuse reproduce
+classes`` draws from tables without views, trials 100 to 105.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standardise
+from manifuse_study.datasets.classifiers import Classifiers
+from manifuse_study.datasets.partners import Partners
+from manifuse_study.experiments.by_problem import drawn_classifiers, drawn_problems, run_by_problem
+from manifuse_study.experiments.classes import measures_of
+
+OUT = Path(__file__).parent / "results" / "circumstances.csv"
+
+#: Seeds of the trials.
+TRIALS, TRIALS_OF_CLASSES = (100, 101), range(100, 106)
+
+#: Common rows that are left; the share of main rows that is a corner; the noise of a version, in deviations; rows
+#: that a decision calls positive.
+FEW, CORNER, VERSION, POSITIVE = 15, 0.4, 0.3, 0.3
+
+References = Sequence[mf.Observations]
+#: From the main table and its references to other references.
+Circumstance = Callable[[mf.Observations, References, np.random.Generator], References]
+
+
+def changed(
+    table: mf.Observations,
+    came: FloatArray | None = None,
+    *,
+    rows: IndexArray | None = None,
+    name: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> mf.Observations:
+    """Return some rows of a table, or a table with other scores."""
+    came = table.came if came is None else came
+    rows = np.arange(len(table)) if rows is None else rows
+    known = None if table.classes is None else table.classes.names
+    features = None if table.table is None else table.table[rows]
+    names = known if classes is None else classes
+    return mf.Observations(came[rows], features, ids=table.keys[rows], name=name or table.name, classes=names)
+
+
+def with_pairs(table: mf.Observations, main: mf.Observations, kept: np.ndarray) -> mf.Observations:
+    """Return a reference that knows no other main rows than those with ids ``kept``."""
+    there = ~np.isin(table.keys, main.keys) | np.isin(table.keys, kept)
+    return changed(table, rows=np.flatnonzero(there))
+
+
+def few_pairs(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Leave a few common rows."""
+    common = np.intersect1d(main.keys, others[0].keys)
+    kept = rng.choice(common, min(FEW, len(common)), replace=False)
+    return [with_pairs(each, main, kept) for each in others]
+
+
+def corner(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Leave common rows that have low values of the first principal component of the main features."""
+    del rng
+    assert main.table is not None, "drawn tables have features"
+    component = np.linalg.svd(standardise(main.table), full_matrices=False)[0][:, 0]
+    kept = main.keys[component <= np.quantile(component, CORNER)]
+    return [with_pairs(each, main, kept) for each in others]
+
+
+def half_each(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Leave every reference half of its common rows, not the same ones."""
+    halves = []
+    for each in others:
+        common = np.intersect1d(main.keys, each.keys)
+        halves.append(with_pairs(each, main, rng.choice(common, (len(common) + 1) // 2, replace=False)))
+    return halves
+
+
+def noise(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Add two references for each that say what it says of other rows."""
+    del main
+    mixed = [
+        changed(each, each.came[rng.permutation(len(each))], name=f"{each.name} {copy}")
+        for each in others
+        for copy in "ab"
+    ]
+    return [*others, *mixed]
+
+
+def versions(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Add three versions of the last reference, which differ by a little noise."""
+    del main
+    last, more = others[-1], []
+    for copy in "abc":
+        said = rng.standard_normal(last.came.shape)
+        if last.classes is None:
+            came = last.came + VERSION * last.came.std() * said
+        else:
+            came = last.came * np.exp(VERSION * said)
+            came = came / came.sum(axis=1, keepdims=True)
+        more.append(changed(last, came, name=f"{last.name} {copy}"))
+    return [*others, *more]
+
+
+def decisions(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Let references say yes or no, or name a class, and nothing else."""
+    del main, rng
+    return [changed(each, _decided(each)) for each in others]
+
+
+def _decided(table: mf.Observations) -> FloatArray:
+    if table.classes is None:
+        return np.asarray(table.came > np.quantile(table.came, 1.0 - POSITIVE), dtype=np.float64)
+    return np.eye(len(table.classes))[table.came.argmax(axis=1)]
+
+
+def half_the_classes(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Let every reference know half of its classes, and share their rows among these."""
+    del main
+    halves = []
+    for each in others:
+        assert each.classes is not None, "it has classes"
+        known = np.sort(rng.choice(len(each.classes), len(each.classes) // 2, replace=False))
+        left = each.came[:, known] + 1e-3
+        left = left / left.sum(axis=1, keepdims=True)
+        halves.append(changed(each, left, classes=[each.classes.names[place] for place in known]))
+    return halves
+
+
+CIRCUMSTANCES: Mapping[str, Circumstance] = {
+    "as drawn": lambda main, others, rng: others,
+    f"{FEW} common rows": few_pairs,
+    "common rows in a corner": corner,
+    "half of the common rows each": half_each,
+    "two references of noise for each": noise,
+    "three more versions of one": versions,
+    "decisions alone": decisions,
+    "half of the classes each": half_the_classes,
+}
+
+#: References with fewer classes than this cannot lose half of them; rivals learn from so many pairs at least.
+FEWEST_CLASSES, FEWEST_PAIRS = 4, 10
+
+
+def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
+    """Return the gain of every method in every circumstance: in ranking accuracy, or in accuracy of classes."""
+    alone = accuracy(problem, problem.main.came)
+    for circumstance, change in CIRCUMSTANCES.items():
+        if circumstance == "half of the classes each" and not _can_be_halved(problem):
+            continue
+        others = list(change(problem.main, problem.references, np.random.default_rng(0)))
+        if min(np.isin(each.keys, problem.main.keys).sum() for each in others) < FEWEST_PAIRS:
+            continue
+        methods = {"refined, no labels": None} | ({} if problem.labels is None else {"refined": problem.labels})
+        found = {method: refined(problem.main, others, labels) for method, labels in methods.items()}
+        found["impute and average"] = np.asarray(mf.rivals.impute_and_average(problem.main, others))
+        kind = "scores" if isinstance(problem, Partners) else "classes"
+        for method, came in found.items():
+            gain = 100.0 * (accuracy(problem, came) - alone)
+            yield {"kind": kind, "circumstance": circumstance, "method": method, "gain": round(gain, 4)}
+
+
+def _can_be_halved(problem: Partners | Classifiers) -> bool:
+    sizes = [0 if each.classes is None else len(each.classes) for each in problem.references]
+    return min(sizes) >= FEWEST_CLASSES
+
+
+def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:
+    """Return the accuracy of scores (n,) or probabilities (n, k) on the test rows."""
+    if isinstance(problem, Partners):
+        return ranking_accuracy(problem.truth, came[problem.test])
+    return measures_of(problem, came)[0]
+
+
+def refined(main: mf.Observations, others: References, labels: mf.RankLabels | mf.ClassLabels | None) -> FloatArray:
+    """Return refined scores (n,), or probabilities (n, k)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        return np.asarray(mf.refine(main, others, labels, rng=0).predictions)
+
+
+if __name__ == "__main__":
+    run_by_problem(
+        rows_of,
+        OUT,
+        lambda folder: chain(drawn_problems(folder, TRIALS), drawn_classifiers(folder, TRIALS_OF_CLASSES)),
+        description=__doc__,
+    )
