@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from classifiers import of_classes, of_risks
-from ordinary import gates, ordinary, shapes, short_of_tables
+from ordinary import circumstances, gates, ordinary, shapes, short_of_tables
 from sections import ablation, calibration, cut, header, line, payoff, simulated, toy
 
 from manifuse_study.datasets.dataset import data_folder
@@ -72,6 +72,7 @@ def main() -> None:
         "",
         *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
         *shapes(read("shapes")),
+        *circumstances(read("circumstances")),
         *gates(read("gates")),
         *simulated(read("simulated")),
         *calibration(read("calibration")),
