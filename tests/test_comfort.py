@@ -72,24 +72,23 @@ def test_labels_that_are_told_apart_as_before_show_nothing(taught):
     assert "so they do not show whether other rows gain or lose" in said.sentence
 
 
-@pytest.mark.parametrize("sign, what", [(1.0, "higher"), (-1.0, "lower")])
-def test_common_rows_that_were_chosen_by_the_score_are_named(sign, what):
+@pytest.mark.parametrize("chosen", ["scores", "feature"])
+def test_common_rows_that_are_not_like_all_rows_are_named(chosen):
     rng = np.random.default_rng(0)
-    truth = rng.standard_normal(300)
+    truth, feature = rng.standard_normal((2, 300))
     scores = truth + rng.standard_normal(300)
-    main = mf.Observations(sign * scores, truth[:, None], ids=range(300), name="ours")
+    main = mf.Observations(scores, np.column_stack([truth, feature]), ids=range(300), name="ours")
 
     def found(rows):
-        theirs = mf.Observations(sign * truth[rows] + 0.5 * rng.standard_normal(60), ids=rows, name="theirs")
+        theirs = mf.Observations(truth[rows] + 0.5 * rng.standard_normal(60), ids=rows, name="theirs")
         result = mf.refine(main, [theirs], rng=0)
-        said = (each for each in findings_of(result.evidence, result.refined) if each.code == "pairs lean")
-        return result.relevance["theirs"].leaning, list(said)
+        said = (each for each in findings_of(result.evidence, result.refined) if each.code == "pairs differ")
+        return result.to_dict()["pairs_like_rest"], list(said)
 
-    top = np.argsort(scores)[-60:]
-    leaning, (said,) = found(top)
-    assert leaning == pytest.approx(sign * (scores[top].mean() - scores.mean()) / scores.std())
-    assert f"both know have {what} scores than most" in said.sentence
-    assert found(rng.choice(300, 60, replace=False)) == (0.0, [])
+    is_like, (said,) = found(np.argsort({"scores": scores, "feature": feature}[chosen])[-60:])
+    assert not is_like
+    assert "are not like all rows of “ours”" in said.sentence
+    assert found(rng.choice(300, 60, replace=False)) == (True, [])
 
 
 @pytest.mark.parametrize("value, chance", [(-0.021, False), (-0.019, True), (0.005, True), (0.021, False)])

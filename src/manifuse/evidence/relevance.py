@@ -62,8 +62,6 @@ class Relevance(Saveable):
         Whether it knows all main rows.
     is_straightened : bool
         Whether its scores count by their order; see `tables.straightening`.
-    leaning : float
-        Mean main score at the pairs, in standard deviations; 0 if chance explains it, and for classes.
     standing : Standing
         Whether it took part, and why not.
     worth : Gain or None
@@ -81,7 +79,6 @@ class Relevance(Saveable):
     pairs: int
     is_coupled: bool
     is_straightened: bool
-    leaning: float
     standing: Standing
     worth: Gain | None
 

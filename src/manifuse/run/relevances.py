@@ -18,10 +18,6 @@ from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.run.preparation import PreparedRun
-from manifuse.tables.problem import Problem, Reference
-
-#: Pairs that are drawn from all rows have the mean of all, up to so many standard errors.
-LEANING = 4.0
 
 
 def worths_of(
@@ -72,21 +68,11 @@ def relevance_of(
                 pairs=len(reference.main_rows),
                 is_coupled=reference.is_coupled,
                 is_straightened=reference.table.straightening is not None,
-                leaning=leaning_of(problem, reference),
                 standing=standing,
                 worth=worths.get(number),
             )
         )
     return RelevanceTable(entries)
-
-
-def leaning_of(problem: Problem, reference: Reference) -> float:
-    """Mean standardised main score (n,) at the pairs of a reference, if chance does not explain it; else 0."""
-    scores = problem.units.apply(problem.main.scores[reference.main_rows])
-    if scores.ndim > 1 or reference.is_coupled:
-        return 0.0
-    mean, pairs = float(scores.mean()), len(scores)
-    return mean if abs(mean) > LEANING * np.sqrt((1.0 - pairs / len(problem.main)) / pairs) else 0.0
 
 
 def _standing(found: RunOutputs, column: int) -> Standing:

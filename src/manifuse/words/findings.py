@@ -11,7 +11,7 @@ from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import Relevance, Standing
+from manifuse.evidence.relevance import Standing
 from manifuse.grid import many
 from manifuse.words.finding import Finding, named
 from manifuse.words.label_findings import of_averaging, of_labels, too_few
@@ -139,28 +139,14 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
         but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
-    yield from _of_leaning(entries, name)
-    yield from _of_coverage(evidence, entries)
+    yield from _of_coverage(evidence)
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
         yield Finding("few pairs", False, said, "references")
 
 
-def _of_leaning(entries: list[Relevance], name: str) -> Iterator[Finding]:
-    """Which references share rows that were chosen by the score, or by something near it."""
-    for what, sign in (("higher", 1.0), ("lower", -1.0)):
-        lean = [entry for entry in entries if sign * entry.leaning > 0]
-        if lean:
-            far, names = max(abs(entry.leaning) for entry in lean), named(entry.name for entry in lean)
-            said = (
-                f"Rows that “{name}” and {names} both know have {what} scores than most, by up to {far:.1f} standard "
-                "deviations in the mean. Whether they agree elsewhere is not known; ask for rows drawn from all."
-            )
-            yield Finding("pairs lean", False, said, "references")
-
-
-def _of_coverage(evidence: Evidence, entries: list[Relevance]) -> Iterator[Finding]:
+def _of_coverage(evidence: Evidence) -> Iterator[Finding]:
     """What the common rows do not show: classes that they lack, and rows that they are not like."""
     if evidence.uncovered:
         keep = "it keeps its" if len(evidence.uncovered) == 1 else "they keep their"
@@ -169,10 +155,10 @@ def _of_coverage(evidence: Evidence, entries: list[Relevance]) -> Iterator[Findi
             f"any common row of it. Without labels {keep} probability."
         )
         yield Finding("uncovered classes", False, said, "references")
-    if not evidence.pairs_like_rest and not any(entry.leaning for entry in entries):
+    if not evidence.pairs_like_rest:
         said = (
-            f"The common rows are not like all rows of “{evidence.name}”: features or scores have other means there. "
-            "Whether references help elsewhere is not known; ask for rows drawn from all."
+            f"The common rows are not like all rows of “{evidence.name}”: scores or features have other means there. "
+            "Whether the references agree elsewhere is not known; ask for rows drawn from all."
         )
         yield Finding("pairs differ", False, said, "references")
 
