@@ -88,10 +88,12 @@ def test_references_that_are_alike_because_they_are_good_count_each(rng):
     assert both[1:].sum() > 1.5 * one[1]
 
 
-def test_what_two_alike_references_share_is_not_known_without_a_third(rng):
-    columns = scores(rng, (0.5, 0.6))
-    versions = np.concatenate([columns, columns[:, 1:] + 0.2 * rng.standard_normal((400, 1, 1))], axis=1)
-    assert answer(versions).pulls.sum() > 1.5 * answer(columns).pulls.sum()
+@pytest.mark.parametrize("others", [(0.6,), (0.6, 0.0)])
+def test_what_alike_references_share_is_not_known_unless_two_others_agree(others, rng):
+    columns = scores(rng, (*others, 0.97))
+    more = columns[:, -1:] + 0.2 * rng.standard_normal((400, 2, 1))
+    one, three = answer(columns), answer(np.concatenate([columns, more], axis=1))
+    assert three.pulls[-3:].sum() > 1.5 * one.pulls[-1]
 
 
 @pytest.mark.parametrize("loadings", [(0.9, 0.5, 0.7, 0.3), (0.2, 0.9, 0.8, 0.95, 0.6), (0.8, -0.4, 0.7)])

@@ -129,7 +129,7 @@ def ask(
     """
     count = known.shape[1]
     correlated, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
-    voices, copies = _voices(correlated)
+    voices, copies = _voices(correlated, CERTAIN / np.sqrt(shared))
     among = correlated[np.ix_(voices, voices)]
     model = OneFactor.of(among)
     most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
@@ -183,7 +183,7 @@ def _agrees(correlated: FloatArray, shared: float) -> bool:
     return bool(agree_with_main and (count < 2 or mean > CERTAIN / np.sqrt(shared * len(among))))
 
 
-def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:
+def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
     """Find references that are near copies of each other.
 
     Returns
@@ -194,7 +194,7 @@ def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:
         The place among ``voices`` of the group of each predictor.
     """
     alike = np.nan_to_num(correlated) > COPIES
-    alike |= _share_an_error(correlated)
+    alike |= _share_an_error(correlated, error)
     alike[0] = alike[:, 0] = False
     count, groups = connected_components(alike, directed=False)
     ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
@@ -202,20 +202,24 @@ def _voices(correlated: FloatArray) -> tuple[IndexArray, IndexArray]:
     return voices, groups
 
 
-def _share_an_error(correlated: FloatArray) -> BoolArray:
+def _share_an_error(correlated: FloatArray, error: float) -> BoolArray:
     """Whether two references are alike beyond what they have in common with all others (m + 1, m + 1).
 
-    They may be versions of one model. One factor is fitted to what predictors of different groups have in common; it
-    says nothing if all references are in one group.
+    They may be versions of one model. One factor is fitted to what predictors of different groups have in common. It
+    says something of a group if two predictors outside of it are surely alike: by more than the ``error``.
     """
     candidates = np.nan_to_num(correlated) > ALIKE
     candidates[0] = candidates[:, 0] = False
-    count, groups = connected_components(candidates, directed=False)
-    if count < FEWEST_REFERENCES:
-        return np.zeros_like(candidates)
-    within = (groups[:, np.newaxis] == groups) & ~np.eye(len(groups), dtype=bool)
-    loadings = OneFactor.of(np.where(within, np.nan, correlated)).loadings
-    return np.asarray(candidates & within & (correlated - np.outer(loadings, loadings) > UNEXPLAINED))
+    _, groups = connected_components(candidates, directed=False)
+    apart = groups[:, np.newaxis] != groups
+    loadings = OneFactor.of(np.where(apart | np.eye(len(groups), dtype=bool), correlated, np.nan)).loadings
+    excess = candidates & ~apart & (correlated - np.outer(loadings, loadings) > UNEXPLAINED)
+    for group in np.unique(groups[excess.any(axis=0)]):
+        outside = groups != group
+        among = correlated[apart & outside & outside[:, np.newaxis]]
+        if not np.nan_to_num(among).max(initial=0.0) > error:
+            excess[~outside] = False
+    return np.asarray(excess)
 
 
 def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
