@@ -111,6 +111,15 @@ class SimpleView(dict):
         super().__init__(own=rng.standard_normal((40, 3)), references=rng.standard_normal((40, 2, 3)))
 
 
+def test_decision_values_that_are_far_apart_stay_finite():
+    covered = column([1, 1, 0, 0])
+    own, values = np.array([[2e4, -1e4, 3e3], [-2e4, 0.0, 1.0]]), np.array([[-1e4, 2e4, 0.0], [5.0, -3.0, 1e4]])
+    kept = covered.keep_others(values, own, np.ones(1))
+    assert np.isfinite(kept).all()
+    of = [np.exp(covered.classes.logarithms(covered.units.undo(each))) for each in (kept, own)]
+    np.testing.assert_allclose(of[0][:, 2:], of[1][:, 2:], atol=1e-12)
+
+
 def test_softmax_is_what_logarithms_undo(rng):
     """A second opinion of the log-ratios that this module reads."""
     values, classes = rng.standard_normal((7, 4)), Classes(NAMES)

@@ -55,6 +55,7 @@ def test_a_few_pairs_show_nothing_of_the_rest(rng):
     rows = view(rng, known)
     shown = [pairs_show_the_rest(rows, expected(pulls)) for pulls in ([1.0, 0.0], [0.5, 0.5], [0.4, 0.6], [0.0, 1.0])]
     assert shown == [True, True, False, False]
+    assert pairs_show_the_rest(view(rng, np.ones((20, 2), dtype=bool)), expected([1.0, 0.0]))
 
 
 @pytest.mark.parametrize("what", ["feature", "own", "middle"])

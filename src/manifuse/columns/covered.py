@@ -18,6 +18,9 @@ from manifuse.tables.problem import Problem, Reference
 #: rows: the first by own scores, which may hardly tell classes apart, and the second by the reference.
 LEAST_COVERED, LEAST_SAID = 0.5, 0.2
 
+#: Probabilities below this are taken as this, so that logarithms are finite.
+TINY = 1e-200
+
 #: The log-odds of fewer classes than this are one score, which pairs of one class show, too.
 FEWEST_CLASSES = 3
 
@@ -77,7 +80,9 @@ class CoveredClasses(Saveable):
         if covered.all():
             return values
         said, had = (np.exp(self.classes.logarithms(self.units.undo(each))) for each in (values, own))
-        return self.units.apply(self.classes.log_ratios(np.log(replace_classes(had, said, covered))))
+        # Decision values may be so far apart that a probability is 0.
+        kept = np.maximum(replace_classes(had, np.maximum(said, TINY), covered), TINY)
+        return self.units.apply(self.classes.log_ratios(np.log(kept)))
 
 
 def _said(reference: Reference, classes: Classes) -> FloatArray:

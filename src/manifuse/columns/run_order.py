@@ -133,7 +133,7 @@ def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
     pulls, covered = expected.pulls, expected.covered
     if covered is not None and not covered.by(pulls).all():
         return False
-    many = float(np.average(rows.known.sum(axis=0), weights=pulls)) >= FEWEST_PAIRS
+    many = float(np.average(rows.known.sum(axis=0), weights=pulls)) >= min(FEWEST_PAIRS, len(rows))
     return many and pairs_are_like_rest(rows, pulls)
 
 
