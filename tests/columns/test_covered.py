@@ -10,6 +10,7 @@ from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.expected import Expected
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
+from manifuse.tables.problem import Problem
 from manifuse.words.findings import findings_of
 
 NAMES = ("a", "b", "c", "d")
@@ -80,6 +81,35 @@ def test_a_class_that_the_reference_does_not_know_keeps_its_probability(rng):
     both = [theirs, mf.Observations(said[rows], ids=rows, classes=names, name="all")]
     with pytest.warns(mf.ManifuseWarning, match="c is missing"):
         assert mf.refine(main, both, rng=0).evidence.uncovered == ()
+
+
+def test_own_scores_say_which_class_pairs_lack_if_the_reference_does_not(rng):
+    truth = rng.integers(4, size=400)
+    ours = 0.1 + 0.6 * np.eye(4)[truth]
+    main = mf.Observations(ours, rng.standard_normal((400, 2)), ids=np.arange(400), classes=NAMES, name="ours")
+    rows = np.flatnonzero(truth != 1)[:100]
+    theirs = mf.Observations(rng.dirichlet(np.ones(4), 100), ids=rows, classes=NAMES, name="theirs")
+    problem = Problem.of(main, [theirs])
+    covered = CoveredClasses.of(problem, dict(enumerate(problem.references)))
+    np.testing.assert_array_equal(covered.of_references, [[True, False, True, True]])
+
+
+def test_worths_and_gains_at_pairs_know_what_is_covered(rng, monkeypatch):
+    truth, main, said, names = problem(rng)
+    rows, measured, given = np.flatnonzero(truth != 2)[:120], Expected.measured, []
+    theirs = [mf.Observations(said[rows], ids=rows, classes=names, name=name) for name in ("one", "two")]
+    theirs[1] = mf.Observations(0.5 * said[rows] + 0.125, ids=rows, classes=names, name="two")
+
+    def spy(cls, view, pulls, covered=None):
+        given.append((tuple(pulls), covered is None))
+        return measured(view, pulls, covered)
+
+    monkeypatch.setattr(Expected, "measured", classmethod(spy))
+    known = np.r_[rows[:40], np.flatnonzero(truth == 2)[-20:]]
+    mf.refine(main, theirs, mf.ClassLabels(known, names[truth[known]]), rng=0)
+    # Only the rival that averages all takes what is imputed as it is.
+    assert {pulls for pulls, without in given if without} == {(1.0, 1.0)}
+    assert len(given) > 3
 
 
 def test_pairs_of_one_of_two_classes_are_pairs_of_one_score(rng):

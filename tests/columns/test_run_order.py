@@ -18,9 +18,12 @@ from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 
 
-@pytest.mark.parametrize("carried, diffuses", [((0.2, 0.6), True), ((0.2, 0.4), False)])
-def test_a_graph_that_carries_no_reference_is_not_diffused_over(carried, diffuses, monkeypatch):
-    """One reference that it carries is enough; another may be noise."""
+@pytest.mark.parametrize(
+    "carried, fewest, diffuses", [((0.2, 0.6), 40, True), ((0.2, 0.4), 40, False), ((0.2, 0.6), 41, False)]
+)
+def test_a_graph_is_diffused_over_if_it_carries_a_reference_and_pairs_are_many(carried, fewest, diffuses, monkeypatch):
+    """One reference that it carries is enough; another may be noise. There are 40 pairs."""
+    monkeypatch.setattr(run_order, "FEWEST_PAIRS", fewest)
     asked, worth = [], run_order.is_worth_diffusing
 
     def judge(given, known, agreement, expected):
