@@ -128,44 +128,59 @@ class HeldOutScores:
 
         Of classes, what labels ``taught`` knows the units of the column; else they are ``units``.
 
-        The last column keeps the units of the main predictor, without a line, unless a line is certainly better and
-        the labels are like the rest. Probabilities of classes are calibrated, and are compared with own ones, which
-        are calibrated, too, if that certainly makes them better. Own scores of a regression are in other units if they
-        are clearly farther from the labels than a line over them, and either farther than the mean of the labels is,
-        or if this line is steep. It brings both into the right units. Whatever labels calibrate, each row is judged
-        without the labels of its fold or block.
+        Whatever labels calibrate, each row is judged without the labels of its fold or block.
         """
-        score, folds = labels.score, labels.folds
+        score = labels.score
         if taught is not None and isinstance(taught.level, LogRatios):
             units = taught.level.level
+        found = found_of(units, trials)
         if isinstance(score, LogLoss):
-            found, own_scale = found_of(units, trials), 1.0
-            units = units.scaled(temperature_of(found, score))
-            values, calibrated = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
-            if score.gain(own, calibrated, folds).is_certain:
-                own, own_scale = calibrated, temperature_of(own, score)
-            plain = Scoring(units, None, 1.0, None, own_scale)
-            return cls(plain, values, labels, own, score.gain(own, values, folds))
-        plain, values = Scoring(units, None, 1.0, None), found_of(units, trials)
-        if not isinstance(score, SquaredError):
-            return cls(plain, values, labels, own, score.gain(own, values, folds))
-        # A line is fitted to all other blocks, so that the overlap of folds does not count.
-        blocks = folds.together()
-        own_line = Line.of(own[None], score.truth, folds.blocks)
-        is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
-        in_units = own_line.held_out(own[None])[0]
-        if is_far and own_line.slope > 0 and score.gain(own, in_units, blocks).is_clear:
-            units = units.scaled(own_line.slope, own_line.offset)
-            plain = replace(plain, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
-            values, own = own_line.held_out(values), in_units
-        last = trials.reshape(trials.shape[:-1])
-        line = Line.of(last, score.truth, folds.blocks)
-        fitted = line.held_out(last)
-        better = score.gain(values.mean(axis=0), fitted, blocks)
-        # A line over labels that are not like the rest would move all rows.
-        if (better.is_certain and labels.like_rest) or (plain.own_scale != 1.0 and better.is_seen):
-            plain, values = replace(plain, line=(line.offset, line.slope)), fitted
-        return cls(plain, values, labels, own, score.gain(own, values, folds))
+            scored, values, own = _of_classes(units, own, found, labels.folds, score)
+        elif isinstance(score, SquaredError):
+            scored, values, own = _of_regression(units, own, trials, labels, score)
+        else:
+            scored, values = Scoring(units, None, 1.0, None), found
+        return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
+
+
+def _of_classes(
+    units: Level, own: FloatArray, found: FloatArray, folds: Folds, score: LogLoss
+) -> tuple[Scoring, FloatArray, FloatArray]:
+    """Calibrate what was ``found`` (r, l, c), and own log-ratios, if that certainly makes them better."""
+    values, calibrated = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
+    units, own_scale = units.scaled(temperature_of(found, score)), 1.0
+    if score.gain(own, calibrated, folds).is_certain:
+        own, own_scale = calibrated, temperature_of(own, score)
+    return Scoring(units, None, 1.0, None, own_scale), values, own
+
+
+def _of_regression(
+    units: Level, own: FloatArray, trials: FloatArray, labels: Labels, score: SquaredError
+) -> tuple[Scoring, FloatArray, FloatArray]:
+    """Bring own scores and a column (r, l, 1) into the units of the labels, if they came in other ones.
+
+    Own scores came in other units if they are clearly farther from the labels than a line over them, and either
+    farther than the mean of the labels is, or if this line is steep. The column keeps the units of the main predictor,
+    unless a line is certainly better and the labels are like the rest.
+    """
+    # A line is fitted to all other blocks, so that the overlap of folds does not count.
+    folds, blocks = labels.folds, labels.folds.together()
+    scored, values = Scoring(units, None, 1.0, None), found_of(units, trials)
+    own_line = Line.of(own[None], score.truth, folds.blocks)
+    is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
+    in_units = own_line.held_out(own[None])[0]
+    if is_far and own_line.slope > 0 and score.gain(own, in_units, blocks).is_clear:
+        units = units.scaled(own_line.slope, own_line.offset)
+        scored = replace(scored, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
+        values, own = own_line.held_out(values), in_units
+    last = trials.reshape(trials.shape[:-1])
+    line = Line.of(last, score.truth, folds.blocks)
+    fitted = line.held_out(last)
+    better = score.gain(values.mean(axis=0), fitted, blocks)
+    # A line over labels that are not like the rest would move all rows.
+    if (better.is_certain and labels.like_rest) or (scored.own_scale != 1.0 and better.is_seen):
+        scored, values = replace(scored, line=(line.offset, line.slope)), fitted
+    return scored, values, own
 
 
 def found_of(units: Level, values: FloatArray) -> FloatArray:
