@@ -172,8 +172,8 @@ def circumstances(rows: list[dict[str, str]]) -> list[str]:
         "`study/experiments/circumstances.py` changes drawn problems: which rows are common, what references know, "
         "and what they say. A corner are the 40 of 100 rows with the lowest first principal component of the main "
         "features. A version of a reference has its scores and noise of 0.3 standard deviations. Scores are those of "
-        "[ordinary tables](#ordinary-tables) (trials 100 and 101), in ranking accuracy. Classes are drawn from tables "
-        "without views (trials 100 to 105), in accuracy. Problems with fewer than ten common rows are left out.",
+        "[ordinary tables](#ordinary-tables) (trial 100), in ranking accuracy. Classes are drawn from tables "
+        "without views (trials 100 to 103), in accuracy. Problems with fewer than ten common rows are left out.",
         "",
     ]
     for kind, found in gained.items():

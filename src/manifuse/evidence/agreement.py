@@ -205,21 +205,25 @@ def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArra
 def _share_an_error(correlated: FloatArray, error: float) -> BoolArray:
     """Whether two references are alike beyond what they have in common with all others (m + 1, m + 1).
 
-    They may be versions of one model. One factor is fitted to what predictors of different groups have in common. It
-    says something of a group if two predictors outside of it are surely alike: by more than the ``error``.
+    They may be versions of one model. What two others say of them explains the product of their correlations with
+    these, divided by that of the two, in the median of all others that are surely alike, by more than the ``error``.
     """
     candidates = np.nan_to_num(correlated) > ALIKE
     candidates[0] = candidates[:, 0] = False
+    np.fill_diagonal(candidates, False)
     _, groups = connected_components(candidates, directed=False)
-    apart = groups[:, np.newaxis] != groups
-    loadings = OneFactor.of(np.where(apart | np.eye(len(groups), dtype=bool), correlated, np.nan)).loadings
-    excess = candidates & ~apart & (correlated - np.outer(loadings, loadings) > UNEXPLAINED)
-    for group in np.unique(groups[excess.any(axis=0)]):
-        outside = groups != group
-        among = correlated[apart & outside & outside[:, np.newaxis]]
-        if not np.nan_to_num(among).max(initial=0.0) > error:
-            excess[~outside] = False
-    return np.asarray(excess)
+    alike = np.zeros_like(candidates)
+    for one, other in np.argwhere(np.triu(candidates)):
+        first, second = np.nonzero(np.triu((groups[:, np.newaxis] != groups) & (correlated > error)))
+        apart = (groups[first] != groups[one]) & (groups[second] != groups[one])
+        first, second = first[apart], second[apart]
+        products = correlated[one, first] * correlated[other, second]
+        products = products + correlated[one, second] * correlated[other, first]
+        explained = products / (2.0 * correlated[first, second])
+        explained = explained[np.isfinite(explained)]
+        if len(explained):
+            alike[one, other] = correlated[one, other] - np.median(explained) > UNEXPLAINED
+    return alike | alike.T
 
 
 def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
