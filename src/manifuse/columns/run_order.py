@@ -133,8 +133,9 @@ def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
     pulls, covered = expected.pulls, expected.covered
     if covered is not None and not covered.by(pulls).all():
         return False
-    many = float(np.average(rows.known.sum(axis=0), weights=pulls)) >= min(FEWEST_PAIRS, len(rows))
-    return many and pairs_are_like_rest(rows, pulls)
+    # In the mean over references, by what each counts; a mean of equal numbers would be rounded.
+    many = (rows.known.sum(axis=0) - min(FEWEST_PAIRS, len(rows))) @ pulls >= 0
+    return bool(many) and pairs_are_like_rest(rows, pulls)
 
 
 def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels | None:
