@@ -97,6 +97,11 @@ def test_log_ratios_keep_all_and_have_the_distances_of_centred_logarithms(rng):
     np.testing.assert_allclose(classes.probabilities(classes.coordinates(probabilities)), probabilities, rtol=1e-12)
 
 
+def test_log_ratios_of_decision_values_become_their_softmax(rng):
+    values, classes = rng.standard_normal((7, 4)), Classes(("a", "b", "c", "d"))
+    np.testing.assert_allclose(np.exp(classes.logarithms(classes.log_ratios(values))), softmax(values, axis=1))
+
+
 def test_log_ratios_do_not_depend_on_the_order_of_classes(rng):
     ours, theirs = Classes(NAMES), Classes(NAMES[::-1])
     logarithms = np.log(rng.dirichlet(np.ones(4), 20))

@@ -8,7 +8,6 @@ draws from tables without views, trials 100 to 103.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,7 +20,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_classifiers, drawn_problems, run_by_problem
+from manifuse_study.experiments.by_problem import drawn_classifiers, drawn_problems, refined, run_by_problem
 from manifuse_study.experiments.classes import measures_of
 
 OUT = Path(__file__).parent / "results" / "circumstances.csv"
@@ -180,13 +179,6 @@ def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:
     if isinstance(problem, Partners):
         return ranking_accuracy(problem.truth, came[problem.test])
     return measures_of(problem, came)[0]
-
-
-def refined(main: mf.Observations, others: References, labels: mf.RankLabels | mf.ClassLabels | None) -> FloatArray:
-    """Return refined scores (n,), or probabilities (n, k)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mf.ManifuseWarning)
-        return np.asarray(mf.refine(main, others, labels, rng=0).predictions)
 
 
 if __name__ == "__main__":

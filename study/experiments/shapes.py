@@ -8,7 +8,6 @@ standardised scores, and risks are small for most rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from unittest.mock import patch
@@ -22,7 +21,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_problems, run_by_problem
+from manifuse_study.experiments.by_problem import drawn_problems, refined, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "shapes.csv"
 
@@ -50,13 +49,6 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
         for method, found in scores.items():
             gain = 100.0 * (ranking_accuracy(problem.truth, np.asarray(found)[problem.test]) - alone)
             yield {"shape": shape, "method": method, "gain": round(gain, 4)}
-
-
-def refined(main: mf.Observations, references: list[mf.Observations], labels: mf.RankLabels | None) -> FloatArray:
-    """Return refined scores (n,)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mf.ManifuseWarning)
-        return mf.refine(main, references, labels, rng=0).scores
 
 
 def shaped(table: mf.Observations, change: Callable[[FloatArray], FloatArray]) -> mf.Observations:

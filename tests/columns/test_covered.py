@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
@@ -148,9 +147,3 @@ def test_decision_values_that_are_far_apart_stay_finite():
     assert np.isfinite(kept).all()
     of = [np.exp(covered.classes.logarithms(covered.units.undo(each))) for each in (kept, own)]
     np.testing.assert_allclose(of[0][:, 2:], of[1][:, 2:], atol=1e-12)
-
-
-def test_softmax_is_what_logarithms_undo(rng):
-    """A second opinion of the log-ratios that this module reads."""
-    values, classes = rng.standard_normal((7, 4)), Classes(NAMES)
-    np.testing.assert_allclose(np.exp(classes.logarithms(classes.log_ratios(values))), softmax(values, axis=1))

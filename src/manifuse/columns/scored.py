@@ -133,13 +133,12 @@ class HeldOutScores:
         score = labels.score
         if taught is not None and isinstance(taught.level, LogRatios):
             units = taught.level.level
-        found = found_of(units, trials)
         if isinstance(score, LogLoss):
-            scored, values, own = _of_classes(units, own, found, labels.folds, score)
+            scored, values, own = _of_classes(units, own, found_of(units, trials), labels.folds, score)
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)
         else:
-            scored, values = Scoring(units, None, 1.0, None), found
+            scored, values = Scoring(units, None, 1.0, None), found_of(units, trials)
         return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
 
 

@@ -194,7 +194,7 @@ def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArra
         The place among ``voices`` of the group of each predictor.
     """
     alike = np.nan_to_num(correlated) > COPIES
-    alike |= _share_an_error(correlated, error)
+    alike |= _are_versions(correlated, error)
     alike[0] = alike[:, 0] = False
     count, groups = connected_components(alike, directed=False)
     ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
@@ -202,28 +202,30 @@ def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArra
     return voices, groups
 
 
-def _share_an_error(correlated: FloatArray, error: float) -> BoolArray:
-    """Whether two references are alike beyond what they have in common with all others (m + 1, m + 1).
+def _are_versions(correlated: FloatArray, error: float) -> BoolArray:
+    """Whether two references are versions of one model: alike beyond what others explain (m + 1, m + 1).
 
-    They may be versions of one model. What two others say of them explains the product of their correlations with
-    these, divided by that of the two, in the median of all others that are surely alike, by more than the ``error``.
+    Two other predictors explain the product of their correlations with both, divided by the correlation of the two.
+    Only two that are surely alike, by more than the ``error``, can tell. The median of all such explanations counts.
     """
     candidates = np.nan_to_num(correlated) > ALIKE
     candidates[0] = candidates[:, 0] = False
     np.fill_diagonal(candidates, False)
     _, groups = connected_components(candidates, directed=False)
-    alike = np.zeros_like(candidates)
-    for one, other in np.argwhere(np.triu(candidates)):
-        first, second = np.nonzero(np.triu((groups[:, np.newaxis] != groups) & (correlated > error)))
-        apart = (groups[first] != groups[one]) & (groups[second] != groups[one])
-        first, second = first[apart], second[apart]
-        products = correlated[one, first] * correlated[other, second]
-        products = products + correlated[one, second] * correlated[other, first]
-        explained = products / (2.0 * correlated[first, second])
-        explained = explained[np.isfinite(explained)]
-        if len(explained):
-            alike[one, other] = correlated[one, other] - np.median(explained) > UNEXPLAINED
-    return alike | alike.T
+    others = np.array(np.nonzero(np.triu((groups[:, np.newaxis] != groups) & (correlated > error))))
+    versions = np.zeros_like(candidates)
+    for group in np.unique(groups[candidates.any(axis=0)]):
+        first, second = others[:, (groups[others] != group).all(axis=0)]
+        if not len(first):
+            continue
+        for one, other in np.argwhere(np.triu(candidates) & (groups == group)):
+            products = correlated[one, first] * correlated[other, second]
+            products = products + correlated[one, second] * correlated[other, first]
+            explained = products / (2.0 * correlated[first, second])
+            explained = explained[np.isfinite(explained)]
+            if len(explained):
+                versions[one, other] = correlated[one, other] - np.median(explained) > UNEXPLAINED
+    return versions | versions.T
 
 
 def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
+from manifuse.errors import ManifuseWarning
+from manifuse.kernels.arrays import FloatArray
+from manifuse.run.refine import refine
+from manifuse.tables.labels import ClassLabels, RankLabels
+from manifuse.tables.observations import Observations
 from manifuse_study.datasets import classifiers
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
@@ -66,3 +73,12 @@ def drawn_classifiers(folder: Path, trials: Iterable[int]) -> Iterator[tuple[str
             if name not in classifiers.VIEWS:
                 seed, table = STEP * trial + number, classifiers.read_class_table(folder, name)
                 yield name, seed, classifiers.draw_classifiers(table, seed)
+
+
+def refined(
+    main: Observations, references: Sequence[Observations], labels: RankLabels | ClassLabels | None
+) -> FloatArray:
+    """Refined scores (n,), or probabilities (n, k), without the warnings of the product."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ManifuseWarning)
+        return np.asarray(refine(main, references, labels, rng=0).predictions)
