@@ -11,8 +11,9 @@ import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.expected import Expected
-from manifuse.columns.run_order import pairs_show_the_rest
+from manifuse.columns.run_order import labels_like_smoothing, pairs_show_the_rest
 from manifuse.columns.view import View
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.conclusion import _pairs_follow
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
@@ -77,6 +78,37 @@ def test_pairs_that_lack_a_class_do_not_show_the_rest(rng):
     covered = CoveredClasses(Classes(("a", "b", "c")), units, np.array([[True] * 3, [True, True, False]]))
     assert pairs_show_the_rest(rows, expected([0.2, 0.8], covered))
     assert not pairs_show_the_rest(rows, expected([0.0, 0.8], covered))
+
+
+@pytest.mark.parametrize("noise, surely", [(1.0, False), (0.5, True)])
+def test_labels_surely_like_smoothing_if_it_gains_more_than_an_error(noise, surely, rng):
+    truth = rng.standard_normal((200, 1))
+    own = truth + rng.standard_normal((200, 1))
+    smoothed = truth + noise * rng.standard_normal((200, 1))
+    rows = View(np.zeros((200, 1)), {"own": own, "smoothed": smoothed}, np.zeros((200, 0)))
+    score = GradedRanking(np.arange(100), truth[:100, 0])
+    gain = score.gain(own[:100, 0], smoothed[:100, 0])
+    assert gain.value > 0, "the test needs such rows"
+    assert (gain.value > gain.standard_error) is surely
+    given = SimpleNamespace(score=score, problem=SimpleNamespace(units=Level(np.asarray(0.0), 1.0)))
+    assert labels_like_smoothing(given, rows)
+    assert labels_like_smoothing(given, rows, surely=True) is surely
+    equal = View(rows.features, {"own": own, "smoothed": own}, rows.known)
+    assert not labels_like_smoothing(given, equal)
+    assert not labels_like_smoothing(SimpleNamespace(score=None), rows)
+
+
+def test_labels_may_ask_for_a_diffusion_where_pairs_are_few(monkeypatch):
+    """There are 30 pairs; smoothed own scores predict references, and are better on the labels."""
+    case = draw(0, pairs=30)
+    monkeypatch.setattr(run_order, "MOST_LOST", 10.0)
+    diffused = []
+    for labels in (None, case.labels()):
+        result = mf.refine(case.main, case.references, labels, rng=0)
+        diffused.append(result.fitted_model.columns.diffused is not None)
+    monkeypatch.setattr(run_order, "labels_like_smoothing", lambda *_, **__: False)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert [*diffused, result.fitted_model.columns.diffused is not None] == [False, True, False]
 
 
 @pytest.mark.parametrize("value, follow", [(-0.001, False), (0.0, True), (0.001, True), (None, True)])

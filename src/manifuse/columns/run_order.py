@@ -96,20 +96,24 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:
     """Whether the graph is worth something, by what neither smoothing nor bridges have seen.
 
-    If references are followed, smoothed own scores must predict them better than own scores do, bridges must carry
-    them as well as lessons impute them, and the pairs must show the rest. Else smoothed own scores must be better on
-    the labels. Without features, the graph is all there is.
+    If references are followed, the graph must carry them, and the pairs must show the rest, or labels must surely be
+    better predicted by smoothed own scores. If none is followed, labels decide. Without features, the graph is all
+    there is.
     """
     if "smoothed" not in known.fitted.columns:
         return False
-    own, smoothed, score = known.fitted["own"], known.fitted["smoothed"], given.score
     if given.problem.main.table is None:
         return True
     if not agreement.is_followed:
-        if score is None:
-            return False
-        before, after = (comparable(given.problem.units, each[None, score.rows], score) for each in (own, smoothed))
-        return score.gain(before, after).value > 0
+        return labels_like_smoothing(given, known.fitted)
+    if not graph_carries_references(given, known, agreement):
+        return False
+    return pairs_show_the_rest(known.fitted, expected) or labels_like_smoothing(given, known.fitted, surely=True)
+
+
+def graph_carries_references(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:
+    """Whether smoothed own scores predict references better, and bridges carry these as well as lessons do."""
+    own, smoothed = known.fitted["own"], known.fitted["smoothed"]
     followed = agreement.pulls > 0
     gained, lost, carried = np.zeros((3, len(followed)))
     for column, (number, reference) in enumerate(given.taking_part.items()):
@@ -121,8 +125,17 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
             lost[column] = correlation(known.held_out["references"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))
     is_carried = bool(carried[followed].max() > LEAST_CARRIED)
-    is_worth = is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
-    return is_worth and pairs_show_the_rest(known.fitted, expected)
+    return is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
+
+
+def labels_like_smoothing(given: RunInputs, rows: View, *, surely: bool = False) -> bool:
+    """Whether smoothed own scores predict labels better, by more than an error if surely; False without labels."""
+    score = given.score
+    if score is None:
+        return False
+    own, smoothed = (comparable(given.problem.units, rows[of][None, score.rows], score) for of in ("own", "smoothed"))
+    gain = score.gain(own, smoothed)
+    return gain.value > (gain.standard_error if surely else 0.0)
 
 
 def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
