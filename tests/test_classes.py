@@ -144,6 +144,17 @@ def test_references_of_the_same_classes_make_a_classifier_better(labels):
     assert np.mean(losses) < -0.1
 
 
+def test_references_correct_a_classifier_that_only_names_a_class():
+    gains = []
+    for seed in range(4):
+        main, others, _, truth, test = draw(seed)
+        hard = np.eye(len(NAMES))[main.came.argmax(axis=1)]
+        named = mf.Observations(hard, main.table, ids=main.keys, classes=main.classes.names, name=main.name)
+        found = mf.refine(named, others, rng=0).predictions
+        gains.append(right(main, found, truth, test) - right(main, hard, truth, test))
+    assert np.mean(gains) > 0.03
+
+
 @pytest.mark.parametrize("labels", [0, 60])
 def test_the_order_of_classes_does_not_matter(labels):
     main, others, known, _, _ = draw(1, labels=labels)

@@ -136,6 +136,9 @@ def half_the_classes(main: mf.Observations, others: References, rng: np.random.G
     return halves
 
 
+#: Here, our own predictor decides, too.
+OUR_OWN_TOO = "decisions alone, our own too"
+
 CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "as drawn": lambda main, others, rng: others,
     f"{FEW} common rows": few_pairs,
@@ -144,6 +147,7 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "two references of noise for each": noise,
     "three more versions of one": versions,
     "decisions alone": decisions,
+    OUR_OWN_TOO: decisions,
     "half of the classes each": half_the_classes,
 }
 
@@ -153,19 +157,21 @@ FEWEST_CLASSES, FEWEST_PAIRS = 4, 10
 
 def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
     """Return the gain of every method in every circumstance: in ranking accuracy, or in accuracy of classes."""
-    alone = accuracy(problem, problem.main.came)
     for circumstance, change in CIRCUMSTANCES.items():
         if circumstance == "half of the classes each" and not _can_be_halved(problem):
             continue
-        others = list(change(problem.main, problem.references, np.random.default_rng(0)))
-        if min(np.isin(each.keys, problem.main.keys).sum() for each in others) < FEWEST_PAIRS:
+        main = problem.main
+        if circumstance == OUR_OWN_TOO:
+            main = changed(main, _decided(main))
+        others = list(change(main, problem.references, np.random.default_rng(0)))
+        if min(np.isin(each.keys, main.keys).sum() for each in others) < FEWEST_PAIRS:
             continue
         methods = {"refined, no labels": None} | ({} if problem.labels is None else {"refined": problem.labels})
-        found = {method: refined(problem.main, others, labels) for method, labels in methods.items()}
-        found["impute and average"] = np.asarray(mf.rivals.impute_and_average(problem.main, others))
+        found = {method: refined(main, others, labels) for method, labels in methods.items()}
+        found["impute and average"] = np.asarray(mf.rivals.impute_and_average(main, others))
         kind = "scores" if isinstance(problem, Partners) else "classes"
         for method, came in found.items():
-            gain = 100.0 * (accuracy(problem, came) - alone)
+            gain = 100.0 * (accuracy(problem, came) - accuracy(problem, main.came))
             yield {"kind": kind, "circumstance": circumstance, "method": method, "gain": round(gain, 4)}
 
 

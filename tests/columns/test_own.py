@@ -8,10 +8,11 @@ import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.backends.neighbours import Query
 from manifuse.columns.edges import Edges, Joining
-from manifuse.columns.own import SCALE, Smoothed
+from manifuse.columns.own import SCALE, SURE, Smoothed, sureness
 from manifuse.columns.view import Level, View
 from manifuse.kernels.sphere import standardise
 from manifuse.run.preparation import MOST_WORK
+from manifuse.tables.classes import Classes
 
 
 def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng):
@@ -74,3 +75,24 @@ def test_a_later_row_needs_the_features_that_the_fitted_rows_have(labelled):
     bare = mf.Observations(case.main.scores[:5], ids=[f"new {row}" for row in range(5)], name="later")
     with pytest.raises(mf.InputError, match="later came with 0 features"):
         result.apply(bare)
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_a_classifier_that_names_a_class_has_the_lead_of_one_hot_rows(count):
+    """The log-ratios of k classes of equal size have the lead sqrt(k / 2), in their deviations."""
+    classes = Classes(tuple("abcdefghij"[:count]))
+    rows = classes.log_ratios(np.tile(4.0 * np.eye(count), (20, 1)))
+    own = Level.of(rows).apply(rows)
+    assert sureness(own, classes) == pytest.approx(np.sqrt(count / 2.0) / SURE)
+    # A quarter of rows without a lead is not yet enough to be unsure; more than that is.
+    own[: int(0.24 * len(own))] = 0.0
+    assert sureness(own, classes) > 1.5
+    own[: int(0.26 * len(own)) + 1] = 0.0
+    assert sureness(own, classes) == 1.0
+
+
+def test_normal_log_ratios_and_single_scores_are_not_sure(rng):
+    assert sureness(rng.standard_normal((400, 4)), Classes(tuple("abcde"))) == 1.0
+    hard = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    assert sureness(hard, Classes(("a", "b"))) == 1.0
+    assert sureness(hard, None) == 1.0

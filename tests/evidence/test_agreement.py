@@ -26,10 +26,10 @@ def scores(rng, loadings, rows=400, truth=None):
     return (truth[:, None] * loadings + noise * np.sqrt(1.0 - loadings**2))[:, :, None]
 
 
-def answer(columns, same_target=None, with_labels=False):
+def answer(columns, same_target=None, **rest):
     known = columns[:, 1:]
     imputed = np.nan_to_num(known)
-    return ask(columns[:, 0], known, imputed, same_target=same_target, with_labels=with_labels)
+    return ask(columns[:, 0], known, imputed, same_target=same_target, **rest)
 
 
 def test_references_count_more_where_labels_would_show_harm(rng):
@@ -41,6 +41,13 @@ def test_references_count_more_where_labels_would_show_harm(rng):
     ratio = (own + PRESUMED) / (own + PRESUMED_WITH_LABELS)
     np.testing.assert_allclose(with_labels.pulls, ratio * without.pulls)
     assert ratio > 1.2
+
+
+def test_references_count_more_beside_a_classifier_that_is_sure(rng):
+    columns = scores(rng, (0.5, 0.7, 0.6, 0.8))
+    one, sure = answer(columns), answer(columns, sureness=2.5)
+    np.testing.assert_allclose(sure.pulls, 2.5 * one.pulls)
+    assert sure.loadings.tolist() == one.loadings.tolist()
 
 
 def test_near_copies_count_as_one(rng):

@@ -13,10 +13,15 @@ from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
+from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 
 #: How the main predictor is smoothed to be a second opinion on its own rows: step size and ``sigma_f^2``.
 STEP, SCALE = 10.0, 0.1
+
+#: A classifier is sure of most rows if, in so many of them, the logarithms of its two most probable classes differ by
+#: more than the second number, in deviations of its log-ratios.
+MOST, SURE = 0.75, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,3 +65,21 @@ class Smoothed(Column):
         affinity = rows.edges.affinity(own, self.start, self.degrees, SCALE)
         carried = rows.edges.carry(affinity, self.averaged)
         return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
+
+
+def sureness(own: FloatArray, classes: Classes | None) -> float:
+    """How much more references must count beside a classifier that is sure of most rows; 1 beside others.
+
+    If it only names a class, its class has the same lead in every row. References that agree on another one would
+    hardly ever overcome this lead.
+
+    Parameters
+    ----------
+    own : (n, c) array
+        Standardised scores. With two classes they are one score a row, and are refined as any score.
+    classes : Classes or None
+    """
+    if classes is None or own.shape[1] == 1:
+        return 1.0
+    second, first = np.sort(classes.logarithms(own), axis=1)[:, -2:].T
+    return max(1.0, float(np.quantile(first - second, 1.0 - MOST)) / SURE)

@@ -16,7 +16,7 @@ from manifuse.columns.imputed import impute, known_at_pairs
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.like_rest import pairs_are_like_rest
-from manifuse.columns.own import Smoothed
+from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
 from manifuse.columns.shares import left_of_references
@@ -88,7 +88,8 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and not given.score.is_of_few
-    agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels)
+    told, sure = given.same_target, sureness(own, given.problem.main.classes)
+    agreement = ask(own, paired, imputed, same_target=told, with_labels=with_labels, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
 

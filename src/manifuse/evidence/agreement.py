@@ -111,6 +111,7 @@ def ask(
     *,
     same_target: bool | None,
     with_labels: bool = False,
+    sureness: float = 1.0,
 ) -> Agreement:
     """Ask the references.
 
@@ -126,6 +127,8 @@ def ask(
         Whether the user says that all predict the same thing; False: they must show it.
     with_labels : bool
         Whether there are enough labels to show harm.
+    sureness : float
+        How much more every reference counts; see `columns.own.sureness`.
     """
     count = known.shape[1]
     correlated, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
@@ -145,7 +148,7 @@ def ask(
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
         each = np.zeros(len(voices))
-        each[kept[1:]] = weights[1:] / (weights[0] + presumed)
+        each[kept[1:]] = sureness * weights[1:] / (weights[0] + presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
     gains, errors = left_out(own, known, held_out, pulls, copies[1:])
