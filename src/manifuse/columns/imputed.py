@@ -21,25 +21,25 @@ from manifuse.tables.problem import Reference
 
 #: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
 #: knows all main rows is imputed only at rows that come later, from fewer.
-MOST_PAIRS, MOST_COMMON = 2000, 500
+MOST_PAIRS, MOST_COMMON = 1000, 500
 
 
 @dataclass(frozen=True, eq=False)
-class PairLesson(Saveable):
-    """One lesson for all references with the same pairs.
+class ReferenceLesson(Saveable):
+    """The lesson of one reference.
 
     Attributes
     ----------
     lesson : Lesson
-    columns : tuple of int
-        Which references it imputes, among those that take part.
-    know_most : bool
-        Whether these references know most of the fitted rows, so that what they know is usual.
+    column : int
+        Which reference it imputes, among those that take part.
+    knows_most : bool
+        Whether the reference knows most of the fitted rows, so that what it knows is usual.
     """
 
     lesson: Lesson
-    columns: tuple[int, ...]
-    know_most: bool
+    column: int
+    knows_most: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Imputed(Column):
     ----------
     numbers : tuple of int
         The references that take part, by their numbers.
-    lessons : tuple of PairLesson
+    lessons : tuple of ReferenceLesson
     lookups : mapping of int to Lookup
         Scores of the references that later rows are looked up in, by their numbers.
     levels : tuple of Level
@@ -58,7 +58,7 @@ class Imputed(Column):
     """
 
     numbers: tuple[int, ...]
-    lessons: tuple[PairLesson, ...]
+    lessons: tuple[ReferenceLesson, ...]
     lookups: Mapping[int, Lookup]
     levels: tuple[Level, ...]
 
@@ -74,14 +74,12 @@ class Imputed(Column):
         """
         imputed, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
         nothing, usual = np.empty((len(rows), 0)), np.ones(len(self.numbers), dtype=bool)
-        for pairs in self.lessons:
-            columns = list(pairs.columns)
-            usual[columns] = pairs.know_most
-            if pairs.know_most and len(rows) and rows.known[:, columns].all():
+        for each in self.lessons:
+            usual[each.column] = each.knows_most
+            if each.knows_most and len(rows) and rows.known[:, each.column].all():
                 continue
-            predicted, variances = pairs.lesson.predict(rows, nothing)
-            imputed[:, columns] = predicted.reshape(len(rows), len(columns), -1)
-            doubt[:, columns] = pairs.lesson.doubt(variances)[:, None]
+            imputed[:, each.column], variances = each.lesson.predict(rows, nothing)
+            doubt[:, each.column] = each.lesson.doubt(variances)
         known, values = rows.known > 0, imputed
         if "looked up" in rows.columns:
             values = np.where(known[:, :, None], rows["looked up"], imputed)
@@ -99,13 +97,13 @@ class Imputed(Column):
 
     def _pairs(self, rows: View) -> FloatArray:
         """1 where a reference knows a row itself that is imputed at other rows, else 0, shape (q,)."""
-        imputed = [column for pairs in self.lessons for column in pairs.columns]
+        imputed = [each.column for each in self.lessons]
         return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
 
     @property
     def usual(self) -> IndexArray:
         """Columns of the usual references: those that know most fitted rows, or all."""
-        rare = [column for pairs in self.lessons if not pairs.know_most for column in pairs.columns]
+        rare = [each.column for each in self.lessons if not each.knows_most]
         return np.setdiff1d(np.arange(len(self.numbers)), rare)
 
     def unknown(self, rows: View) -> FloatArray:
@@ -133,17 +131,15 @@ class Imputed(Column):
         unseen : (k, m, c) array
             What is known of these rows if these references do not know them.
         """
-        taught = {column for pairs in self.lessons for column in pairs.columns}
-        columns = [column for column in range(len(self.numbers)) if column not in taught]
-        few = drawn(len(rows), MOST_COMMON)
+        taught = {each.column for each in self.lessons}
+        few, lessons = drawn(len(rows), MOST_COMMON), list(self.lessons)
         unseen = rows["references"][few]
-        if not columns:
-            return self, few, unseen
         covariance = Covariance.of(rows, measured, name, references=False)
-        learned = _learn_pairs(covariance, rows.take(few), unseen[:, columns])
-        unseen[:, columns] = _without_each(learned).reshape(len(few), len(columns), -1)
-        lessons = (*self.lessons, PairLesson(learned.lesson, tuple(columns), know_most=True))
-        return replace(self, lessons=lessons), few, unseen
+        for column in sorted(set(range(len(self.numbers))) - taught):
+            learned = _learn_pairs(covariance, rows.take(few), unseen[:, column])
+            unseen[:, column] = _without_each(learned)
+            lessons.append(ReferenceLesson(learned.lesson, column, knows_most=True))
+        return replace(self, lessons=tuple(lessons)), few, unseen
 
     def _width(self, rows: View) -> int:
         return int(rows["own"].shape[1])
@@ -177,27 +173,22 @@ def impute(
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)
     values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
-    groups: dict[bytes, list[int]] = {}
-    for column, reference in enumerate(references.values()):
-        paired = reference.paired.reshape(len(reference.main_rows), -1)
-        levels.append(Level.of(paired))
-        values[reference.main_rows, column] = levels[-1].apply(paired)
-        if not reference.is_coupled:
-            groups.setdefault(reference.main_rows.tobytes(), []).append(column)
     never, doubt, lessons = values.copy(), np.zeros((len(rows), count)), []
-    for columns in groups.values():
-        paired_rows = list(references.values())[columns[0]].main_rows
+    for column, reference in enumerate(references.values()):
+        paired_rows, paired = reference.main_rows, reference.paired.reshape(len(reference.main_rows), -1)
+        levels.append(Level.of(paired))
+        values[paired_rows, column] = never[paired_rows, column] = levels[-1].apply(paired)
+        if reference.is_coupled:
+            continue
         pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
-        learned = _learn_pairs(covariance, rows.take(pairs), values[pairs[:, None], columns])
+        learned = _learn_pairs(covariance, rows.take(pairs), values[pairs, column])
         predicted, variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
-        unseen, shape = predicted.copy(), (len(rows), len(columns), -1)
-        unseen[pairs] = _without_each(learned)
+        never[:, column] = predicted
+        never[pairs, column] = _without_each(learned)
         unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
-        values[unpaired[:, None], columns] = predicted.reshape(shape)[unpaired]
-        know_most = 2 * len(paired_rows) > len(rows)
-        never[:, columns] = unseen.reshape(shape)
-        doubt[unpaired[:, None], columns] = learned.lesson.doubt(variances)[unpaired, None]
-        lessons.append(PairLesson(learned.lesson, tuple(columns), know_most))
+        values[unpaired, column] = predicted[unpaired]
+        doubt[unpaired, column] = learned.lesson.doubt(variances)[unpaired]
+        lessons.append(ReferenceLesson(learned.lesson, column, 2 * len(paired_rows) > len(rows)))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
     if len(imputed.usual):
@@ -208,8 +199,8 @@ def impute(
 
 
 def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:
-    """Learn the scores (p, m, c) of references from what is known of p rows."""
-    return learn(covariance, rows, scores.reshape(len(rows), -1), np.empty((len(rows), 0)))
+    """Learn the scores (p, c) of a reference from what is known of p rows."""
+    return learn(covariance, rows, scores, np.empty((len(rows), 0)))
 
 
 def _without_each(learned: RefittableLesson) -> FloatArray:

@@ -99,7 +99,7 @@ class LaterRows:
 
     def _all_known(self, new: View) -> bool:
         """Whether references that know all fitted rows know these, too, so that none needs a lesson."""
-        taught = {column for pairs in self.columns.references.lessons for column in pairs.columns}
+        taught = {each.column for each in self.columns.references.lessons}
         common = [column for column in range(new.known.shape[1]) if column not in taught]
         return bool((new.known[:, common] > 0).all())
 
