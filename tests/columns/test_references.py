@@ -35,6 +35,19 @@ def test_at_a_pair_the_score_is_known_and_held_out_it_is_not():
     assert found.doubt.max() <= 1.0
 
 
+def test_a_reference_is_imputed_as_if_it_were_alone(rng):
+    """A reference of noise with the same pairs changes nothing of what is known of another one."""
+    case = draw(0)
+    good = case.references[0]
+    noise = remade(good, predictions=rng.permutation(good.scores), name="noise")
+    alone, beside = (order_of(case.main, references) for references in ([good], [good, noise]))
+    for name in ("references", "imputed", "unseen"):
+        for view in ("fitted", "held_out"):
+            one, other = (getattr(found.known, view)[name][:, 0] for found in (alone, beside))
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(alone.doubt[:, 0], beside.doubt[:, 0])
+
+
 def test_what_a_reference_knows_is_imputed_too_unless_it_knows_most_rows():
     case = draw(0)
     theirs = case.truth + 0.3 * np.random.default_rng(1).standard_normal(len(case.main))
