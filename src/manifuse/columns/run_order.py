@@ -88,8 +88,14 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
     own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and not given.score.is_of_few
-    told, sure = given.same_target, sureness(own, given.problem.main.classes)
-    agreement = ask(own, paired, imputed, same_target=told, with_labels=with_labels, sureness=sure)
+    agreement = ask(
+        own,
+        paired,
+        imputed,
+        same_target=given.same_target,
+        with_labels=with_labels,
+        sureness=sureness(own, given.problem.main.classes),
+    )
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
 
