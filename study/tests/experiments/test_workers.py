@@ -114,7 +114,8 @@ PARENT = """
 import os, sys, time
 from manifuse_study.experiments.workers import workers
 def name(job):
-    print(os.getpid(), flush=True)
+    # In one piece, as the other worker writes at the same time.
+    os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(1.0)
 with workers("processes", 2) as each:
     list(each(name, range(2)))
