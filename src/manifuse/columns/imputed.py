@@ -131,11 +131,13 @@ class Imputed(Column):
         unseen : (k, m, c) array
             What is known of these rows if these references do not know them.
         """
-        taught = {each.column for each in self.lessons}
+        columns = sorted(set(range(len(self.numbers))) - {each.column for each in self.lessons})
         few, lessons = drawn(len(rows), MOST_COMMON), list(self.lessons)
         unseen = rows["references"][few]
+        if not columns:
+            return self, few, unseen
         covariance = Covariance.of(rows, measured, name, references=False)
-        for column in sorted(set(range(len(self.numbers))) - taught):
+        for column in columns:
             learned = _learn_pairs(covariance, rows.take(few), unseen[:, column])
             unseen[:, column] = _without_each(learned)
             lessons.append(ReferenceLesson(learned.lesson, column, knows_most=True))
