@@ -169,9 +169,9 @@ def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
         methods = {"refined, no labels": None} | ({} if problem.labels is None else {"refined": problem.labels})
         found = {method: refined(main, others, labels) for method, labels in methods.items()}
         found["impute and average"] = np.asarray(mf.rivals.impute_and_average(main, others))
-        kind = "scores" if isinstance(problem, Partners) else "classes"
+        kind, alone = "scores" if isinstance(problem, Partners) else "classes", accuracy(problem, main.came)
         for method, came in found.items():
-            gain = 100.0 * (accuracy(problem, came) - accuracy(problem, main.came))
+            gain = 100.0 * (accuracy(problem, came) - alone)
             yield {"kind": kind, "circumstance": circumstance, "method": method, "gain": round(gain, 4)}
 
 

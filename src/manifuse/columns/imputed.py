@@ -184,11 +184,10 @@ def impute(
             continue
         pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
         learned = _learn_pairs(covariance, rows.take(pairs), values[pairs, column])
-        predicted, variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
-        never[:, column] = predicted
+        never[:, column], variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
         never[pairs, column] = _without_each(learned)
         unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
-        values[unpaired, column] = predicted[unpaired]
+        values[unpaired, column] = never[unpaired, column]
         doubt[unpaired, column] = learned.lesson.doubt(variances)[unpaired]
         lessons.append(ReferenceLesson(learned.lesson, column, 2 * len(paired_rows) > len(rows)))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
