@@ -111,6 +111,15 @@ def test_labels_may_ask_for_a_diffusion_where_pairs_are_few(monkeypatch):
     assert [*diffused, result.fitted_model.columns.diffused is not None] == [False, True, False]
 
 
+def test_labels_cannot_ask_for_a_diffusion_over_a_graph_that_carries_no_reference(monkeypatch):
+    case = draw(0, pairs=30)
+    monkeypatch.setattr(run_order, "MOST_LOST", 10.0)
+    monkeypatch.setattr(run_order, "LEAST_CARRIED", 1.0)
+    monkeypatch.setattr(run_order, "labels_like_smoothing", lambda *_, **__: True)
+    result = mf.refine(case.main, case.references, case.labels(), rng=0)
+    assert result.fitted_model.columns.diffused is None
+
+
 @pytest.mark.parametrize("value, follow", [(-0.001, False), (0.0, True), (0.001, True), (None, True)])
 def test_pairs_follow_unless_labels_there_show_a_loss_however_small(value, follow):
     found = SimpleNamespace(
