@@ -148,15 +148,14 @@ class Covariance(Saveable):
         return found
 
     def between(self, points: Sequence[FloatArray], others: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
-        """The sum of the matrices times their variances (k,), shape (q, l)."""
-        total = np.zeros((len(points[0]), len(others[0])))
-        for matrix, variance in zip(self.each(points, others), variances, strict=True):
-            matrix *= variance
-            total += matrix
+        """The sum of the matrices times their variances (..., k), shape (..., q, l)."""
+        total = np.zeros((*variances.shape[:-1], len(points[0]), len(others[0])))
+        for number, matrix in enumerate(self.each(points, others)):
+            total += variances[..., number, None, None] * matrix
         return total
 
     def own(self, points: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
-        """Variances of rows (q,)."""
+        """Variances of rows, shape (..., q), by the variances of the matrices (..., k)."""
         each = [own for part, some in zip(self.parts, points, strict=True) for own in part.own(some)]
         return np.asarray(variances @ np.array(each))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.covariance import Covariance
-from manifuse.columns.lesson import Lesson, RefittableLesson, learn
+from manifuse.columns.lesson import Lesson, RefittableLesson, learn, predict_each
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.records import Saveable
@@ -21,7 +21,7 @@ from manifuse.tables.problem import Reference
 
 #: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
 #: knows all main rows is imputed only at rows that come later, from fewer.
-MOST_PAIRS, MOST_COMMON = 1000, 500
+MOST_PAIRS, MOST_COMMON = 1000, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +73,15 @@ class Imputed(Column):
         (q, m): how little is known of each, in [0, 1], which is 0 where the reference knows the row; and "pairs".
         """
         imputed, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
-        nothing, usual = np.empty((len(rows), 0)), np.ones(len(self.numbers), dtype=bool)
-        for each in self.lessons:
-            usual[each.column] = each.knows_most
-            if each.knows_most and len(rows) and rows.known[:, each.column].all():
-                continue
-            imputed[:, each.column], variances = each.lesson.predict(rows, nothing)
-            doubt[:, each.column] = each.lesson.doubt(variances)
-        known, values = rows.known > 0, imputed
+        asked = [each for each in self.lessons if not each.knows_most or not rows.known[:, each.column].all()]
+        predicted = predict_each([each.lesson for each in asked], rows, _nothing(rows))
+        for each, (values, variances) in zip(asked, predicted, strict=True):
+            imputed[:, each.column], doubt[:, each.column] = values, each.lesson.doubt(variances)
+        known, scores = rows.known > 0, imputed.copy()
         if "looked up" in rows.columns:
-            values = np.where(known[:, :, None], rows["looked up"], imputed)
-        rows = rows.with_column(name, values).with_column("imputed", np.where(usual[:, None], values, imputed))
+            scores[known] = rows["looked up"][known]
+        imputed[:, self.usual] = scores[:, self.usual]
+        rows = rows.with_column(name, scores).with_column("imputed", imputed)
         return rows.with_column("doubt", np.where(known, 0.0, doubt)).with_column("pairs", self._pairs(rows))
 
     def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
@@ -175,20 +173,22 @@ def impute(
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)
     values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
-    never, doubt, lessons = values.copy(), np.zeros((len(rows), count)), []
+    never, doubt, taught = values.copy(), np.zeros((len(rows), count)), {}
     for column, reference in enumerate(references.values()):
         paired_rows, paired = reference.main_rows, reference.paired.reshape(len(reference.main_rows), -1)
         levels.append(Level.of(paired))
         values[paired_rows, column] = never[paired_rows, column] = levels[-1].apply(paired)
-        if reference.is_coupled:
-            continue
-        pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
-        learned = _learn_pairs(covariance, rows.take(pairs), values[pairs, column])
-        never[:, column], variances = learned.lesson.predict(rows, np.empty((len(rows), 0)))
-        never[pairs, column] = _without_each(learned)
+        if not reference.is_coupled:
+            pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
+            taught[column] = pairs, _learn_pairs(covariance, rows.take(pairs), values[pairs, column])
+    lessons, predicted = [], predict_each([each.lesson for _, each in taught.values()], rows, _nothing(rows))
+    for (column, (pairs, learned)), (said, variances) in zip(taught.items(), predicted, strict=True):
+        paired_rows = list(references.values())[column].main_rows
         unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
-        values[unpaired, column] = never[unpaired, column]
+        values[unpaired, column] = said[unpaired]
         doubt[unpaired, column] = learned.lesson.doubt(variances)[unpaired]
+        never[:, column] = said
+        never[pairs, column] = _without_each(learned)
         lessons.append(ReferenceLesson(learned.lesson, column, 2 * len(paired_rows) > len(rows)))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
@@ -201,7 +201,12 @@ def impute(
 
 def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:
     """Learn the scores (p, c) of a reference from what is known of p rows."""
-    return learn(covariance, rows, scores, np.empty((len(rows), 0)))
+    return learn(covariance, rows, scores, _nothing(rows))
+
+
+def _nothing(rows: View) -> FloatArray:
+    """Nothing is expected of the scores of references at rows: no columns, shape (q, 0)."""
+    return np.empty((len(rows), 0))
 
 
 def _without_each(learned: RefittableLesson) -> FloatArray:

@@ -62,30 +62,47 @@ class Lesson(Saveable):
 
     def predict(self, rows: View, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values of the functions at rows (q, t), and the variance of a value without the noise (q,)."""
-        predicted, found = np.empty((len(rows), self.weights.shape[1])), np.empty(len(rows))
-        # A power of two, so that blocks of a power of two are divided evenly: products of other sizes round otherwise.
-        size = 1 << max(0, (NUMBERS // len(self.expected)).bit_length() - 1)
-        for block in (slice(first, min(first + size, len(rows))) for first in range(0, len(rows), size)):
-            points = self.covariance.points(rows.take(block))
-            predicted[block], found[block] = self._block(points, expected[block])
-        return predicted, np.maximum(found, 0.0)
+        return predict_each([self], rows, expected)[0]
 
     def doubt(self, variances: FloatArray) -> FloatArray:
         """Variances (q,) of values as shares of what a function may vary by where nothing is known, in [0, 1]."""
         most = float(self.variances[:-1].sum())
         return np.clip(variances / most, 0.0, 1.0) if most > 0 else np.ones(len(variances))
 
-    def covariances(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Covariances of rows with those that taught (q, l), and variances of rows (q,), before any observation."""
-        crossing = self.covariance.between(points, self.points, self.variances[:-1])
-        offset = 0.0 if self.compares else 1.0
-        crossing += FLAT * (offset + expected @ self.expected.T)
-        prior = self.covariance.own(points, self.variances[:-1]) + FLAT * (offset + np.sum(expected**2, axis=1))
-        return crossing, prior
+    def covariances(
+        self, points: Sequence[FloatArray], expected: FloatArray, variances: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Covariances of rows with those that taught (..., q, l), and variances of rows (..., q).
 
-    def _block(self, points: Sequence[FloatArray], expected: FloatArray) -> tuple[FloatArray, FloatArray]:
-        crossing, prior = self.covariances(points, expected)
-        return crossing @ self.weights, prior - np.einsum("ql,ql->q", crossing @ self.precision, crossing)
+        They are those before any observation, by the variances (..., k) of the matrices.
+        """
+        offset = 0.0 if self.compares else 1.0
+        crossing = self.covariance.between(points, self.points, variances)
+        crossing += FLAT * (offset + expected @ self.expected.T)
+        return crossing, self.covariance.own(points, variances) + FLAT * (offset + np.sum(expected**2, axis=1))
+
+
+def predict_each(lessons: Sequence[Lesson], rows: View, expected: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Predict rows by lessons of one covariance, as `Lesson.predict` does.
+
+    Lessons that the same rows taught share the matrices of the covariance.
+    """
+    found = [(np.empty((len(rows), each.weights.shape[1])), np.empty(len(rows))) for each in lessons]
+    alike: dict[tuple[bytes, ...], list[int]] = {}
+    for number, each in enumerate(lessons):
+        alike.setdefault(tuple(points.tobytes() for points in each.points), []).append(number)
+    for numbers in alike.values():
+        first, variances = lessons[numbers[0]], np.array([lessons[number].variances[:-1] for number in numbers])
+        # A power of two, so that blocks of a power of two are divided evenly: products of other sizes round otherwise.
+        size = 1 << max(0, (NUMBERS // len(first.expected)).bit_length() - 1)
+        for block in (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size)):
+            points = first.covariance.points(rows.take(block))
+            each_crossing, each_prior = first.covariances(points, expected[block], variances)
+            for number, crossing, prior in zip(numbers, each_crossing, each_prior, strict=True):
+                values, left = found[number]
+                values[block] = crossing @ lessons[number].weights
+                left[block] = prior - np.einsum("ql,ql->q", crossing @ lessons[number].precision, crossing)
+    return [(values, np.maximum(left, 0.0)) for values, left in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +133,8 @@ class RefittableLesson:
 
     def seen_as(self, rows: View, expected: FloatArray) -> RefittableLesson:
         """The same, but the rows that taught are asked for by other columns; only if each observation is of a row."""
-        crossing, prior = self.lesson.covariances(self.lesson.covariance.points(rows), expected)
+        lesson = self.lesson
+        crossing, prior = lesson.covariances(lesson.covariance.points(rows), expected, lesson.variances[:-1])
         return replace(self, crossing=crossing, prior=prior)
 
     def without_fold(self, lesson: Lesson, unseen: IndexArray) -> Lesson:
