@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -11,11 +10,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.like_rest import have_means_of_all, parts_of
 from manifuse.columns.view import View
-from manifuse.evidence.holding_out import Folds, Held, held_together
+from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
-from manifuse.kernels.randomness import Stream, generator
 from manifuse.tables.level import Level
 
 #: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
@@ -50,38 +48,6 @@ class Labels:
     unseen: list[list[IndexArray]]
     like_rest: bool = True
 
-    @classmethod
-    def of(
-        cls,
-        score: Score,
-        groups: dict[int, str] | None,
-        rows: View,
-        places: IndexArray,
-        nearest: IndexArray | None,
-        seed: int,
-        trials: int,
-    ) -> Self:
-        """Choose the labels that teach, and put them into folds.
-
-        Parameters
-        ----------
-        score : Score
-        groups : mapping of int to str, or None
-            Of the labelled rows, if the user names them.
-        rows : View
-            The fitted rows.
-        places : (n,) array of int
-            Of these; see `RunInputs.places`.
-        nearest : (n,) array of int or None
-            The nearest other row of each.
-        seed : int
-        trials : int
-        """
-        rng = generator(seed, Stream.TEACHING)
-        score = score.few(most_taught(score), rng)
-        blocks, held = blocks_of(score, groups, rows, places, nearest, seed)
-        return cls(score, blocks, *score.hold_out(blocks, held, rng, trials), _is_like_rest(rows, score.rows))
-
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""
         score = self.score.of_observations(kept)
@@ -90,26 +56,12 @@ class Labels:
         return Labels(score, blocks, *score.hold_out(blocks, self.folds.held, rng, len(self.unseen)), self.like_rest)
 
 
-def blocks_of(
-    score: Score,
-    groups: dict[int, str] | None,
-    rows: View,
-    places: IndexArray,
-    nearest: IndexArray | None,
-    seed: int,
-) -> tuple[IndexArray, Held]:
-    """Find which labels are held out together (l,), and why; see `Labels.of`."""
-    named = None if groups is None else [groups[row] for row in score.rows.tolist()]
-    distances = None if named is not None else _distances(rows, score.rows, places, generator(seed, Stream.DISTANCES))
-    return held_together(score.rows, places[score.rows], named, nearest, distances)
-
-
 def most_taught(score: Score) -> int:
     """How many observations teach at most; of more, so many are drawn at random."""
     return MOST_ORDERED if isinstance(score, PairedRanking) else MOST_TAUGHT
 
 
-def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
+def is_like_rest(rows: View, labelled: IndexArray) -> bool:
     """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains.
 
     Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen, or
@@ -124,7 +76,7 @@ def _is_like_rest(rows: View, labelled: IndexArray) -> bool:
     return have_means_of_all(parts)
 
 
-def _distances(
+def distances_of(
     rows: View, labelled: IndexArray, places: IndexArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray] | None:
     """Squared distances of labelled rows from each other, and of other rows from the next label."""

@@ -11,7 +11,7 @@ from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import Labels
+from manifuse.columns.held_labels import Labels, distances_of, is_like_rest, most_taught
 from manifuse.columns.imputed import impute, known_at_pairs
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
@@ -23,9 +23,11 @@ from manifuse.columns.shares import left_of_references
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.holding_out import TRIALS
+from manifuse.evidence.holding_out import TRIALS, Held, held_together
 from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.tables.level import Level
 
 #: The share of the diffused column, where the graph is worth something.
@@ -62,17 +64,11 @@ def start(given: RunInputs) -> tuple[Level, FittedViews]:
     """Begin with own scores and features."""
     main = given.problem.main
     scores = main.scores.reshape(len(main), -1)
-    own = Level.of(scores)
-    view = View(features_of(main), {"own": own.apply(scores)}, known_mask(given))
-    return own, FittedViews(view, view)
-
-
-def known_mask(given: RunInputs) -> FloatArray:
-    """Whether each reference that takes part knows each row, shape (n, m)."""
-    known = np.zeros((len(given.problem.main), len(given.taking_part)))
+    own, known = Level.of(scores), np.zeros((len(main), len(given.taking_part)))
     for column, reference in enumerate(given.taking_part.values()):
         known[reference.main_rows, column] = 1.0
-    return known
+    view = View(features_of(main), {"own": own.apply(scores)}, known)
+    return own, FittedViews(view, view)
 
 
 def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, FittedViews]:
@@ -162,8 +158,21 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     """Put labels into folds; None without labels."""
     if given.score is None:
         return None
-    trials = 1 if one_trial else TRIALS
-    return Labels.of(given.score, given.groups, known.fitted, given.places, given.nearest, given.seed, trials)
+    rng, rows = generator(given.seed, Stream.TEACHING), known.fitted
+    score = given.score.few(most_taught(given.score), rng)
+    blocks, held = blocks_of(given, score, rows)
+    folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
+    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows))
+
+
+def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:
+    """Find which labels are held out together (l,), and why."""
+    named, distances = None, None
+    if given.groups is not None:
+        named = [given.groups[row] for row in score.rows.tolist()]
+    else:
+        distances = distances_of(rows, score.rows, given.places, generator(given.seed, Stream.DISTANCES))
+    return held_together(score.rows, given.places[score.rows], named, given.nearest, distances)
 
 
 def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:

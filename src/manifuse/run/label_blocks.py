@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manifuse.backends.host import Host
-from manifuse.columns.held_labels import blocks_of
-from manifuse.columns.run_order import start
+from manifuse.columns.run_order import blocks_of, start
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import groups_of
 from manifuse.evidence.score import Score
@@ -24,5 +23,5 @@ def blocks_of_labels(main: Observations, labels: Labels, score: Score, method: J
     assert measure is not None, "there are labels"
     given = prepare(problem, method, measure, seed, Host(), groups_of(labels, problem.main, measure)).given
     _, known = start(given)
-    blocks, held = blocks_of(measure, given.groups, known.fitted, given.places, given.nearest, seed)
+    blocks, held = blocks_of(given, measure, known.fitted)
     return Folds(np.zeros((1, len(blocks)), dtype=np.intp), held, blocks)
