@@ -34,10 +34,6 @@ def build(problem, setting, method):
     return Bridges.build(setup, [setting], tables)[0]
 
 
-def pairs_of(problem):
-    return {number: reference.main_rows for number, reference in problem.bridged.items()}
-
-
 def problem_of(seed=0, **options):
     case = draw(seed, **options)
     return Problem.of(case.main, case.references)
@@ -66,7 +62,7 @@ def test_the_held_out_rule_is_the_mean_alignment_at_pairs_held_out():
     folds = Setup(problem, CANDIDATES, 0, mf.Host()).folds()
     for trial in choose(problem, CANDIDATES, 0).tried:
         bridges = build(problem, trial.setting, CANDIDATES)
-        held_out = bridges.predict_held_out(problem.start, pairs_of(problem), folds)
+        held_out = bridges.predict_held_out(problem.start, folds)
         aligned = [np.corrcoef(held_out[k], r.paired)[0, 1] for k, r in enumerate(problem.references)]
         assert trial.criterion == pytest.approx(np.mean(aligned))
 
@@ -95,7 +91,7 @@ def test_held_out_predictions_are_those_of_bridges_without_the_pairs():
     method = mf.Algorithm1(folds=4)
     bridges = build(problem, method.settings()[0], method)
     folds = Setup(problem, method, 0, mf.Host()).folds()
-    held_out = bridges.predict_held_out(problem.start, pairs_of(problem), folds)[0]
+    held_out = bridges.predict_held_out(problem.start, folds)[0]
     reference = problem.references[0]
     for fold in range(4):
         out = folds[0] == fold

@@ -25,7 +25,7 @@ Options = TypeVar("Options", bound=RefineOptions)
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
 SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
-    scheme.kind: scheme for scheme in (ImplicitEuler, ExplicitEuler)
+    scheme.__name__: scheme for scheme in (ImplicitEuler, ExplicitEuler)
 }
 
 #: Names of hyperparameters, in the config's tables ``[method]`` and ``[method.diffusion]``.

@@ -14,7 +14,9 @@ from manifuse.backends.backend import FeatureGraph, StoredGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.algorithm1 import Algorithm1, Setting
-from manifuse.diffusion.schemes import Anchor, transport
+from manifuse.diffusion.explicit_euler import ExplicitAnchor
+from manifuse.diffusion.implicit_euler import ImplicitAnchor
+from manifuse.diffusion.schemes import transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.kernels.affinity import Affinity
@@ -27,6 +29,9 @@ from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
 HELD_OUT_NUMBERS = 1 << 22
+
+#: The reference side of a bridge of either scheme.
+AnyAnchor = ImplicitAnchor | ExplicitAnchor
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ class Bridges(Saveable):
     setting: Setting
     algorithm: Algorithm1
     graph: FeatureGraph
-    anchors: Mapping[int, Anchor]
+    anchors: Mapping[int, AnyAnchor]
     known: Mapping[int, FloatArray]
 
     @classmethod
@@ -106,7 +111,7 @@ class Bridges(Saveable):
             for number, reference in enumerate(problem.references)
             if reference.is_coupled
         }
-        anchors: dict[Setting, dict[int, Anchor]] = {setting: {} for setting in settings}
+        anchors: dict[Setting, dict[int, AnyAnchor]] = {setting: {} for setting in settings}
         for number, table in enumerate(tables.references):
             if number in problem.bridged:
                 for setting, anchor in _anchors(setup, problem.references[number], table, settings).items():
@@ -127,11 +132,8 @@ class Bridges(Saveable):
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read saved bridges; see `Saveable.from_record`."""
-        values = read_fields(cls, record, omit=("graph", "anchors"))
-        stored = StoredGraph.from_record(record["graph"])
-        kind = values["setting"].bridge.anchor_type
-        anchors = {int(number): kind.from_record(anchor) for number, anchor in record["anchors"].items()}
-        return cls(**values, graph=Host().restore(stored), anchors=anchors)
+        graph = Host().restore(StoredGraph.from_record(record["graph"]))
+        return cls(**read_fields(cls, record, omit=("graph",)), graph=graph)
 
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""
@@ -166,16 +168,12 @@ class Bridges(Saveable):
             carried[..., number], row_sums[:, number] = block[:, :-1].reshape(shape), block[:, -1]
         return Arrival(Transport.of(carried, row_sums), smoothed)
 
-    def predict_held_out(
-        self, predictions: FloatArray, pairs: Mapping[int, IndexArray], folds: Sequence[IndexArray]
-    ) -> dict[int, FloatArray]:
+    def predict_held_out(self, predictions: FloatArray, folds: Sequence[IndexArray]) -> dict[int, FloatArray]:
         """Predict the scores of bridged references at every pair, by a bridge built without that pair's fold.
 
         Parameters
         ----------
         predictions : (n,) or (n, c) array
-        pairs : mapping of int to (p,) array of int
-            The main rows of the pairs of every bridged reference.
         folds : sequence of (p,) arrays of int
             The fold of each pair of every reference.
 
@@ -198,9 +196,9 @@ class Bridges(Saveable):
             batch = tasks[first : first + at_once]
             omitted = [anchor.without(np.flatnonzero(folds[number] == fold)) for number, anchor, fold in batch]
             arrived: Any = transport(self.setting.bridge, affinity, omitted, predictions)
-            for column, (number, _, fold) in enumerate(batch):
+            for column, (number, anchor, fold) in enumerate(batch):
                 here = folds[number] == fold
-                held_out[number][here] = arrived.values[pairs[number][here], ..., column]
+                held_out[number][here] = arrived.values[anchor.main_rows[here], ..., column]
         return held_out
 
     def _affinity(self, predictions: FloatArray) -> Affinity:
@@ -221,7 +219,7 @@ def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transpo
 
 def _anchors(
     setup: Setup, reference: Reference, table: Neighbours | None, settings: Sequence[Setting]
-) -> dict[Setting, Anchor]:
+) -> dict[Setting, AnyAnchor]:
     """The reference's side of the bridge under every setting; what settings have in common is computed once.
 
     Schemes of one kind share the anchor of the deepest. A reference without features has a graph without edges.
@@ -229,7 +227,7 @@ def _anchors(
     scores, rows = reference.scores, (reference.main_rows, reference.reference_rows)
     block = np.column_stack([scores, np.ones(len(scores))])
     deepest_of_kind = {
-        each.bridge.kind: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)
+        type(each.bridge).__name__: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)
     }
 
     # Of graphs only the last stays, because they are large.
@@ -242,9 +240,9 @@ def _anchors(
         return graph(count).affinity(scores, scale)
 
     @cache
-    def anchor(count: int, scale: float, kind: str) -> Anchor:
-        made: Anchor = deepest_of_kind[kind].anchor(affinity(count, scale), block, *rows)
+    def anchor(count: int, scale: float, kind: str) -> AnyAnchor:
+        made: AnyAnchor = deepest_of_kind[kind].anchor(affinity(count, scale), block, *rows)
         return made
 
     ordered = sorted(settings, key=lambda setting: (setting.neighbours, setting.score_scale))
-    return {each: anchor(each.neighbours, each.score_scale, each.bridge.kind) for each in ordered}
+    return {each: anchor(each.neighbours, each.score_scale, type(each.bridge).__name__) for each in ordered}

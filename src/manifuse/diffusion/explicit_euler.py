@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -54,9 +53,6 @@ class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
     >>> mf.Algorithm1(bridge=mf.ExplicitEuler(keep=5)).bridge
     ExplicitEuler(step=1e-05, steps=20, keep=5)
     """
-
-    kind: ClassVar[str] = "ExplicitEuler"
-    anchor_type: ClassVar[type[Anchor]] = ExplicitAnchor
 
     step: float = 1e-5
     steps: int = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import ClassVar
 
 import numpy as np
 
@@ -54,9 +53,6 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     >>> mf.Algorithm1(bridge=mf.ImplicitEuler(step=3.0)).bridge
     ImplicitEuler(step=3.0, steps=1, tolerance=1e-06)
     """
-
-    kind: ClassVar[str] = "ImplicitEuler"
-    anchor_type: ClassVar[type[Anchor]] = ImplicitAnchor
 
     step: float = 10.0
     steps: int = 1

@@ -12,7 +12,7 @@ from manifuse.diffusion.bridges import Bridges
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.tables.problem import Problem, Reference
+from manifuse.tables.problem import Problem
 
 #: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95
@@ -44,16 +44,10 @@ class PairEvidence:
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
     """Held-out fidelity of every reference's bridge, shape (m,); 1 for the identity bridge."""
-    pairs = {number: reference.main_rows for number, reference in problem.bridged.items()}
     found = np.ones(len(problem.references))
-    for number, values in bridges.predict_held_out(problem.start, pairs, folds).items():
+    for number, values in bridges.predict_held_out(problem.start, folds).items():
         found[number] = inner(on_sphere(values), on_sphere(problem.references[number].paired))
     return found
-
-
-def align_at_pairs(scores: FloatArray, reference: Reference) -> float:
-    """Alignment of main scores (n,) or (n, c) with a reference at the pairs."""
-    return inner(on_sphere(scores[reference.main_rows]), on_sphere(reference.paired))
 
 
 def alignments_and_chance(problem: Problem, seed: int) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -43,27 +43,16 @@ AnchorType = TypeVar("AnchorType", bound=Anchor)
 
 
 class BridgeScheme(Saveable, Generic[AnchorType]):
-    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters.
-
-    Attributes
-    ----------
-    kind : str
-        What files and messages call it.
-    anchor_type : type
-        Of its anchors.
-    """
-
-    kind: ClassVar[str]
-    anchor_type: ClassVar[type[Anchor]]
+    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters."""
 
     def to_record(self) -> dict[str, Any]:
-        """Return its kind and its hyperparameters."""
-        return {"scheme": self.kind, **self.parameters()}
+        """Return its name and its hyperparameters."""
+        return {"scheme": type(self).__name__, **self.parameters()}
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
-        """Make the scheme of a kind; see `Saveable.from_record`."""
-        kinds = {scheme.kind: scheme for scheme in cls.__subclasses__()}
+        """Make the scheme of a name; see `Saveable.from_record`."""
+        kinds = {scheme.__name__: scheme for scheme in cls.__subclasses__()}
         return kinds[record["scheme"]](**{name: value for name, value in record.items() if name != "scheme"})
 
     def parameters(self) -> dict[str, float]:

@@ -11,7 +11,6 @@ from manifuse.columns.imputed import known_at_pairs
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.columns.scored import HeldOutScores
 from manifuse.columns.worth import worths_by_labels
-from manifuse.diffusion.pair_evidence import align_at_pairs
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
@@ -47,10 +46,10 @@ def relevance_of(
     problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
     for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
-        fidelity, weight, reached = seen.fidelity, 0.0, 0.0
+        rows, fidelity, weight, reached = reference.main_rows, seen.fidelity, 0.0, 0.0
         standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
         if number in numbers:
-            column, rows = numbers.index(number), reference.main_rows
+            column = numbers.index(number)
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
             reached = float(1.0 - found.doubt[:, column].mean())
             if not reference.is_coupled:
@@ -59,7 +58,7 @@ def relevance_of(
         entries.append(
             Relevance(
                 name=reference.name,
-                alignment=align_at_pairs(refined.scores, reference),
+                alignment=inner(on_sphere(refined.scores[rows]), on_sphere(reference.paired)),
                 held_out_alignment=seen.alignment,
                 chance_alignment=seen.chance,
                 fidelity=fidelity,
