@@ -79,12 +79,13 @@ def test_repeated_rounds_end_at_the_refined_predictions(case, method):
     # Without labels there are several rounds.
     algorithm = mf.Algorithm1(**method)
     result = alone(case.main, case.references, method=algorithm)
-    rounds = result.fitted_model.columns.diffused.rounds
-    assert len(rounds) == len(result.fitted_model.columns.diffused.coefficients) > 2
+    diffused = result.fitted_model.columns.diffused
+    rounds = diffused.rounds
+    assert len(rounds) == len(diffused.coefficients) > 2
     origin = rounds[0].start if algorithm.anchored else None
     end = mix(
         mixture(rounds[-1].start, rounds[-1].arrival.columns(), origin),
-        rounds[-1].coefficients,
+        diffused.coefficients[-1],
         rounds[-1].start.shape,
     )
     np.testing.assert_array_equal(end, result.path.predictions)

@@ -171,7 +171,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     smoothed = (smoothed - smoothed_fit.values.mean()) / np.linalg.norm(
         smoothed_fit.values - smoothed_fit.values.mean()
     )
-    expected = np.array([own, arrived[0], smoothed[0], own]) @ first_round.coefficients
+    expected = np.array([own, arrived[0], smoothed[0], own]) @ fit.coefficients[0]
     assert result.apply(new)[0] == pytest.approx(units.undo(np.sqrt(n) * expected), rel=1e-9)
 
 

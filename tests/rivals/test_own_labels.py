@@ -8,7 +8,7 @@ from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.rivals.own_labels import Cell, Inputs, left_out, own_labels
+from manifuse.rivals.own_labels import Cell, left_out, mixed_kernel, own_labels
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,16 @@ def test_leaving_one_out_equals_fitting_again_without_it(rng):
 
 
 def test_the_kernel_is_a_mixture_of_features_and_scores(rng):
-    inputs = Inputs({True: rng.standard_normal((6, 2)), False: np.zeros((6, 2))}, rng.standard_normal((6, 2)))
+    table, scores = rng.standard_normal((2, 6, 2))
     rows, others = np.arange(4), np.array([5, 1])
-    table = inputs.tables[True]
     np.testing.assert_allclose(
-        inputs.kernel(rows, others, Cell(True, 2.0, 1.0)),
+        mixed_kernel(table, scores, rows, others, Cell(True, 2.0, 1.0)),
         np.exp(-((table[rows, None] - table[others]) ** 2).sum(axis=2) / 2.0),
     )
-    linear = inputs.kernel(rows, others, Cell(True, 2.0, 0.0))
-    np.testing.assert_allclose(linear, inputs.scores[rows] @ inputs.scores[others].T / 2)
-    np.testing.assert_allclose(inputs.kernel(rows, others, Cell(False, 2.0, 0.25)), 0.25 + 0.75 * linear)
+    linear = mixed_kernel(table, scores, rows, others, Cell(True, 2.0, 0.0))
+    np.testing.assert_allclose(linear, scores[rows] @ scores[others].T / 2)
+    mixed = mixed_kernel(np.zeros((6, 2)), scores, rows, others, Cell(False, 2.0, 0.25))
+    np.testing.assert_allclose(mixed, 0.25 + 0.75 * linear)
 
 
 def test_labels_order_the_other_rows_better_than_the_scores_do(case):

@@ -8,14 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from manifuse.backends.backend import FeatureGraph
 from manifuse.columns.column import Column
 from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.footprint import demand_memory_to_replay
 from manifuse.diffusion.joint import Path, Round, diffuse, mixture, replay
-from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.evidence.holding_out import Folds
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.problem import Problem
@@ -51,11 +49,6 @@ class Diffused(Column):
     columns: Mapping[int, int]
     coefficients: FloatArray
 
-    @property
-    def graph(self) -> FeatureGraph:
-        """The graph of the main table."""
-        return self.bridges.graph
-
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
         """What every round worked on, computed again when it is first needed.
@@ -72,7 +65,7 @@ class Diffused(Column):
     def _degrees(self) -> list[FloatArray]:
         """Degrees of the graph as each round weighed it, each (n,)."""
         scale = self.bridges.setting.score_scale
-        return [self.graph.degrees(self._standardised(each.start), scale) for each in self.rounds]
+        return [self.bridges.graph.degrees(self._standardised(each.start), scale) for each in self.rounds]
 
     def prepare(self) -> None:
         """Compute what later rows need, once, before threads share it."""
@@ -84,17 +77,17 @@ class Diffused(Column):
         """Diffuse rows that came later; see `Column.at`."""
         own = rows[self.source].reshape(len(rows), *self.start.shape[1:]) / np.sqrt(self.start.size)
         current = own
-        for each, degrees in zip(self.rounds, self._degrees, strict=True):
+        for each, degrees, coefficients in zip(self.rounds, self._degrees, self.coefficients, strict=True):
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
             columns = mixture(current, arrived, own if self.bridges.algorithm.anchored else None)
-            current = (columns @ each.coefficients).reshape(own.shape)
+            current = (columns @ coefficients).reshape(own.shape)
         return self._standardised(current).reshape(rows[self.source].shape)
 
     def _standardised(self, values: FloatArray) -> FloatArray:
         """Values on the sphere, brought to the deviation 1."""
         return np.asarray(values * np.sqrt(self.start.size))
 
-    def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, rows: View) -> Arrival:
+    def _arrive(self, each: Round, degrees: FloatArray, current: FloatArray, rows: View) -> list[FloatArray]:
         """What arrives at the later rows, which have the predictions ``current``."""
         fitted, edges, shape = each.arrival, rows.edges, (*current.shape, self.bridges.count)
         width = int(np.prod(shape[1:]))
@@ -106,13 +99,13 @@ class Diffused(Column):
         for number, column in self.columns.items():
             if column >= 0:
                 carried[..., number], row_sums[:, number] = rows["references"][:, column].reshape(current.shape), 1.0
-        smoothed = None
+        arrived = [fitted.references.at_later_rows(carried, row_sums)]
         if fitted.smoothed is not None:
             block, constant = averages[:, width + shape[-1] : -1], averages[:, -1:]
             flat = current.reshape(len(current), -1)
             values = smooth_later(flat, self.bridges.algorithm.smoothing, block, constant)
-            smoothed = Transport(values.reshape(*current.shape, 1), constant, constant > 0)
-        return Arrival(fitted.references.at_later_rows(carried, row_sums), smoothed)
+            arrived.append(values.reshape(*current.shape, 1))
+        return arrived
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,23 +74,11 @@ class Path:
     ending: Ending
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What one round worked on.
-
-    Attributes
-    ----------
-    start : (n,) or (n, c) array
-        The prediction on the sphere that the round began with and weighed the graph by.
-    arrival : Arrival
-        What arrived on the fitted rows.
-    coefficients : (k,) array
-        What the round mixed.
-    """
+class Round(NamedTuple):
+    """What one round worked on: the prediction on the sphere that weighed the graph, and what arrived by that."""
 
     start: FloatArray
     arrival: Arrival
-    coefficients: FloatArray
 
 
 def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, chosen: Run | None = None) -> Path:
@@ -140,7 +129,7 @@ def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tup
     current, rounds = start, []
     for each in coefficients:
         arrival = bridges.arrive(current, bridges.algorithm.smoothing)
-        rounds.append(Round(current, arrival, each))
+        rounds.append(Round(current, arrival))
         columns = mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None)
         current = mix(columns, each, start.shape)
     return tuple(rounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -57,13 +58,12 @@ class Transport:
         np.copyto(carried, means, where=~everywhere)
         return cls(carried, row_sums, reached)
 
-    def at_later_rows(self, carried: FloatArray, row_sums: FloatArray) -> Transport:
+    def at_later_rows(self, carried: FloatArray, row_sums: FloatArray) -> FloatArray:
         """Divide what arrives at q later rows in the same way, by the levels of the fitted rows."""
         means, _, largest = self.levels
         reached = _is_reached(row_sums, largest)
         divisors = _beside(np.where(reached, row_sums, 1.0), carried)
-        values = np.where(_beside(reached, carried), carried / divisors, means)
-        return Transport(values, np.where(reached, row_sums, 0.0), reached)
+        return np.where(_beside(reached, carried), carried / divisors, means)
 
     def project(self, values: FloatArray) -> FloatArray:
         """Project scores that arrived at any rows to the sphere as the fitted rows are projected (eq. 1)."""
@@ -104,10 +104,10 @@ class Arrival:
             parts += [carried.reshape(len(carried), -1), each.row_sums]
         return np.column_stack(parts)
 
-    def columns(self, at: Arrival | None = None) -> list[FloatArray]:
+    def columns(self, at: Sequence[FloatArray] | None = None) -> list[FloatArray]:
         """What arrived here, or ``at`` later rows, on the sphere, shaped as `Transport.values`."""
-        at = self if at is None else at
-        return [fitted.project(there.values) for fitted, there in zip(self.transports, at.transports, strict=True)]
+        values = [each.values for each in self.transports] if at is None else at
+        return [fitted.project(there) for fitted, there in zip(self.transports, values, strict=True)]
 
 
 def _each(values: FloatArray) -> FloatArray:

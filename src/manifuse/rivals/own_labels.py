@@ -7,8 +7,6 @@ worth to a user who would otherwise retrain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product, starmap
 from typing import NamedTuple
 
@@ -17,7 +15,6 @@ from scipy.stats import rankdata
 from sklearn.metrics.pairwise import rbf_kernel
 
 from manifuse.evidence.rankings import GradedRanking
-from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -63,16 +60,22 @@ def own_labels(
     score = SquaredError(rows, labels) if regression else GradedRanking(rows, labels)
     targets = standardise(labels if regression else rankdata(labels))
     level, spread = (float(np.mean(labels)), float(np.std(labels))) if regression else (0.0, 1.0)
-    inputs = Inputs.of(main, score, rng)
+    scores = standardise(np.column_stack([main.scores, self_smoothing(main, score, rng)[0]]))
+    features = np.asarray(main.table, dtype=np.float64)
+    # In units in which the mean squared distance of two rows is 1.
+    tables = {
+        flag: table / np.sqrt(2.0 * table.var(axis=0).sum())
+        for flag, table in ((True, standardise(features)), (False, features))
+    }
     highest = -np.inf
     for candidate in starmap(Cell, product((True, False), WIDTHS, SHARES)):
-        kernel = inputs.kernel(rows, rows, candidate)
+        kernel = mixed_kernel(tables[candidate.standardised], scores, rows, rows, candidate)
         predicted = np.column_stack([left_out(kernel, targets, penalty) for penalty in PENALTIES])
         heights = score.evaluate(level + spread * predicted)
         if heights.max() > highest:
             highest, cell, penalty = float(heights.max()), candidate, PENALTIES[int(np.argmax(heights))]
             weights = np.linalg.solve(kernel + penalty * np.eye(len(rows)), targets)
-    learned = inputs.kernel(np.arange(len(main)), rows, cell) @ weights
+    learned = mixed_kernel(tables[cell.standardised], scores, np.arange(len(main)), rows, cell) @ weights
     return level + spread * learned, {**cell._asdict(), "penalty": penalty}
 
 
@@ -84,42 +87,13 @@ class Cell(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What is known of every main row without references.
-
-    Attributes
-    ----------
-    tables : mapping of bool to (n, d) array
-        Features, standardised or not, in units in which the mean squared distance of two rows is 1.
-    scores : (n, 2) array
-        Scores as they came and after self-smoothing, standardised.
-    """
-
-    tables: Mapping[bool, FloatArray]
-    scores: FloatArray
-
-    @classmethod
-    def of(cls, main: Observations, score: Score, rng: np.random.Generator) -> Inputs:
-        """Smooth the scores as `self_smoothing` does; ``score`` chooses how, ``rng`` is for the neighbour search.
-
-        Raises
-        ------
-        InputError
-            If there are no features.
-        """
-        scores = np.column_stack([main.scores, self_smoothing(main, score, rng)[0]])
-        features = np.asarray(main.table, dtype=np.float64)
-        tables = {True: standardise(features), False: features}
-        units = {flag: table / np.sqrt(2.0 * table.var(axis=0).sum()) for flag, table in tables.items()}
-        return cls(units, standardise(scores))
-
-    def kernel(self, rows: IndexArray, others: IndexArray, cell: Cell) -> FloatArray:
-        """Kernel values of rows (q,) and others (l,), shape (q, l)."""
-        table = self.tables[cell.standardised]
-        gaussian = rbf_kernel(table[rows], table[others], gamma=1.0 / cell.width)
-        linear = self.scores[rows] @ self.scores[others].T / self.scores.shape[1]
-        return np.asarray(cell.share * gaussian + (1.0 - cell.share) * linear)
+def mixed_kernel(
+    table: FloatArray, scores: FloatArray, rows: IndexArray, others: IndexArray, cell: Cell
+) -> FloatArray:
+    """Kernel values of rows (q,) and others (l,), shape (q, l), from features (n, d) and scores (n, 2)."""
+    gaussian = rbf_kernel(table[rows], table[others], gamma=1.0 / cell.width)
+    linear = scores[rows] @ scores[others].T / scores.shape[1]
+    return np.asarray(cell.share * gaussian + (1.0 - cell.share) * linear)
 
 
 def left_out(kernel: FloatArray, targets: FloatArray, penalty: float) -> FloatArray:
