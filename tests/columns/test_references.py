@@ -31,8 +31,8 @@ def test_at_a_pair_the_score_is_known_and_held_out_it_is_not():
         fitted, held_out = (view["references"][rows, column, 0] for view in (found.known.fitted, found.known.held_out))
         np.testing.assert_allclose(fitted, (known - known.mean()) / known.std(), atol=1e-9)
         assert 0.3 < np.corrcoef(held_out, known)[0, 1] < 0.999
-        np.testing.assert_array_equal(found.doubt[rows, column], 0.0)
-    assert found.doubt.max() <= 1.0
+        np.testing.assert_array_equal(found.known.fitted["doubt"][rows, column], 0.0)
+    assert found.known.fitted["doubt"].max() <= 1.0
 
 
 def test_a_reference_is_imputed_as_if_it_were_alone(rng):
@@ -45,7 +45,7 @@ def test_a_reference_is_imputed_as_if_it_were_alone(rng):
         for view in ("fitted", "held_out"):
             one, other = (getattr(found.known, view)[name][:, 0] for found in (alone, beside))
             np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(alone.doubt[:, 0], beside.doubt[:, 0])
+    np.testing.assert_array_equal(alone.known.fitted["doubt"][:, 0], beside.known.fitted["doubt"][:, 0])
 
 
 def test_what_a_reference_knows_is_imputed_too_unless_it_knows_most_rows():

@@ -158,24 +158,18 @@ class RunOutputs:
     ----------
     columns : Columns
     known : FittedViews
-    doubt : (n, m) array
-        How little is known of each reference's score at each row, in [0, 1].
     agreement : Agreement
         What the references answered.
     labels : Labels or None
     lesson : RefittableLesson or None
         What labels taught, and what it takes to hold them out.
-    variances : (r, l) array or None
-        Of the lesson at held-out labelled rows.
     path : Path or None
         Of the diffusion; None if nothing was diffused.
     """
 
     columns: Columns
     known: FittedViews
-    doubt: FloatArray
     agreement: Agreement
     labels: Labels | None
     lesson: RefittableLesson | None = None
-    variances: FloatArray | None = None
     path: Path | None = None

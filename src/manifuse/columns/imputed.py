@@ -147,8 +147,8 @@ class Imputed(Column):
 
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str
-) -> tuple[Imputed, FittedViews, FloatArray]:
-    """Add the columns "references", "imputed", "unseen" and "pairs".
+) -> tuple[Imputed, FittedViews]:
+    """Add the columns "references", "imputed", "unseen", "pairs" and "doubt".
 
     Parameters
     ----------
@@ -165,10 +165,8 @@ def impute(
     column : Imputed
     known : FittedViews
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
-        reference knows most rows; and no row counts as a pair. Unseen, it is always predicted from the other pairs,
+        reference knows most rows; and no row counts as a pair. The doubt is that of `Imputed.add_to`. Unseen, it is always predicted from the other pairs,
         but for references that know all rows.
-    doubt : (n, m) array
-        As of `Imputed.add_to`.
     """
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)
@@ -196,7 +194,7 @@ def impute(
         held_out = never.copy()
         held_out[:, imputed.usual] = values[:, imputed.usual]
     known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
-    return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))), doubt
+    return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
 
 def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:

@@ -113,8 +113,8 @@ def teach(
     name: str,
     source: str,
     beyond: str,
-) -> tuple[Learned, Mixed, FittedViews, FloatArray, RefittableLesson]:
-    """Add the columns "learned" and "taught".
+) -> tuple[Learned, Mixed, FittedViews, RefittableLesson]:
+    """Add the columns "learned", "variance" and "taught".
 
     Parameters
     ----------
@@ -132,8 +132,6 @@ def teach(
     taught : Mixed
         Of what was expected and learned, by a share that held-out labels confirm.
     known : FittedViews
-    variances : (r, l) array
-        Of the lesson at labelled rows that were held out.
     lesson : RefittableLesson
     """
     score = labels.score
@@ -160,9 +158,9 @@ def teach(
         column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share))
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
-    known = known.add("learned", fitted, held_out, trials).add("variance", doubts)
+    known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, variances, found
+    return column, taught, known, found
 
 
 def _without_folds(

@@ -47,12 +47,12 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     main, measured = given.problem.main, given.measured
     own, known = start(given)
     smoothed, known = smooth_own(given, known)
-    references, known, doubt = impute(known, given.taking_part, measured, main.name)
+    references, known = impute(known, given.taking_part, measured, main.name)
     agreement = ask_references(given, known)
     expected, known = Expected.of(known, agreement.pulls, CoveredClasses.of(given.problem, given.taking_part))
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
-    found = RunOutputs(Columns(own, smoothed, references, expected), known, doubt, agreement, labels)
+    found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
     # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
     for step in reversed(steps) if given.labels_are_classes else steps:
@@ -184,11 +184,9 @@ def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
     if isinstance(labels.score, LogLoss):
         calibrated, known = Calibrated.of(known, source, labels.score, given.problem.units)
         columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
-    learned, taught, known, variances, lesson = teach(
-        known, labels, given.measured, given.problem.main.name, source, beyond
-    )
+    learned, taught, known, lesson = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
     columns = replace(columns, learned=learned, taught=taught)
-    return replace(found, columns=columns, known=known, variances=variances, lesson=lesson)
+    return replace(found, columns=columns, known=known, lesson=lesson)
 
 
 def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:

@@ -173,7 +173,6 @@ def _calibrated(
     risk : Accuracy or None
         The log loss of risks before and after.
     """
-    assert found.variances is not None, "there are labels"
     score, folds = honest.labels.score, honest.labels.folds
     own = main.scores[score.rows]
     refined, risk, risks = scored.between(honest.own, honest.values), None, risks_of(score, main.scale)
@@ -191,7 +190,7 @@ def _calibrated(
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not (score.measure == "rmse" and honest.gain.is_of_few):
-        scored = replace(scored, error_scale=error_scale_of(measured, found.variances, score, folds))
+        scored = replace(scored, error_scale=error_scale_of(measured, found.known.trials["variance"], score, folds))
     return scored, measured, risk
 
 
@@ -206,7 +205,6 @@ def _measured(
     """What labels measure, by refined scores of held-out labelled rows, taken or not."""
     score, labels = given.score, honest.labels
     assert score is not None, "there are labels"
-    assert found.variances is not None, "there are labels"
     taught = labels.score
     own = honest.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
     # What is not taken is compared with what stays: of classes, with own probabilities that may be calibrated.
@@ -227,7 +225,7 @@ def _measured(
         at_pairs=at_pairs,
         in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, labels, there, refined),
-        uneven=unevenness_of(refined, found.variances, taught),
+        uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         like_rest=labels.like_rest,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):

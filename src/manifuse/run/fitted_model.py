@@ -66,7 +66,7 @@ class FittedModel(Saveable):
             before=known[columns.before_last_step].reshape(main.scores.shape),
             fitted=RefinedScores(
                 scored.scores(main.scores, *columns.of_scores(found.known.fitted)),
-                support_of(found.doubt, found.agreement.pulls),
+                support_of(found.known.fitted["doubt"], found.agreement.pulls),
                 errors,
             ),
         )

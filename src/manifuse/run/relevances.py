@@ -51,7 +51,7 @@ def relevance_of(
         if number in numbers:
             column = numbers.index(number)
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
-            reached = float(1.0 - found.doubt[:, column].mean())
+            reached = float(1.0 - found.known.fitted["doubt"][:, column].mean())
             if not reference.is_coupled:
                 imputed = found.known.held_out["unseen"][rows, column]
                 fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
