@@ -18,7 +18,7 @@ from manifuse.columns.scored import Scoring
 from manifuse.columns.view import Level
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import TunedBridges, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TunedBridges, choose_bridges
 from manifuse.evidence.labelled import score_of
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.problem import Problem
@@ -105,7 +105,7 @@ def alone(main, references, labels=None, method=None, rng=0, backend=None):
     problem = Problem.of(main, references)
     score = None if labels is None else score_of(labels, main, regression=False)
     setup = Setup(problem, algorithm, rng, mf.Host() if backend is None else backend)
-    tuned = choose_bridges(setup, scalings_to_try(setup))
+    tuned = choose_bridges(setup)
     active = active_references(problem, tuned.evidence, algorithm)
     search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)

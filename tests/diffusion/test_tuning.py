@@ -8,7 +8,7 @@ import manifuse as mf
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
 from manifuse.diffusion.pair_evidence import MANY_PAIRS, alignments_and_chance, chance_level, fidelities
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import choose_bridges
 from manifuse.kernels.sphere import unit
 from manifuse.tables import problem as problem_module
 from manifuse.tables.problem import Problem
@@ -23,7 +23,7 @@ CANDIDATES = mf.Algorithm1(
 
 def choose(problem, method, seed, backend=None):
     setup = Setup(problem, method, seed, backend or mf.Host())
-    return choose_bridges(setup, scalings_to_try(setup))
+    return choose_bridges(setup)
 
 
 def build(problem, setting, method):

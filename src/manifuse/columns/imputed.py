@@ -165,8 +165,8 @@ def impute(
     column : Imputed
     known : FittedViews
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
-        reference knows most rows; and no row counts as a pair. The doubt is that of `Imputed.add_to`. Unseen, it is always predicted from the other pairs,
-        but for references that know all rows.
+        reference knows most rows; and no row counts as a pair. Unseen, it is always predicted from the other pairs,
+        but for references that know all rows. Doubt is as of `Imputed.add_to`.
     """
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)

@@ -70,17 +70,10 @@ def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
     return (tuple(flag is True for flag in chosen.tables.standardised()),)
 
 
-def choose_bridges(setup: Setup, scalings: Sequence[Flags]) -> TunedBridges:
-    """Build the bridges of the best setting, the first of equals.
-
-    Parameters
-    ----------
-    setup : Setup
-    scalings : sequence of tuple of bool
-        What `scalings_to_try` gives.
-    """
+def choose_bridges(setup: Setup) -> TunedBridges:
+    """Build the bridges of the best setting, the first of equals."""
     aligned = alignments_and_chance(setup.problem, setup.seed)
-    first = choose_scaling(setup, scalings, aligned)
+    first = choose_scaling(setup, scalings_to_try(setup), aligned)
     settings = setup.algorithm.settings()
     if len(settings) == 1 or not first.bridges.anchors:
         return first

@@ -49,15 +49,15 @@ class Course(Saveable):
     @classmethod
     def of(cls, prepared: PreparedRun, found: RunOutputs) -> Self:
         """Collect what was chosen; one step stands for none, if nothing was diffused."""
-        path, tables = found.path, prepared.tables
+        path, tuned = found.path, prepared.tuned
         (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
-        alignments = tuple(seen.alignment for seen in prepared.pair_evidence)
+        alignments = tuple(seen.alignment for seen in tuned.evidence)
         nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
         return cls(
-            setting=prepared.given.bridges.setting,
-            standardised=tables.standardised(),
-            recall=tables.recall(),
-            tried=prepared.tried,
+            setting=tuned.bridges.setting,
+            standardised=tuned.tables.standardised(),
+            recall=tuned.tables.recall(),
+            tried=tuned.tried,
             history=(nothing,) if path is None else path.history,
             ending=None if path is None else path.ending,
             share=0.0 if path is None else SHARE,

@@ -10,11 +10,9 @@ from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import RunInputs
 from manifuse.columns.held_labels import most_taught
 from manifuse.columns.imputed import MOST_PAIRS
-from manifuse.diffusion.bridges import NeighbourTables
 from manifuse.diffusion.footprint import LessonSize, demand_memory
-from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import TriedSetting, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TunedBridges, choose_bridges
 from manifuse.evidence.score import Score
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.run.method import JointDiffusion
@@ -33,19 +31,13 @@ class PreparedRun:
     method : JointDiffusion
     given : RunInputs
         The inputs of the columns.
-    tables : NeighbourTables
-        The neighbour searches behind the bridges.
-    tried : tuple of TriedSetting
-        Settings tried; empty if there was nothing to choose.
-    pair_evidence : tuple of PairEvidence
-        What the pairs say of every reference.
+    tuned : TunedBridges
+        The bridges, and what was measured to choose them.
     """
 
     method: JointDiffusion
     given: RunInputs
-    tables: NeighbourTables
-    tried: tuple[TriedSetting, ...]
-    pair_evidence: tuple[PairEvidence, ...]
+    tuned: TunedBridges
 
 
 def prepare(
@@ -82,7 +74,7 @@ def prepare(
     """
     setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
     demand_memory(setup, lessons=_lessons(problem, score), whole=whole)
-    tuned = choose_bridges(setup, scalings_to_try(setup))
+    tuned = choose_bridges(setup)
     given = RunInputs(
         problem=problem,
         bridges=tuned.bridges,
@@ -98,7 +90,7 @@ def prepare(
         same_target=method.same_target,
         seed=seed,
     )
-    return PreparedRun(method, given, tuned.tables, tuned.tried, tuned.evidence)
+    return PreparedRun(method, given, tuned)
 
 
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:

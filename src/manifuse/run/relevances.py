@@ -45,7 +45,7 @@ def relevance_of(
     """Put together what a run found out about every reference."""
     problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
-    for number, (reference, seen) in enumerate(zip(problem.references, prepared.pair_evidence, strict=True)):
+    for number, (reference, seen) in enumerate(zip(problem.references, prepared.tuned.evidence, strict=True)):
         rows, fidelity, weight, reached = reference.main_rows, seen.fidelity, 0.0, 0.0
         standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
         if number in numbers:

@@ -4,7 +4,7 @@ import numpy as np
 
 import manifuse as mf
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import choose_bridges
 from manifuse.tables.problem import Problem
 from manifuse_study.datasets.synthetic import toy_tasks
 
@@ -17,7 +17,7 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
         tasks = toy_tasks(np.random.default_rng(seed)).decoupled[8:]
         problem = Problem.of(tasks[0], tasks[1:])
         setup = Setup(problem, mf.Algorithm1(), 0, mf.Host())
-        tuned = choose_bridges(setup, scalings_to_try(setup))
+        tuned = choose_bridges(setup)
         arrived = tuned.bridges.arrive(problem.start).references.values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
         evidence = tuned.evidence

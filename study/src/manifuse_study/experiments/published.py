@@ -16,7 +16,7 @@ from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, diffuse
 from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import TunedBridges, choose_bridges, scalings_to_try
+from manifuse.diffusion.tuning import TunedBridges, choose_bridges
 from manifuse.errors import InputError
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.labelled import score_of
@@ -119,7 +119,7 @@ def run_alone(
     score = None if labels is None else score_of(labels, main, regression=False)
     setup = Setup(problem, algorithm, seed, Host() if backend is None else backend)
     demand_memory(setup)
-    tuned = choose_bridges(setup, scalings_to_try(setup))
+    tuned = choose_bridges(setup)
     active = active_references(problem, tuned.evidence, algorithm)
     search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)
