@@ -13,7 +13,7 @@ from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.run.changed_rows import changed_rows, find_changed
 from manifuse.run.familiarity import Familiarity
-from manifuse.run.ranks import Ranks
+from manifuse.run.ranks import alone_of
 
 
 def table(features, **others):
@@ -175,18 +175,18 @@ def test_a_row_that_no_reference_knows_keeps_its_place_without_features():
 def test_the_place_of_a_score_is_that_of_its_rank(rng):
     fitted = rng.standard_normal(50)
     refined = rng.permutation(np.exp(fitted))
-    np.testing.assert_allclose(Ranks.of(fitted, refined).at(fitted), np.exp(fitted))
-    assert Ranks.of(fitted, 3.0 * fitted + 1.0).at(np.array([np.median(fitted)]))[0] == pytest.approx(
+    np.testing.assert_allclose(alone_of(fitted, refined)(fitted), np.exp(fitted))
+    assert alone_of(fitted, 3.0 * fitted + 1.0)(np.array([np.median(fitted)]))[0] == pytest.approx(
         3 * np.median(fitted) + 1
     )
     # Beyond the ends, a score is as many standard deviations away.
-    beyond = Ranks.of(fitted, 3.0 * fitted + 1.0).at(np.array([fitted.max() + 2.0, fitted.min() - 1.0]))
+    beyond = alone_of(fitted, 3.0 * fitted + 1.0)(np.array([fitted.max() + 2.0, fitted.min() - 1.0]))
     np.testing.assert_allclose(beyond, [3 * fitted.max() + 7.0, 3 * fitted.min() - 2.0])
 
 
 def test_equal_scores_have_one_place():
     fitted, refined = np.array([1.0, 1.0, 2.0, 2.0]), np.array([0.4, 0.1, 0.3, 0.2])
-    np.testing.assert_allclose(Ranks.of(fitted, refined).at(np.array([1.0, 2.0])), [0.15, 0.35])
+    np.testing.assert_allclose(alone_of(fitted, refined)(np.array([1.0, 2.0])), [0.15, 0.35])
 
 
 def test_later_scores_that_are_small_beside_a_fitted_one_are_not_called_equal(case):

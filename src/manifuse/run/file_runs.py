@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,19 +14,23 @@ from numpy.typing import NDArray
 from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand
+from manifuse.evidence.labelled import score_of
 from manifuse.files import path_of
+from manifuse.kernels.randomness import Stream, generator
 from manifuse.run.apply_part import apply_here
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
-from manifuse.run.refine import refine, rows_to_fit, seed_of
+from manifuse.run.refine import refine, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter, check_output
+from manifuse.tables.pairing import demand_different
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
+from manifuse.tables.sampling import sample_rows
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 
@@ -78,9 +83,13 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
         observe(replace(table, source=None, feature_names=None), drop=False, scale=scale)
         for table, scale in zip(all_tables, tables.scales, strict=True)
     )
+    demand_different(main, others)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `refine` will say the same.
+        labelled = None if tables.labels is None else score_of(tables.labels, main, regression=False).rows
     bare = [table.source is None for table in tables.references]
-    chosen = rows_to_fit(main, others, bare, tables.labels, method, seed)
-    return None if chosen is None else [chosen[0], *chosen[1]]
+    rows, chosen = sample_rows(main, others, bare, most, generator(seed, Stream.FITTED), labelled)
+    return [rows, *chosen]
 
 
 def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None = None) -> RefinedFiles:

@@ -21,7 +21,7 @@ from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.machine import threads
 from manifuse.run.familiarity import Familiarity
-from manifuse.run.ranks import Ranks, Stretch, alone_of
+from manifuse.run.ranks import Fallback, alone_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
@@ -93,7 +93,7 @@ class LaterRows:
         """Compute what all blocks of later rows need, before threads share it."""
         if self.columns.diffused is not None:
             self.columns.diffused.prepare()
-        _ = self._index, self._familiarity, self.ranks
+        _ = self._index, self._familiarity, self._alone
         _ = None if self.fitted.uncertainty is None else self._error_of_ranks
         _ = None if self._all_known(new) else self._common
 
@@ -111,7 +111,7 @@ class LaterRows:
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
         found = self.scored.scores(scores, *self.columns.of_scores(rows))
-        refined = share * found + (1.0 - share) * self.ranks.at(scores)
+        refined = share * found + (1.0 - share) * self._alone(scores)
         errors = None
         if self.scored.error_scale is not None:
             errors = scored.errors(rows["variance"], columns.references.unknown(rows))
@@ -145,14 +145,14 @@ class LaterRows:
         return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
 
     @cached_property
-    def ranks(self) -> Ranks | Stretch:
+    def _alone(self) -> Fallback:
         """The fallback for a row of which only its own score is known."""
         return alone_of(self.main.scores, self.fitted.scores)
 
     @cached_property
     def _error_of_ranks(self) -> float:
         """Standard error of a score that is known by its own place alone, from what both kinds of rows are off."""
-        errors, places = self.fitted.uncertainty, self.ranks.at(self.main.scores)
+        errors, places = self.fitted.uncertainty, self._alone(self.main.scores)
         assert errors is not None, "no label taught"
         largest = max(float(errors.max()), float(np.abs(self.fitted.scores - places).max())) or 1.0
         off = ((self.fitted.scores - places) / largest) ** 2 + (errors / largest) ** 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -16,7 +15,6 @@ from manifuse.backends.torch import Torch
 from manifuse.errors import InputError, demand, look_up
 from manifuse.evidence.labelled import groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
@@ -27,11 +25,7 @@ from manifuse.run.preparation import prepare
 from manifuse.run.provenance import Provenance
 from manifuse.run.refinement import Refinement
 from manifuse.tables.frame_reading import ClassColumns
-from manifuse.tables.labels import ClassLabels, RankLabels
-from manifuse.tables.observations import Observations
-from manifuse.tables.pairing import demand_different
 from manifuse.tables.problem import Problem
-from manifuse.tables.sampling import sample_rows
 from manifuse.tables.scales import Scale
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns
@@ -174,34 +168,6 @@ def fitted_part(
     if score is None:
         return part, None
     return part, score.at(locate(problem.main.keys[score.rows], part.main.keys)[0])
-
-
-def rows_to_fit(
-    main: Observations,
-    references: Sequence[Observations],
-    bare: Sequence[bool],
-    labels: RankLabels | ClassLabels | None,
-    method: JointDiffusion,
-    seed: int,
-) -> tuple[IndexArray, list[IndexArray]] | None:
-    """Rows of tables that `refine` fits, found by their scores and ids alone; None if it fits all.
-
-    ``bare`` says of each reference whether it has no features.
-
-    Returns
-    -------
-    main_rows : array of int
-    reference_rows : list of arrays of int
-        Of every reference.
-    """
-    most = method.fitted_rows
-    if most is None or all(len(table) <= most for table in (main, *references)):
-        return None
-    demand_different(main, references)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `refine` will say the same.
-        labelled = None if labels is None else score_of(labels, main, regression=False).rows
-    return sample_rows(main, references, bare, most, generator(seed, Stream.FITTED), labelled)
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:
